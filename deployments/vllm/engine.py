@@ -1,0 +1,162 @@
+"""The vllm engine of a config: deploys a model as a Serve application, or attaches to one that is up.
+
+An application belongs to the runs that use it. Each run holds a lease on it (an actor that dies with the run's driver); the last
+run to go takes the application down, so a run can attach to another's model and outlive it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray import serve
+from ray.serve.config import RequestRouterConfig
+from ray.serve.schema import ApplicationStatus
+
+from deployments.vllm.options import VllmOptions
+from deployments.vllm.replica import VllmReplica, resolve_model
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.models.base import EngineCheck
+from ray_gym.transport import ServeModel, start_serve
+
+LEASES = "ray_gym_app_leases"
+"""The Ray namespace of the leases."""
+ROUTER = "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
+
+
+class _Lease:
+    """Marks that a run uses an application. Lives exactly as long as the run's driver."""
+
+    def held(self) -> bool:
+        return True
+
+
+class VllmEngine:
+    Options = VllmOptions
+    gives_tokens = True
+
+    def __init__(self, options: VllmOptions) -> None:
+        self.options = options
+        self.app = options.app or ""
+        self._uses_tools = False
+        self._lease: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lease": None}  # the lease is the driver's
+
+    def check(self, request: EngineCheck) -> None:
+        where = f"models.{request.model}"
+        self._uses_tools = request.uses_tools
+        if (self.options.app is None) == (self.options.model is None):
+            raise UserError(f"{where}: set one of model (what to load) and app (a Serve application to attach to)")
+        if self.options.chat_template and not Path(self.options.chat_template).is_file():
+            raise UserError(f"{where}.chat_template: there is no file {self.options.chat_template}")
+        if self.options.model is not None:
+            try:
+                resolve_model(self.options.model)
+            except UserError as error:
+                raise UserError(f"{where}.model: {error}") from None
+            self._check_seeds(request, on_cpu=self.options.gpus == 0)
+
+    def _check_seeds(self, request: EngineCheck, on_cpu: bool) -> None:
+        for participant, sampling in request.samplings.items():
+            if on_cpu and sampling.seed is not None:
+                raise UserError(
+                    f"participants.{participant}.sampling.seed: vLLM on CPU can't take a seed a request (a seeded prompt that is "
+                    "prefilled in chunks kills the engine: 'CPU Generator does not use offset'); leave it out"
+                )
+
+    def gpus(self) -> float:
+        return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
+
+    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
+        """Blocks until every replica is up. Errors: UserError (a model that doesn't fit, an app that isn't there), RunFailed."""
+        start_serve()
+        if self.options.app is not None:
+            self._attach(name)
+            self._take_lease(run_id)
+            say(f"model {name}: attached to the Serve application {self.app}")
+            return
+        self.app = f"{run_id}-{name}"
+        self._take_lease(run_id)
+        say(f"model {name}: loading {self.options.model} (vLLM) as the Serve application {self.app}")
+        self._deploy(name)
+
+    def connect(self) -> ServeModel:
+        return ServeModel(self.app, sticky=self.options.affinity == "session")
+
+    def stop(self) -> None:
+        """Give the lease back; if it was the last one, take the application down and wait until it is gone."""
+        if self._lease is None:
+            return
+        ray.kill(self._lease)
+        self._lease = None
+        held = [actor["name"] for actor in ray.util.list_named_actors(all_namespaces=True) if actor["namespace"] == LEASES]
+        if not any(lease.partition("|")[0] == self.app for lease in held if lease != self._lease_name):
+            serve.delete(self.app, _blocking=True)
+
+    def _take_lease(self, run_id: str) -> None:
+        self._lease_name = f"{self.app}|{run_id}"
+        actor = ray.remote(num_cpus=0)(_Lease).options(name=self._lease_name, namespace=LEASES).remote()
+        ray.get(actor.held.remote())
+        self._lease = actor
+
+    def _attach(self, name: str) -> None:
+        applications = _applications()
+        status = applications.get(self.app)
+        if status is None:
+            close = difflib.get_close_matches(self.app, applications, n=1)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            listing = ", ".join(sorted(applications)) or "none"
+            raise UserError(f"models.{name}.app: no Serve application {self.app!r} is up; {hint}up: {listing}")
+        if status != ApplicationStatus.RUNNING:
+            raise UserError(f"models.{name}.app: the application {self.app!r} is {status.value}, not RUNNING")
+
+    def _deploy(self, name: str) -> None:
+        options = self.options
+        deployment = serve.deployment(
+            VllmReplica,
+            name="model",
+            num_replicas=options.replicas,
+            max_ongoing_requests=options.max_ongoing_requests or 2 * int(options.engine_args.get("max_num_seqs", 256)),
+            max_constructor_retry_count=1,
+            graceful_shutdown_timeout_s=10,
+            graceful_shutdown_wait_loop_s=0.5,
+            ray_actor_options={
+                "num_cpus": options.cpus,
+                "num_gpus": options.gpus_per_replica,
+                "runtime_env": {"env_vars": {**_quiet(options), **options.env_vars}},
+            },
+            request_router_config=RequestRouterConfig(request_router_class=ROUTER),
+        )
+        try:
+            serve.run(deployment.bind(options, self._uses_tools), name=self.app, route_prefix=None)
+        except Exception as error:
+            raise _start_error(name, self.app, error) from None
+
+
+def _quiet(options: VllmOptions) -> dict[str, str]:
+    quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_LOGGING_LEVEL": "WARNING", "TOKENIZERS_PARALLELISM": "false"}
+    if options.model and Path(resolve_model(options.model)).exists():
+        quiet["HF_HUB_OFFLINE"] = "1"
+    return quiet
+
+
+def _applications() -> dict[str, ApplicationStatus]:
+    return {name: application.status for name, application in serve.status().applications.items()}
+
+
+def _start_error(name: str, app: str, error: Exception) -> Exception:
+    """The replica's own reason, out of what Serve makes of it."""
+    status = serve.status().applications.get(app)
+    text = "\n".join([str(error), *(d.message for d in status.deployments.values())] if status else [str(error)])
+    wrong = re.search(r"UserError: (.+)", text)
+    if wrong:
+        return UserError(f"models.{name}: {wrong.group(1)}")
+    reasons = re.findall(r"^\S*(?:Error|Exception): .+$", text, re.MULTILINE)
+    reason = reasons[-1] if reasons else text.strip()[-500:]
+    return RunFailed(f"models.{name}: vLLM did not start: {reason}")

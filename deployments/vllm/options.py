@@ -1,0 +1,40 @@
+"""The keys of a `models.NAME` section whose engine is vllm."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=1)]
+
+
+class VllmOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
+    model: str | None = None
+    """A checkpoint folder, a model hub's name, or smollm2-135m-instruct (the small model of `make model`)."""
+    app: str | None = None
+    """Attach to this Serve application, already up, instead of loading anything."""
+    replicas: Count = 1
+    gpus: Annotated[float, Field(ge=0)] = 1
+    """GPUs a replica needs for one tensor-parallel rank; 0 runs on CPU."""
+    tensor_parallel: Count = 1
+    cpus: Annotated[float, Field(ge=0)] = 0
+    affinity: Literal["session", "none"] = "session"
+    """session: all calls of an episode reach one replica, whose prefix cache has its history."""
+    engine_args: dict[str, Any] = {}
+    """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
+    env_vars: dict[str, str] = {}
+    chat_template: str | None = None
+    """A Jinja file instead of the model's own template."""
+    tool_parser: str | None = None
+    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...)."""
+    reasoning_parser: str | None = None
+    max_ongoing_requests: Count | None = None
+    """A replica's; default: twice the engine's max_num_seqs, so that the engine always has a queue."""
+    start_timeout_s: Annotated[float, Field(gt=0)] = 900
+
+    @property
+    def gpus_per_replica(self) -> float:
+        return self.gpus * self.tensor_parallel

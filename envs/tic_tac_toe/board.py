@@ -1,0 +1,102 @@
+"""The rules of tic-tac-toe, with nothing else in them: the environment and the scripted players both stand on these.
+
+A position is a string of nine characters, cell 0 first. Strings are cheap to hash, so all that can be asked of a
+position is worked out once and remembered; there are fewer than 20,000 of them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+Mark = Literal["X", "O"]
+
+EMPTY = "."
+START = EMPTY * 9
+LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
+
+
+class IllegalMove(ValueError):
+    """The message says what is wrong, and what could be done instead."""
+
+
+def other(mark: Mark) -> Mark:
+    return "O" if mark == "X" else "X"
+
+
+@cache
+def winner_of(cells: str) -> Mark | None:
+    for first, second, third in LINES:
+        if cells[first] == cells[second] == cells[third] != EMPTY:
+            return "X" if cells[first] == "X" else "O"
+    return None
+
+
+@cache
+def empty_cells(cells: str) -> tuple[int, ...]:
+    return tuple(position for position, mark in enumerate(cells) if mark == EMPTY)
+
+
+def after(cells: str, mark: Mark, position: int) -> str:
+    """The position that placing a mark leads to; whether that is legal is for `Board` to say."""
+    return cells[:position] + mark + cells[position + 1 :]
+
+
+@cache
+def render(cells: str) -> str:
+    """Three rows of text, in which an empty cell shows its number."""
+    shown = [str(position) if mark == EMPTY else mark for position, mark in enumerate(cells)]
+    return "\n".join(" | ".join(shown[row : row + 3]) for row in (0, 3, 6))
+
+
+# A line break may be written as \n: boards are also shown inside the JSON of tool results.
+_SHOWN = re.compile(
+    r"(?:\n|\\n)".join(r" \| ".join(f"([XO{position}])" for position in range(row, row + 3)) for row in (0, 3, 6))
+)
+
+
+def read_board(text: str) -> str | None:
+    """The cells of the last board in a text; None if there is no board in it."""
+    boards: list[tuple[str, ...]] = _SHOWN.findall(text)
+    return "".join(mark if mark in "XO" else EMPTY for mark in boards[-1]) if boards else None
+
+
+@dataclass(slots=True)
+class Board:
+    """A game being played: the state of one session."""
+
+    cells: str = START
+    next_mark: Mark = "X"
+    last_position: int | None = None
+
+    @property
+    def winner(self) -> Mark | None:
+        return winner_of(self.cells)
+
+    @property
+    def outcome(self) -> str | None:
+        """How the game ended; None while it goes on."""
+        winner = winner_of(self.cells)
+        if winner is not None:
+            return f"{winner} wins"
+        return None if EMPTY in self.cells else "draw"
+
+    @property
+    def empty(self) -> tuple[int, ...]:
+        return empty_cells(self.cells)
+
+    def place(self, mark: Mark, position: int) -> None:
+        """Errors: `IllegalMove`, and the board is as it was."""
+        outcome = self.outcome
+        if outcome is not None:
+            raise IllegalMove(f"the game is over: {outcome}")
+        empty = ", ".join(map(str, self.empty))
+        if mark != self.next_mark:
+            raise IllegalMove(f"it is the turn of {self.next_mark}, not of {mark}; the empty cells are {empty}")
+        if self.cells[position] != EMPTY:
+            raise IllegalMove(f"cell {position} is taken by {self.cells[position]}; the empty cells are {empty}")
+        self.cells = after(self.cells, mark, position)
+        self.next_mark = other(mark)
+        self.last_position = position

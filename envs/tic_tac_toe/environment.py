@@ -1,0 +1,158 @@
+"""Tic-tac-toe between two models: the smallest environment in which both sides act on one shared state."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from envs.tic_tac_toe.board import Board, IllegalMove, Mark, other, render
+from ray_gym import Environment, Episode, Opening, Participant, Score, Task, ToolError, ToolSchema, Turn, tool
+from ray_gym import Options as EnvironmentOptions
+
+OWNERS: Mapping[Mark, str] = {"X": "policy", "O": "user"}
+MARKS: Mapping[str, Mark] = {"policy": "X", "user": "O"}
+
+
+class InitialMove(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    position: Annotated[int, Field(ge=0, le=8)]
+    mark: Mark
+
+
+class TicTacToeTask(Task):
+    """A game to be played on from `initial_moves`. The mark that did not move last is next; without moves it is X."""
+
+    initial_moves: tuple[InitialMove, ...] = ()
+
+    @model_validator(mode="after")
+    def _can_be_played(self) -> TicTacToeTask:
+        outcome = self.board().outcome
+        if outcome is not None:
+            raise ValueError(f"initial_moves: nothing is left to play, the game is over: {outcome}")
+        return self
+
+    def board(self) -> Board:
+        """Errors: ValueError that names the first move which breaks the rules."""
+        board = Board(next_mark=self.initial_moves[0].mark if self.initial_moves else "X")
+        for index, move in enumerate(self.initial_moves):
+            try:
+                board.place(move.mark, move.position)
+            except IllegalMove as error:
+                raise ValueError(f"initial_moves[{index}]: {error}") from None
+        return board
+
+
+class Move(BaseModel):
+    """What the mover is told of a legal move. Refused moves are tool errors."""
+
+    success: bool
+    board: str
+    game_over: bool
+    winner: Mark | None
+    message: str
+
+
+class TicTacToe(Environment[TicTacToeTask, Board]):
+    """The policy plays X against the user's O."""
+
+    participants = ("policy", "user")
+    pattern = "multi-turn"
+
+    class Options(EnvironmentOptions):
+        legal_moves_only: bool = False
+        """Let a call name nothing but an empty cell. The prompt stays the same; what is sampled is constrained."""
+
+    def generate(self, rng: random.Random, index: int) -> TicTacToeTask:
+        """Up to four moves at random, which is too few to end a game; either side may have begun."""
+        mark: Mark = rng.choice(("X", "O"))
+        moves = []
+        for position in rng.sample(range(9), rng.randint(0, 4)):
+            moves.append(InitialMove(position=position, mark=mark))
+            mark = other(mark)
+        return TicTacToeTask(initial_moves=tuple(moves))
+
+    def setup(self, task: TicTacToeTask, episode: Episode) -> Board:
+        return task.board()
+
+    def opening(self, task: TicTacToeTask, state: Board) -> Opening:
+        first = OWNERS[state.next_mark]
+        return Opening(
+            system={name: _rules(mark) for name, mark in MARKS.items()},
+            messages={first: _ask("Here is the game.", state)},
+            first=first,
+        )
+
+    @tool(participants=("policy", "user"))
+    def make_move(
+        self,
+        board: Board,
+        mover: Participant,
+        position: Annotated[int, Field(ge=0, le=8, description="The number of an empty cell.")],
+    ) -> Move:
+        """Place your mark on an empty cell of the board."""
+        mark = MARKS[mover.name]
+        try:
+            board.place(mark, position)
+        except IllegalMove as error:
+            raise ToolError(str(error)) from None
+        outcome = board.outcome
+        follows = f"{board.next_mark} moves next." if outcome is None else f"The game is over: {outcome}."
+        return Move(
+            success=True,
+            board=render(board.cells),
+            game_over=outcome is not None,
+            winner=board.winner,
+            message=f"{mark} plays {position}. {follows}",
+        )
+
+    def narrow(self, tool: ToolSchema, state: Board, caller: Participant) -> ToolSchema:
+        if not self.options.legal_moves_only:
+            return tool
+        position = tool.parameters["properties"]["position"]
+        only_empty = {"type": "integer", "enum": list(state.empty), "description": position["description"]}
+        return replace(tool, parameters={**tool.parameters, "properties": {"position": only_empty}})
+
+    def next_speaker(self, state: Board, episode: Episode, turn: Turn) -> str:
+        """Only a legal move passes the turn on; without one the same side is asked again, until the limits end it."""
+        return OWNERS[state.next_mark]
+
+    def relay(self, state: Board, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        if listener.name != OWNERS[state.next_mark]:
+            return None
+        if listener.name == turn.speaker:
+            return _ask("You have not made a legal move, so it is still you to move.", state)
+        return _ask(f"{MARKS[turn.speaker]} plays {state.last_position}.", state)
+
+    def finished(self, state: Board, episode: Episode) -> str | None:
+        return state.outcome
+
+    def score(self, state: Board, episode: Episode) -> Score:
+        """A game that was not played to its end is worth nothing to either side."""
+        if state.outcome is None:
+            rewards = {"X": 0.0, "O": 0.0}
+        elif state.winner is None:
+            rewards = {"X": 0.5, "O": 0.5}
+        else:
+            rewards = {state.winner: 1.0, other(state.winner): 0.0}
+        return Score(rewards["X"], others={OWNERS["O"]: rewards["O"]})
+
+
+def _rules(mark: Mark) -> str:
+    return (
+        f"You are playing tic-tac-toe. Your mark is {mark}, your opponent's is {other(mark)}.\n"
+        "The board has nine cells in three rows, numbered 0 to 8. A cell that shows its number is empty. "
+        "The players take turns; whoever first has three marks in a row, column or diagonal wins, "
+        "and a full board without such a line is a draw.\n"
+        "When it is your turn, call make_move once with the number of an empty cell. Words alone do not move."
+    )
+
+
+def _ask(news: str, board: Board) -> str:
+    """The message to whoever moves next, written from the state: the two cannot drift apart."""
+    ask = f"You play {board.next_mark} and it is your turn: call make_move with the number of an empty cell."
+    return f"{news}\n\n{render(board.cells)}\n\n{ask}"

@@ -1,0 +1,87 @@
+"""Scripted players: opponents and baselines that see what a language model would, and nothing else.
+
+They find the board and their mark in the last message that asks them to move, so they play either side.
+
+    models: {perfect: {engine: scripted, player: "envs.tic_tac_toe.players:minimax_player"}}
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from functools import cache
+
+from envs.tic_tac_toe.board import START, Mark, after, empty_cells, other, read_board, winner_of
+from ray_gym import Message, ToolCall
+from ray_gym.models.base import CompletionRequest
+
+_ASKED = re.compile(r"You play ([XO]) and it is your turn")
+
+
+def random_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Any empty cell."""
+    asked = _asked_to_move(request)
+    return _move(rng, rng.choice(empty_cells(asked[0]))) if asked else _WAITING
+
+
+def minimax_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Perfect play; among moves that are equally good, any."""
+    asked = _asked_to_move(request)
+    return _move(rng, rng.choice(best_cells(*asked))) if asked else _WAITING
+
+
+def occupied_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """A cell that is taken, wherever there is one: understands the tool, not the game."""
+    asked = _asked_to_move(request)
+    cells = asked[0] if asked else START
+    taken = [position for position in range(9) if position not in empty_cells(cells)]
+    return _move(rng, rng.choice(taken or [0]))
+
+
+def prose_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Talks about a move instead of making it."""
+    return Message("assistant", f"I would take cell {rng.randrange(9)}.")
+
+
+def string_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Calls the tool with an argument of the wrong type."""
+    return _call(rng, '{"position":"x"}')
+
+
+@cache
+def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
+    """The moves that win soonest, else draw, else lose latest."""
+    values = {position: -_value(after(cells, mark, position), other(mark)) for position in empty_cells(cells)}
+    best = max(values.values())
+    return tuple(position for position, value in values.items() if value == best)
+
+
+@cache
+def _value(cells: str, mark: Mark) -> int:
+    """What a position is worth to the mark that moves next: positive if it can win, more the sooner."""
+    empty = empty_cells(cells)
+    if winner_of(cells) is not None:
+        return -1 - len(empty)
+    return max((-_value(after(cells, mark, position), other(mark)) for position in empty), default=0)
+
+
+def _asked_to_move(request: CompletionRequest) -> tuple[str, Mark] | None:
+    """The cells and the player's mark; None while the board it saw last is that of its own move."""
+    for message in reversed(request.messages):
+        cells = read_board(message.content)
+        if cells is not None:
+            asked = _ASKED.search(message.content)
+            return (cells, "X" if asked[1] == "X" else "O") if asked else None
+    return None
+
+
+_WAITING = Message("assistant", "I am waiting for my turn.")
+
+
+def _move(rng: random.Random, position: int) -> Message:
+    return _call(rng, f'{{"position":{position}}}')
+
+
+def _call(rng: random.Random, arguments: str) -> Message:
+    call = ToolCall(f"call_{rng.getrandbits(32):08x}", "make_move", arguments)
+    return Message("assistant", tool_calls=(call,))

@@ -1,0 +1,27 @@
+"""ray_gym: Ray-distributed rollouts for multi-turn reinforcement learning of language models.
+
+What an environment author and a trainer import; everything else is reached through the command line.
+"""
+
+from ray_gym.environment import Environment, Opening, Options, Score, Task
+from ray_gym.episode import Episode, Turn
+
+from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.participant import Participant
+from ray_gym.tools import ToolError, tool
+
+__all__ = [
+    "Environment",
+    "Episode",
+    "Message",
+    "Opening",
+    "Options",
+    "Participant",
+    "Score",
+    "Task",
+    "ToolCall",
+    "ToolError",
+    "ToolSchema",
+    "Turn",
+    "tool",
+]

@@ -1,0 +1,134 @@
+"""`ray-gym`: its commands, and how their errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from ray_gym.errors import RunFailed, UserError
+
+app = typer.Typer(
+    name="ray-gym",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Multi-turn rollouts on Ray: the policy talks to a user model, both call tools, every episode is scored and "
+    "written as one row of Parquet with its exact tokens.",
+)
+
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `tasks.limit=8 run.seed=1`.", show_default=False),
+]
+
+
+@app.command()
+def rollout(
+    config: Annotated[
+        str | None, typer.Argument(metavar="CONFIG", help="A run config (YAML); see `configs/`.", show_default=False)
+    ] = None,
+    overrides: Overrides = None,
+    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with this run directory.")] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
+) -> None:
+    """Play the episodes of a config and write them to a run directory.
+
+    Uses the Ray cluster that is running (`RAY_ADDRESS`, or one on this machine), else starts a local one for the run.
+    Ctrl-C stops it; what was finished is kept, and `--resume` goes on.
+
+    Examples:
+
+        ray-gym rollout configs/tic_tac_toe.yaml tasks.limit=8 participants.policy.sampling.temperature=0.7
+
+        ray-gym rollout --resume runs/tic_tac_toe-20260101-120000-1
+    """
+    from ray_gym.cli.show import print_summary
+    from ray_gym.run import submit
+
+    console = Console()
+    given = list(overrides or [])
+    if resume is not None:
+        submitted = submit.resume(resume, [*([config] if config else []), *given], console, wait=wait)
+    elif config is not None:
+        submitted = submit.submit(Path(config), given, console, wait=wait)
+    else:
+        raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
+    print_summary(console, submitted.directory, submitted.summary)
+    if submitted.interrupted:
+        raise typer.Exit(1)
+    if submitted.summary["status"].get("failed") and not submitted.summary["status"].get("completed"):
+        raise RunFailed("every episode failed; see the failures above")
+
+
+@app.command()
+def show(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    episode: Annotated[str | None, typer.Argument(metavar="[EPISODE]", help="An episode id, or how it begins.")] = None,
+) -> None:
+    """Show a run's episodes, or one of them as a conversation: who said what, tool calls, results, the score."""
+    from ray_gym.cli.show import show_episode, show_run
+    from ray_gym.load import load
+
+    console = Console()
+    if episode is None:
+        show_run(console, load(run))
+    else:
+        show_episode(console, load(run), episode)
+
+
+@app.command()
+def envs() -> None:
+    """List the environments that a config can name."""
+    from ray_gym.plugins import ENVIRONMENT, find_environment, names
+
+    table = Table("id", "pattern", "participants", "tools", "what it is", box=None, header_style="bold")
+    for name in names(ENVIRONMENT):
+        environment = find_environment(name)
+        summary = (environment.__doc__ or "").strip().splitlines()
+        tools = ", ".join(environment.tools) or "-"
+        table.add_row(name, environment.pattern, ", ".join(environment.participants), tools, summary[0] if summary else "")
+    Console().print(table)
+
+
+@app.command()
+def config(
+    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A run config (YAML).", show_default=False)],
+    overrides: Overrides = None,
+) -> None:
+    """Check a config and print it as it would be played, all defaults filled in."""
+    from omegaconf import OmegaConf
+
+    from ray_gym.config_file import read_config
+    from ray_gym.run.plan import make_environment, make_plan
+
+    read = read_config(config, overrides or [])
+    plan = make_plan(read, config)
+    resolved: dict[str, Any] = read.model_dump(mode="json")
+    options = make_environment(read, str(config)).options.model_dump(mode="json")
+    resolved["environment"] = {"id": read.environment.id, **options}
+    typer.echo(OmegaConf.to_yaml(OmegaConf.create(resolved)), nl=False)
+    typer.echo(f"# {len(plan.specs)} episodes")
+
+
+def main() -> None:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # the environments and players of the working directory, as `python -m` has it
+    try:
+        app()
+    except UserError as error:
+        _fail(str(error), 2)
+    except RunFailed as error:
+        _fail(str(error), 1)
+    except KeyboardInterrupt:
+        _fail("interrupted", 1)
+
+
+def _fail(message: str, code: int) -> None:
+    print(f"ray-gym: {message}", file=sys.stderr)
+    sys.exit(code)

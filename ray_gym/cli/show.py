@@ -1,0 +1,139 @@
+"""Runs and episodes as a person would read them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from ray_gym.errors import UserError
+from ray_gym.load import Run
+
+LISTED = 50
+COLOURS = ("cyan", "magenta", "yellow", "green")
+
+
+def print_summary(console: Console, directory: Path, summary: dict[str, Any]) -> None:
+    """The closing lines of a run."""
+    console.print()
+    heading = "interrupted" if summary["interrupted"] else "done"
+    console.print(f"[bold]{heading}[/bold]: {summary['episodes']} of {summary['of']} episodes in {summary['seconds']:.1f} s")
+    for label, key in (("status", "status"), ("stopped by", "stop_reasons"), ("outcomes", "outcomes")):
+        counts = sorted(summary[key].items(), key=lambda item: -item[1])
+        if counts:
+            console.print(f"  {label}: " + ", ".join(f"{escape(str(name))} {count}" for name, count in counts[:12]), soft_wrap=True)
+    if summary["mean_reward"] is not None:
+        console.print(f"  mean reward: {summary['mean_reward']:.3f}")
+    console.print(
+        f"  {summary['model_calls']:,} model calls, {summary['generated_tokens']:,} tokens generated "
+        f"({summary['tokens_per_s']:,.0f} tok/s), {summary['episodes_per_s']:.1f} episodes/s",
+        soft_wrap=True,
+    )
+    for failure, count in summary["failures"].items():
+        console.print(f"  [red]{count} failed[/red]: {escape(failure)}", soft_wrap=True)
+    if summary["models_without_token_ids"]:
+        names = ", ".join(summary["models_without_token_ids"])
+        console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)
+    console.print(f"  {directory}", soft_wrap=True, highlight=False)
+    if summary["interrupted"]:
+        console.print(f"  go on with: ray-gym rollout --resume {directory}", soft_wrap=True, highlight=False)
+    else:
+        console.print(f"  look at it with: ray-gym show {directory}", soft_wrap=True, highlight=False)
+
+
+def show_run(console: Console, run: Run) -> None:
+    """The run's episodes, a line each."""
+    columns = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward"]
+    rows = run.episodes.select(columns)
+    table = Table(*columns, box=None, header_style="bold")
+    for row in rows.slice(0, LISTED).to_pylist():
+        row["episode_id"], row["task_id"] = row["episode_id"][:12], row["task_id"][:12]
+        row["stop_text"] = (row["stop_text"] or "")[:40]
+        table.add_row(*("" if row[name] is None else escape(str(row[name])) for name in columns))
+    console.print(table)
+    if rows.num_rows > LISTED:
+        console.print(f"... and {rows.num_rows - LISTED} more")
+    console.print(f"one of them: ray-gym show {run.path} EPISODE", highlight=False, soft_wrap=True)
+
+
+def show_episode(console: Console, run: Run, prefix: str) -> None:
+    """One conversation. Errors: UserError if no episode, or more than one, begins with `prefix`."""
+    ids = run.episodes.column("episode_id").to_pylist()
+    found = [index for index, episode_id in enumerate(ids) if episode_id.startswith(prefix)]
+    if len(found) != 1:
+        what = "no episode begins" if not found else f"{len(found)} episodes begin"
+        raise UserError(f"{what} with {prefix!r} in {run.path}; `ray-gym show {run.path}` lists them")
+    row = run.episodes.slice(found[0], 1).to_pylist()[0]
+    console.print(f"[bold]{row['env_id']}[/bold] episode {row['episode_id']} (task {row['task_id']}, repeat {row['repeat']})")
+    participants = sorted({event["participant"] for event in row["events"] if event["participant"]})
+    colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(participants)}
+    turn = None
+    for event in row["events"]:
+        if event["turn"] != turn and event["kind"] == "message":
+            turn = event["turn"]
+            console.rule(f"turn {turn + 1}: {event['participant']}", align="left", style="dim")
+        _print_event(console, event, colours)
+    _print_end(console, row)
+
+
+def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str]) -> None:
+    text = "\n".join(part["text"] for part in event["content"])
+    name = event["participant"] or ""
+    kind = event["kind"]
+    if kind == "stop":
+        return
+    seen_by = event["visible_to"]
+    if kind == "message":
+        label, style = name, colours[name]
+    elif kind == "tool_result":
+        label, style, text = f"tool, to {name}", "red" if event["error"] else "dim", _readable(text)
+    elif kind == "note":
+        label, style = "note", "dim"
+    else:
+        label, style = f"{kind}, to {', '.join(seen_by)}", "dim"
+    if event["reasoning"]:
+        console.print(f"[{style}]{label} thinks:[/] [dim]{escape(event['reasoning'])}[/]")
+    if text or not event["tool_calls"]:
+        console.print(f"[{style} bold]{label}:[/] {escape(text) or '(nothing)'}", highlight=False)
+    for call in event["tool_calls"]:
+        console.print(f"[{style} bold]{label} calls[/] {escape(call['name'] or '?')}({escape(call['arguments'])})", highlight=False)
+    if event["finish_reason"] == "length":
+        console.print("[red]cut at max_tokens[/]")
+
+
+def _print_end(console: Console, row: dict[str, Any]) -> None:
+    console.rule(style="dim")
+    console.print(f"[bold]{row['status']}[/bold], stopped by {row['stop_reason']}: {escape(row['stop_text'] or '-')}")
+    if row["failure"]:
+        failure = row["failure"]
+        console.print(f"[red]{failure['kind']} failure in {escape(failure['where'])}: {escape(failure['message'])}[/]")
+    for reward in row["rewards"]:
+        console.print(f"{reward['participant']} {reward['name']}: {reward['value']:g}")
+    for sample in row["samples"]:
+        trained = sum(sample["loss_mask"])
+        fork = f", forked: {sample['fork_reason']}" if sample["fork_reason"] else ""
+        mark = "" if sample["trainable"] else ", not trainable"
+        console.print(f"[dim]sample of {sample['participant']}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]")
+
+
+def _readable(text: str) -> str:
+    """A tool's JSON answer, a field a line, its strings as they are (a board has line breaks)."""
+    try:
+        answer = json.loads(text)
+    except ValueError:
+        return text
+    if not isinstance(answer, dict):
+        return text
+    lines = []
+    for key, value in answer.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        lines.append(f"  {key}:\n{_indented(shown)}" if "\n" in shown else f"  {key}: {shown}")
+    return "\n" + "\n".join(lines)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())

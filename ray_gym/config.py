@@ -1,0 +1,113 @@
+"""The config of a run, as pydantic models. `config_file` reads one; `run.plan` brings it to life.
+
+Options of environments and engines (`environment.*` beside `id`, `models.NAME.*` beside `engine`) belong to their own classes and
+are validated by those.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from ray_gym.messages import ToolChoice
+from ray_gym.models.base import Sampling
+
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RunSection(Section):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
+    """Without a name the run gets one of the config's and the time."""
+    seed: int = 0
+
+
+class PluginSection(Section):
+    """A section whose further keys belong to a class found by name."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class EnvironmentSection(PluginSection):
+    id: str
+    """A registered id, or package.module:Class."""
+
+
+class ModelSection(PluginSection):
+    engine: str
+    """vllm, openai, scripted, or package.module:Class."""
+
+
+class TasksSection(Section):
+    path: str | None = None
+    """A .jsonl or .parquet file; a relative path is taken from the config's folder, then from the working directory."""
+    generate: Positive | None = None
+    """How many tasks to take from the environment's generator (under `run.seed`)."""
+    limit: Positive | None = None
+    repeats: Positive = 1
+    """Episodes a task: the size of a group."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> TasksSection:
+        if (self.path is None) == (self.generate is None):
+            raise ValueError("set one of path (a file) and generate (a number)")
+        return self
+
+
+class ParticipantSection(Section):
+    model: str
+    system_prompt: str | None = None
+    sampling: Sampling = Sampling()
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool = False
+    """Under `tool_choice: required`: whether one message may hold several calls."""
+    trainable: bool | None = None
+    """Default: the policy is, others are not."""
+    stop_text: str | None = None
+    max_turns: Positive | None = None
+    max_steps_per_turn: Positive | None = None
+
+
+class LimitsSection(Section):
+    max_turns: Positive = 10
+    """The policy's; the others have as many."""
+    max_steps_per_turn: Positive = 10
+    token_budget: Positive | None = None
+    """Generated tokens an episode, over all participants."""
+    episode_deadline_s: Seconds = 600
+    call_deadline_s: Seconds = 300
+    tool_deadline_s: Seconds = 60
+
+
+class FanoutSection(Section):
+    workers: Positive = 2
+    concurrency: Positive = 64
+    """Episodes in flight, over all workers."""
+    cpus_per_worker: Annotated[float, Field(ge=0)] = 0
+
+
+class OutputSection(Section):
+    dir: str = "runs"
+    roll_rows: Positive = 2000
+    roll_mb: Positive = 64
+    roll_s: Seconds = 20
+
+
+class RunConfig(Section):
+    run: RunSection = RunSection()
+    environment: EnvironmentSection
+    tasks: TasksSection
+    models: Annotated[dict[str, ModelSection], Field(min_length=1)]
+    participants: Annotated[dict[str, ParticipantSection], Field(min_length=1)]
+    limits: LimitsSection = LimitsSection()
+    fanout: FanoutSection = FanoutSection()
+    output: OutputSection = OutputSection()

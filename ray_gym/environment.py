@@ -1,0 +1,166 @@
+"""What an environment author writes: one class.
+
+    class Doubling(Environment[DoublingTask, Counter]):
+        '''Double a number with one tool call.'''
+
+        participants = ("policy",)
+
+        def setup(self, task, episode): ...
+        def opening(self, task, state): ...
+        @tool()
+        def double(self, state, caller, number: int) -> int: ...
+        def score(self, state, episode): ...
+
+The machinery is below: `Episode` carries out the commands, this class only answers questions about them. One instance
+serves all sessions of a worker, so it keeps nothing of a session in itself: that is what the state is for.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, ConfigDict
+
+from ray_gym.messages import Message, ToolSchema
+from ray_gym.tools import Tool, tools_of
+
+if TYPE_CHECKING:
+    from ray_gym.episode import Episode, Turn
+    from ray_gym.participant import Participant
+
+
+class Task(BaseModel):
+    """One row of a dataset. Environments subclass it with their own fields; unknown fields are errors.
+
+    `system_prompts` (by participant) win over those of the config and of the environment.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    task_id: str | None = None
+    system_prompts: dict[str, str] = {}
+
+
+TaskT = TypeVar("TaskT", bound=Task)
+StateT = TypeVar("StateT")
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is there before anyone speaks.
+
+    `system` and `messages` are by participant: a default system prompt (the config's and the task's win over it), and the
+    messages that its thread starts with. A plain string is one user message. Earlier assistant and tool turns are prompt.
+    """
+
+    messages: Mapping[str, str | list[Message]] = field(default_factory=dict)
+    system: Mapping[str, str] = field(default_factory=dict)
+    first: str = "policy"
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A reward, with named parts and other participants' rewards where an environment has them."""
+
+    reward: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
+
+
+class Options(BaseModel):
+    """The keys beside `id` under `environment:` in a config. Environments subclass it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Environment(Generic[TaskT, StateT]):
+    """Override `setup` and `score`, and what else differs from the defaults."""
+
+    participants: ClassVar[tuple[str, ...]] = ("policy",)
+    """Who speaks, in the order of their turns."""
+    pattern: ClassVar[str] = "multi-turn"
+    """single-step, multi-step or multi-turn: for the listing only."""
+    Options: ClassVar[type[BaseModel]] = Options
+
+    task_type: ClassVar[type[Task]] = Task
+    tools: ClassVar[dict[str, Tool]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for base in getattr(cls, "__orig_bases__", ()):
+            arguments = get_args(base)
+            if get_origin(base) is Environment and isinstance(arguments[0], type):
+                cls.task_type = arguments[0]
+        cls.tools = tools_of(cls)
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        self.options: Any = options if options is not None else self.Options()
+
+    # ---- the task ----
+
+    def generate(self, rng: random.Random, index: int) -> TaskT:
+        """Task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
+        raise NotImplementedError(f"{type(self).__name__} has no task generator: set tasks.path to a file of tasks")
+
+    def setup(self, task: TaskT, episode: Episode) -> StateT:
+        """The session's state, from the task alone (and `episode.rng(name)`). May be a coroutine function."""
+        raise NotImplementedError
+
+    def opening(self, task: TaskT, state: StateT) -> Opening:
+        """First messages, written from the state, so that the two cannot drift apart."""
+        return Opening()
+
+    # ---- the conversation ----
+
+    async def run(self, episode: Episode) -> None:
+        """The control flow: turns until something stops the episode. Override it to do anything else."""
+        speaker = episode.first
+        while not episode.stopped:
+            turn = await episode.turn(speaker)
+            following = self.next_speaker(episode.state, episode, turn)
+            if following is None:
+                return
+            speaker = following
+
+    def next_speaker(self, state: StateT, episode: Episode, turn: Turn) -> str | None:
+        """Who speaks after `turn`; None ends the episode. By default the participants take turns; one alone has one turn."""
+        if len(self.participants) == 1:
+            return None
+        return self.participants[(self.participants.index(turn.speaker) + 1) % len(self.participants)]
+
+    def relay(self, state: StateT, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        """What `listener` is told of a turn that has ended, as a user message of its own view; None is nothing.
+
+        By default the others hear what was said, or, if nothing was said, all results of the turn's tool calls.
+        """
+        if listener.name == turn.speaker:
+            return None
+        return turn.text or "\n".join(turn.tool_results) or None
+
+    def narrow(self, tool: ToolSchema, state: StateT, caller: Participant) -> ToolSchema:
+        """The tool's schema as the state allows it now (only the empty cells, say). Prompts show the whole schema."""
+        return tool
+
+    def finished(self, state: StateT, episode: Episode) -> str | None:
+        """Asked after every step and message: the outcome if the episode is over (kept as the stop's text), else None."""
+        return None
+
+    # ---- the score ----
+
+    def score(self, state: StateT, episode: Episode) -> Score | float | Mapping[str, float]:
+        """The policy's reward: a number, named parts (their sum is the reward), or a `Score`. May be a coroutine function."""
+        raise NotImplementedError
+
+
+def as_score(value: Score | float | Mapping[str, float]) -> Score:
+    """Errors: TypeError if it is none of the three."""
+    if isinstance(value, Score):
+        return value
+    if isinstance(value, Mapping):
+        return Score(float(sum(value.values())), parts=value)
+    if isinstance(value, int | float):
+        return Score(float(value))
+    raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")

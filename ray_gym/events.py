@@ -1,0 +1,33 @@
+"""What happened in an episode, in order: the readable half of its record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ray_gym.messages import ToolCall
+
+EventKind = Literal["system", "opening", "message", "tool_result", "relay", "note", "stop"]
+
+
+@dataclass(slots=True)
+class Event:
+    """`turn` counts turns of all participants from 0 and is -1 before the first; `step` counts model calls within a turn."""
+
+    seq: int
+    kind: EventKind
+    turn: int
+    step: int
+    participant: str | None = None
+    thread: str | None = None
+    content: str = ""
+    role: str | None = None
+    reasoning: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    visible_to: list[str] = field(default_factory=list)
+    finish_reason: str | None = None
+    error: str | None = None
+    model: str | None = None
+    started_at: float = 0.0
+    duration_s: float = 0.0

@@ -1,0 +1,104 @@
+"""The token ledger of one thread: what the model was given and what it generated, in order, append-only.
+
+The prompt of step k+1 is exactly the prompt and the generated ids of step k, plus the ids of what is new. Where that
+cannot hold (a template that rewrites earlier turns, an endpoint that renders anew) the ledger forks: a new sample begins with the
+whole prompt, and the old one stays as it was, with a reason on the new one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ray_gym.models.base import NO_TOKENS, Completion, Logprobs, Sampling, SpanKind, TokenIds, VersionSpan
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Tokens [start, end) of a sample that belong to one event."""
+
+    event_seq: int
+    start: int
+    end: int
+    generated: bool
+    sampling: Sampling | None = None
+    kind: SpanKind | None = None
+    grammar: str | None = None
+
+
+@dataclass(slots=True)
+class Sample:
+    """One token sequence a trainer can train on. All arrays have one entry a token; logprobs are 0 where the mask is."""
+
+    fork_reason: str | None = None
+    spans: list[Span] = field(default_factory=list)
+    versions: list[VersionSpan] = field(default_factory=list)
+    _ids: list[TokenIds] = field(default_factory=list)
+    _logprobs: list[Logprobs] = field(default_factory=list)
+    length: int = 0
+
+    def append(self, ids: TokenIds, logprobs: Logprobs | None) -> None:
+        self._ids.append(ids)
+        self._logprobs.append(logprobs if logprobs is not None else np.zeros(len(ids), dtype=np.float32))
+        self.length += len(ids)
+
+    @property
+    def token_ids(self) -> TokenIds:
+        """int32, shape (length,). Joined once, however often it is asked for."""
+        if len(self._ids) > 1:
+            self._ids = [np.concatenate(self._ids)]
+        return self._ids[0] if self._ids else NO_TOKENS
+
+    @property
+    def logprobs(self) -> Logprobs:
+        return np.concatenate(self._logprobs) if self._logprobs else np.zeros(0, dtype=np.float32)
+
+    @property
+    def loss_mask(self) -> np.ndarray:
+        """int8, shape (length,): 1 on what this participant generated here."""
+        mask = np.zeros(self.length, dtype=np.int8)
+        for span in self.spans:
+            if span.generated:
+                mask[span.start : span.end] = 1
+        return mask
+
+
+@dataclass(slots=True)
+class Ledger:
+    samples: list[Sample] = field(default_factory=list)
+
+    @property
+    def history(self) -> TokenIds:
+        """The exact ids of the current sample, prompts and generations alike."""
+        return self.samples[-1].token_ids if self.samples else NO_TOKENS
+
+    def add(self, completion: Completion, prompt_events: list[int], event_seq: int, sampling: Sampling) -> None:
+        """Append one step. `prompt_events` are the events of the messages that were new in its prompt, in order.
+
+        Errors: ValueError if the completion's arrays don't fit together.
+        """
+        if not completion.has_tokens:
+            return
+        if len(completion.logprobs) != len(completion.token_ids):
+            raise ValueError(f"{len(completion.token_ids)} generated ids but {len(completion.logprobs)} logprobs")
+        if completion.fork_reason is not None or not self.samples:
+            self.samples.append(Sample(fork_reason=completion.fork_reason))
+        sample = self.samples[-1]
+        position = sample.length
+        sample.append(completion.prompt_ids, None)
+        # What belongs to no message is the generation prompt: it goes with the event that it opened.
+        lengths = completion.prompt_lengths if len(completion.prompt_lengths) == len(prompt_events) else ()
+        for seq, length in zip(prompt_events, lengths, strict=False):
+            if length:
+                sample.spans.append(Span(seq, position, position + length, generated=False))
+            position += length
+        if position < sample.length:
+            sample.spans.append(Span(event_seq, position, sample.length, generated=False))
+        start = sample.length
+        sample.append(completion.token_ids, completion.logprobs)
+        if sample.length > start:
+            span = Span(event_seq, start, sample.length, True, sampling, completion.kind, completion.grammar)
+            sample.spans.append(span)
+        for version in completion.versions:
+            sample.versions.append(VersionSpan(version.version, start + version.start, start + version.end))

@@ -1,0 +1,1 @@
+"""Language models as the engine sees them: a `Model` completes; an `Engine` is how a named model comes up."""

@@ -1,0 +1,112 @@
+"""From names in a config to classes.
+
+A name is looked for, in this order: as package.module:Class; among the entry points of the group (how other
+distributions add theirs); and by convention, as a module of a known package that has the class (how this repository's own
+`envs/` and `deployments/` are found without the engine knowing any of them by name).
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+from dataclasses import dataclass
+from importlib.metadata import entry_points
+from types import ModuleType
+from typing import Any
+
+from ray_gym.environment import Environment
+from ray_gym.errors import UserError, describe
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    what: str
+    group: str
+    packages: tuple[str, ...]
+    suffix: str
+    """Classes by convention end with it, or are exported under the module's only class that does."""
+
+
+ENVIRONMENT = Kind("environment", "ray_gym.environments", ("envs",), "")
+ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.models", "deployments"), "Engine")
+
+
+def load_object(path: str, where: str) -> Any:
+    """The object at package.module:name. Errors: `UserError` that names `where` (the config's field)."""
+    module_name, _, attribute = path.partition(":")
+    if not module_name or not attribute:
+        raise UserError(f"{where}: {path!r} is not of the form package.module:name")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UserError(f"{where}: can't import {module_name}: {error}") from None
+    except Exception as error:
+        raise UserError(f"{where}: importing {module_name} failed: {describe(error)}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            close = difflib.get_close_matches(part, dir(found), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
+        found = getattr(found, part)
+    return found
+
+
+def find_environment(name: str) -> type[Environment[Any, Any]]:
+    """Errors: `UserError` that lists the environments there are."""
+    found = _find(ENVIRONMENT, name, "environment.id")
+    if not (isinstance(found, type) and issubclass(found, Environment)):
+        raise UserError(f"environment.id: {name} is not a subclass of ray_gym.Environment")
+    return found
+
+
+def find_engine(name: str, where: str) -> Any:
+    """The engine class of a name. Errors: `UserError` that lists the engines there are."""
+    return _find(ENGINE, name, where)
+
+
+def names(kind: Kind) -> list[str]:
+    """All that can be named without a path, sorted."""
+    found = {entry.name for entry in entry_points(group=kind.group)}
+    for package in kind.packages:
+        found.update(name for name in _modules(package) if _exported(kind, f"{package}.{name}") is not None)
+    return sorted(found)
+
+
+def _find(kind: Kind, name: str, where: str) -> Any:
+    if ":" in name:
+        return load_object(name, where)
+    for entry in entry_points(group=kind.group, name=name):
+        return load_object(entry.value, where)
+    for package in kind.packages:
+        if name in _modules(package):
+            found = _exported(kind, f"{package}.{name}")
+            if found is not None:
+                return found
+    known = names(kind)
+    close = difflib.get_close_matches(name, known, n=1)
+    hint = f"did you mean {close[0]!r}? " if close else ""
+    listing = ", ".join(known) or "none"
+    raise UserError(f"{where}: there is no {kind.what} {name!r}; {hint}known: {listing}; your own: package.module:Class")
+
+
+def _modules(package: str) -> list[str]:
+    try:
+        module = importlib.import_module(package)
+    except ModuleNotFoundError:
+        return []
+    return [info.name for info in pkgutil.iter_modules(module.__path__)]
+
+
+def _exported(kind: Kind, module_name: str) -> Any | None:
+    module = importlib.import_module(module_name)
+    found = [value for value in vars(module).values() if _fits(kind, value, module)]
+    return found[0] if found else None
+
+
+def _fits(kind: Kind, value: Any, module: ModuleType) -> bool:
+    if not isinstance(value, type) or not value.__module__.startswith(module.__name__):
+        return False
+    if kind is ENVIRONMENT:
+        return issubclass(value, Environment)
+    return value.__name__.endswith(kind.suffix) and value.__name__ != kind.suffix

@@ -1,0 +1,1 @@
+"""A run: one submission, from its config to a directory of episodes."""

@@ -1,0 +1,65 @@
+"""Getting a Ray cluster: the one that is up, else a local one that ends with this process."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.models.base import Engine
+
+LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
+"""Only specs and receipts pass through it."""
+
+
+def connect() -> bool:
+    """Join the running cluster (RAY_ADDRESS, else one on this machine) or start one. Returns whether it is ours alone."""
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
+    environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(_import_paths())}}
+    try:
+        ray.init(address="auto", runtime_env=environment, **options)
+        return False
+    except ConnectionError as error:
+        if os.environ.get("RAY_ADDRESS"):
+            raise RunFailed(f"RAY_ADDRESS is {os.environ['RAY_ADDRESS']}, but no cluster answers there: {error}") from None
+    ray.init(
+        address="local",
+        include_dashboard=False,
+        object_store_memory=LOCAL_OBJECT_STORE_BYTES,
+        runtime_env=environment,
+        **options,
+    )
+    return True
+
+
+def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:
+    """Errors: UserError when the models ask for more GPUs than the cluster has, unless told to wait for it to grow."""
+    wanted = {name: engine.gpus() for name, engine in engines.items() if engine.gpus()}
+    if not wanted:
+        return
+    asked = ", ".join(f"{name} {count:g}" for name, count in wanted.items())
+    told = False
+    while (there := ray.cluster_resources().get("GPU", 0)) < sum(wanted.values()):
+        if not wait:
+            raise UserError(
+                f"models: they ask for {sum(wanted.values()):g} GPUs ({asked}) and the cluster has {there:g}. "
+                "Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
+            )
+        if not told:
+            print(f"waiting for {sum(wanted.values()):g} GPUs ({asked}); the cluster has {there:g}", file=sys.stderr, flush=True)
+            told = True
+        time.sleep(2)
+
+
+def _import_paths() -> list[str]:
+    """What workers need on their path to import what this process can: the working directory, and this package's parent."""
+    here = Path(__file__).resolve().parents[2]
+    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return [path for path in dict.fromkeys([str(Path.cwd()), str(here), *inherited]) if path]

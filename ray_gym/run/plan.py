@@ -1,0 +1,111 @@
+"""From a config to all that a run needs, with everything checked that can be checked before anything starts."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ray_gym.config import RunConfig
+from ray_gym.config_file import validate
+from ray_gym.environment import Environment
+from ray_gym.episode import EpisodeSpec
+from ray_gym.errors import UserError
+from ray_gym.models.base import Engine, EngineCheck
+from ray_gym.participant import Participant
+from ray_gym.plugins import find_engine, find_environment
+from ray_gym.seeds import derive_seed, stable_id
+from ray_gym.tasks import TaskRow, read_tasks
+
+SUBMISSION = 0
+"""A run of the command line has one submission; a service numbers them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    config: RunConfig
+    environment: Environment[Any, Any]
+    participants: dict[str, Participant]
+    engines: dict[str, Engine]
+    specs: list[EpisodeSpec]
+
+    @property
+    def gives_tokens(self) -> dict[str, bool]:
+        return {name: engine.gives_tokens for name, engine in self.engines.items()}
+
+
+def make_plan(config: RunConfig, config_path: Path) -> Plan:
+    """Errors: UserError, naming the file, the field and the fix."""
+    file = str(config_path)
+    environment = make_environment(config, file)
+    participants = _participants(config, environment, file)
+    engines = _engines(config, participants, file)
+    tasks = read_tasks(config.tasks, environment, config.run.seed, config_path.parent)
+    for name, engine in engines.items():
+        samplings = {p.name: p.sampling for p in participants.values() if p.model == name}
+        uses_tools = any(_has_tools(environment, p) for p in participants.values() if p.model == name)
+        engine.check(EngineCheck(name, samplings, uses_tools))
+    return Plan(config, environment, participants, engines, make_specs(config, tasks))
+
+
+def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
+    environment_class = find_environment(config.environment.id)
+    options = validate(environment_class.Options, config.environment.options, file, ("environment",))
+    return environment_class(options)
+
+
+def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]:
+    """Every episode of the run, a group's together. Ids are functions of run seed, submission, task and repeat."""
+    seed = config.run.seed
+    return [
+        EpisodeSpec(
+            episode_id=stable_id(seed, SUBMISSION, row.task_id, repeat),
+            group_id=stable_id(seed, SUBMISSION, row.task_id),
+            task_id=row.task_id,
+            repeat=repeat,
+            seed=derive_seed(seed, SUBMISSION, row.task_id, repeat),
+            task=row.task,
+        )
+        for row in tasks
+        for repeat in range(config.tasks.repeats)
+    ]
+
+
+def _participants(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
+    wanted, given = environment.participants, config.participants
+    for name in wanted:
+        if name not in given:
+            raise UserError(f"{file}: participants.{name}: missing; {config.environment.id} is played by {' and '.join(wanted)}")
+    for name, section in given.items():
+        if name not in wanted:
+            hint = _did_you_mean(name, wanted)
+            raise UserError(f"{file}: participants.{name}: {config.environment.id} has no such participant; {hint}")
+        if section.model not in config.models:
+            hint = _did_you_mean(section.model, config.models)
+            raise UserError(f"{file}: participants.{name}.model: there is no model {section.model!r} under models; {hint}")
+        if section.tool_choice == "required" and not any(t.offered_to(name) for t in environment.tools.values()):
+            raise UserError(f"{file}: participants.{name}.tool_choice: required, but {config.environment.id} offers it no tools")
+    return {name: Participant.from_config(name, given[name], config.limits) for name in wanted}
+
+
+def _engines(config: RunConfig, participants: dict[str, Participant], file: str) -> dict[str, Engine]:
+    used = {participant.model for participant in participants.values()}
+    engines: dict[str, Engine] = {}
+    for name, section in config.models.items():
+        engine_class = find_engine(section.engine, f"{file}: models.{name}.engine")
+        options = validate(engine_class.Options, section.options, file, ("models", name))
+        if name in used:
+            engines[name] = engine_class(options)
+    return engines
+
+
+def _has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
+    offered = any(tool.offered_to(participant.name) for tool in environment.tools.values())
+    return offered and participant.tool_choice != "none"
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known)}"

@@ -1,0 +1,89 @@
+"""What is counted while a run goes on: for the progress line, the closing summary and summary.json."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ray_gym.run.worker import Receipt
+
+MAX_OUTCOMES = 50
+"""Distinct stop texts that are counted; an environment whose texts are all different fills no memory."""
+MAX_FAILURES = 20
+
+
+@dataclass
+class Tally:
+    total: int
+    already_done: int = 0
+    finished: int = 0
+    rewarded: int = 0
+    reward_sum: float = 0.0
+    tokens: int = 0
+    model_calls: int = 0
+    turns: int = 0
+    by_status: Counter[str] = field(default_factory=Counter)
+    by_stop: Counter[str] = field(default_factory=Counter)
+    by_outcome: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    began: float = field(default_factory=time.monotonic)
+    took_s: float | None = None
+
+    def add(self, receipt: Receipt) -> None:
+        self.finished += 1
+        self.tokens += receipt.tokens
+        self.model_calls += receipt.model_calls
+        self.turns += receipt.turns
+        self.by_status[receipt.status] += 1
+        self.by_stop[receipt.stop_reason] += 1
+        if receipt.reward is not None:
+            self.rewarded += 1
+            self.reward_sum += receipt.reward
+        outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""
+        if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
+            self.by_outcome[outcome] += 1
+        if receipt.failure and (receipt.failure in self.failures or len(self.failures) < MAX_FAILURES):
+            self.failures[receipt.failure] += 1
+
+    @property
+    def done(self) -> int:
+        return self.already_done + self.finished
+
+    @property
+    def elapsed_s(self) -> float:
+        return self.took_s if self.took_s is not None else time.monotonic() - self.began
+
+    @property
+    def mean_reward(self) -> float | None:
+        return self.reward_sum / self.rewarded if self.rewarded else None
+
+    @property
+    def tokens_per_s(self) -> float:
+        return self.tokens / max(self.elapsed_s, 1e-9)
+
+    @property
+    def remaining_s(self) -> float | None:
+        if not self.finished:
+            return None
+        return (self.total - self.done) * self.elapsed_s / self.finished
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json says of the episodes; seconds count from the first lease to the last commit."""
+        return {
+            "episodes": self.done,
+            "of": self.total,
+            "already_done": self.already_done,
+            "status": dict(self.by_status),
+            "stop_reasons": dict(self.by_stop),
+            "outcomes": dict(self.by_outcome),
+            "failures": dict(self.failures),
+            "mean_reward": self.mean_reward,
+            "turns": self.turns,
+            "model_calls": self.model_calls,
+            "generated_tokens": self.tokens,
+            "seconds": round(self.elapsed_s, 3),
+            "episodes_per_s": round(self.finished / max(self.elapsed_s, 1e-9), 3),
+            "tokens_per_s": round(self.tokens_per_s, 3),
+        }

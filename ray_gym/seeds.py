@@ -1,0 +1,22 @@
+"""Stable ids and seeds: the same parts give the same value on every machine, in every process."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import xxhash
+
+
+def _canonical(parts: tuple[Any, ...]) -> bytes:
+    return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+
+
+def stable_id(*parts: Any) -> str:
+    """128 bits in hex of JSON-serialisable parts."""
+    return xxhash.xxh3_128_hexdigest(_canonical(parts))
+
+
+def derive_seed(*parts: Any) -> int:
+    """A seed in [0, 2**63), independent for every combination of parts."""
+    return xxhash.xxh3_64_intdigest(_canonical(parts)) >> 1

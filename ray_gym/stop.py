@@ -1,0 +1,31 @@
+"""Why an episode ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StopReason(StrEnum):
+    FINISHED = "finished"  # the environment said so
+    COMPLETED = "completed"  # the control flow came to its end
+    MAX_TURNS = "max_turns"
+    STOP_TEXT = "stop_text"  # a participant said its stop text
+    NOTHING_SAID = "nothing_said"  # a turn left the next participant with nothing to answer
+    MAX_TOKENS = "max_tokens"  # a call hit its output limit
+    CONTEXT_FULL = "context_full"
+    TOKEN_BUDGET = "token_budget"
+    DEADLINE = "deadline"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """`text` is what triggered it: the environment's verdict, the stop text's message."""
+
+    reason: StopReason
+    text: str = ""
+
+
+class EpisodeOver(Exception):  # noqa: N818 - not an error: it unwinds `run` when a command is given after the end
+    """A command was given to an episode that has ended. Raised so that no model is called after the end."""

@@ -1,0 +1,127 @@
+"""Where episodes start from: task rows out of a file or out of the environment's generator, each with a stable id."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from pydantic import ValidationError
+
+from ray_gym.config import TasksSection
+from ray_gym.config_file import explain
+from ray_gym.environment import Environment, Task
+from ray_gym.errors import UserError, describe
+from ray_gym.seeds import derive_seed, stable_id
+
+MAX_PROBLEMS = 20
+"""Bad rows shown before the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A validated task: its id and its JSON, as it goes into the record."""
+
+    task_id: str
+    task: str
+
+
+def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: int, config_dir: Path) -> list[TaskRow]:
+    """All tasks of a run, in order.
+
+    Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at all.
+    """
+    if section.path is not None:
+        tasks: Iterable[Task] = _from_file(locate(section.path, config_dir), environment.task_type, section.limit)
+    else:
+        count = min(section.generate or 0, section.limit or section.generate or 0)
+        tasks = _generated(environment, seed, count)
+    rows = list(_with_ids(_for_these_participants(tasks, environment.participants)))
+    if not rows:
+        raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
+    return rows
+
+
+def locate(path: str, config_dir: Path) -> Path:
+    """Where a task file is. Errors: UserError."""
+    candidates = [config_dir / Path(path).expanduser(), Path(path).expanduser()]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    looked = " nor ".join(dict.fromkeys(str(candidate) for candidate in candidates))
+    raise UserError(f"tasks.path: there is no file {looked}")
+
+
+def _from_file(path: Path, task_type: type[Task], limit: int | None) -> list[Task]:
+    if path.suffix == ".jsonl":
+        rows = _jsonl_rows(path)
+    elif path.suffix == ".parquet":
+        rows = _parquet_rows(path)
+    else:
+        raise UserError(f"tasks.path: {path} is neither .jsonl nor .parquet")
+    tasks: list[Task] = []
+    problems: list[str] = []
+    for place, row in islice(rows, limit):
+        try:
+            tasks.append(task_type.model_validate_json(row))
+        except ValidationError as error:
+            problems += [f"{place}: {line}" for line in explain(error, task_type)]
+    if problems:
+        more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
+        raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
+    return tasks
+
+
+def _jsonl_rows(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield f"{path}:{number}", line
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: can't be read: {error}") from None
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[str, str]]:
+    try:
+        table = pq.read_table(path)
+    except Exception as error:
+        raise UserError(f"{path}: not a readable Parquet file: {describe(error)}") from None
+    for number, row in enumerate(table.to_pylist()):
+        given = {key: value for key, value in row.items() if value is not None}
+        yield f"{path} row {number}", json.dumps(given, default=str)
+
+
+def _generated(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Task]:
+    for index in range(count):
+        try:
+            yield environment.generate(random.Random(derive_seed(seed, "task", index)), index)
+        except NotImplementedError as error:
+            raise UserError(f"tasks.generate: {error}") from None
+
+
+def _for_these_participants(tasks: Iterable[Task], participants: Sequence[str]) -> Iterator[Task]:
+    for number, task in enumerate(tasks):
+        for name in task.system_prompts:
+            if name not in participants:
+                who = task.task_id or f"number {number}"
+                raise UserError(f"tasks: task {who}: system_prompts.{name}: known participants: {', '.join(participants)}")
+        yield task
+
+
+def _with_ids(tasks: Iterable[Task]) -> Iterator[TaskRow]:
+    """The given id, or a hash of the content; equal rows get distinct ids by counting. Errors: UserError for an id given twice."""
+    seen: dict[str, int] = {}
+    for task in tasks:
+        text = task.model_dump_json()
+        base = task.task_id or stable_id(text)
+        count = seen.get(base, 0)
+        seen[base] = count + 1
+        if count and task.task_id:
+            raise UserError(f"tasks: the task_id {base!r} is given to more than one row")
+        yield TaskRow(base if not count else f"{base}-{count}", text)

@@ -1,0 +1,70 @@
+"""One conversation of one participant with its model: an append-only message list and its token ledger."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from ray_gym.ledger import Ledger
+from ray_gym.messages import Message, ToolSchema
+from ray_gym.models.base import Completion, CompletionRequest, Model
+from ray_gym.participant import Participant
+from ray_gym.seeds import derive_seed
+
+
+@dataclass(slots=True)
+class Thread:
+    """Sequential: a second call while one is under way raises."""
+
+    name: str
+    participant: Participant
+    model: Model
+    session_id: str
+    seed: int
+    messages: list[Message] = field(default_factory=list)
+    event_seqs: list[int] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=Ledger)
+    calls: int = 0
+    known: int = 0
+    busy: bool = False
+
+    def append(self, message: Message, event_seq: int) -> None:
+        self.messages.append(message)
+        self.event_seqs.append(event_seq)
+
+    async def complete(
+        self, tools: tuple[ToolSchema, ...], allowed: tuple[ToolSchema, ...], max_tokens: int
+    ) -> Completion:
+        """One model call over all that was said. The answer is not appended yet: `accept` does that, with its event."""
+        if self.busy:
+            raise RuntimeError(f"thread {self.name} is already waiting for its model; open another thread for concurrent calls")
+        sampling = self.participant.sampling
+        if max_tokens < sampling.max_tokens:
+            sampling = replace(sampling, max_tokens=max_tokens)
+        self.busy = True
+        try:
+            return await self.model.complete(
+                CompletionRequest(
+                    messages=self.messages,
+                    sampling=sampling,
+                    session_id=self.session_id,
+                    seed=derive_seed(self.seed, self.name, self.calls),
+                    thread=self.name,
+                    known=self.known,
+                    history=self.ledger.history,
+                    tools=tools,
+                    allowed_tools=allowed,
+                    tool_choice=self.participant.tool_choice if tools else "none",
+                    parallel_tool_calls=self.participant.parallel_tool_calls,
+                )
+            )
+        finally:
+            self.busy = False
+            self.calls += 1
+
+    def accept(self, completion: Completion, event_seq: int) -> None:
+        """Append the answer to the messages and its tokens to the ledger."""
+        first_new = 0 if completion.fork_reason is not None else self.known
+        self.ledger.add(completion, self.event_seqs[first_new:], event_seq, self.participant.sampling)
+        self.append(completion.message, event_seq)
+        self.known = len(self.messages)
+

@@ -1,0 +1,173 @@
+"""Tools: typed methods of an environment that participants may call.
+
+A tool is a method `(self, state, caller, **arguments)` under `@tool`. Its JSON schema comes from its signature; the
+arguments that a model writes are validated against it strictly (no "3" for 3). Whatever a model gets wrong is
+answered to the model as a tool error: it never raises out of the episode.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+
+from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.messages import ToolCall, ToolSchema
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+_MARK = "__ray_gym_tool__"
+
+
+class ToolError(Exception):
+    """Raised by a tool to answer its caller with an error; the episode goes on."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    participants: tuple[str, ...] | None
+    blocking: bool
+
+
+def tool(*, participants: tuple[str, ...] | None = None, blocking: bool = False) -> Callable[[Method], Method]:
+    """Make a method a tool.
+
+    participants: who may call it (default: everyone). blocking: run it in a thread, for code that would hold up the event loop.
+    """
+
+    def mark(method: Method) -> Method:
+        setattr(method, _MARK, _Options(participants, blocking))
+        return method
+
+    return mark
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool of an environment class: its schema, and how to call it."""
+
+    schema: ToolSchema
+    method: str
+    arguments: type[BaseModel]
+    participants: tuple[str, ...] | None
+    blocking: bool
+
+    def offered_to(self, participant: str) -> bool:
+        return self.participants is None or participant in self.participants
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """What the caller is told. `error` is set when the call was refused or could not be understood."""
+
+    content: str
+    error: str | None = None
+
+
+def tools_of(environment_class: type) -> dict[str, Tool]:
+    """The tools of an environment class by name, in the order in which they are written.
+
+    Errors: TypeError when a tool's signature has no types or misses the `state` and `caller` parameters.
+    """
+    found: dict[str, Tool] = {}
+    for base in reversed(environment_class.__mro__):
+        for name, member in vars(base).items():
+            options = getattr(member, _MARK, None)
+            if options is not None:
+                found[name] = _read(name, member, options)
+    return found
+
+
+def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
+    parameters = list(inspect.signature(method).parameters.values())
+    if len(parameters) < 3:
+        raise TypeError(f"tool {name}: expected (self, state, caller, ...), found {inspect.signature(method)}")
+    hints = get_type_hints(method, include_extras=True)
+    fields: dict[str, Any] = {}
+    for parameter in parameters[3:]:
+        if parameter.name not in hints:
+            raise TypeError(f"tool {name}: parameter {parameter.name} has no type")
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
+    config = ConfigDict(extra="forbid", strict=True)
+    arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
+    schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
+    return Tool(schema, name, arguments, options.participants, options.blocking)
+
+
+def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    """Pydantic's schema without its titles, which only cost tokens."""
+
+    def without_titles(node: Any, names_are_keys: bool = False) -> Any:
+        if isinstance(node, dict):
+            return {
+                key: without_titles(value, key in ("properties", "$defs") and not names_are_keys)
+                for key, value in node.items()
+                if names_are_keys or key != "title"
+            }
+        return [without_titles(item) for item in node] if isinstance(node, list) else node
+
+    schema: dict[str, Any] = without_titles(arguments.model_json_schema())
+    return {"type": "object", "properties": {}, **schema}
+
+
+async def call_tool(
+    environment: Any, tools: dict[str, Tool], state: Any, caller: Any, call: ToolCall, deadline_s: float
+) -> ToolAnswer:
+    """Carry out one call on the session's state.
+
+    Errors: `EpisodeFailure` (environment) when the tool's own code raises or takes longer than `deadline_s` seconds.
+    """
+    tool = tools.get(call.name)
+    if tool is None or not tool.offered_to(caller.name):
+        offered = [name for name, other in tools.items() if other.offered_to(caller.name)]
+        return _refused(f"there is no tool {call.name!r}; the tools are: {', '.join(offered) or 'none'}")
+    try:
+        arguments = tool.arguments.model_validate_json(call.arguments or "{}")
+    except ValidationError as error:
+        return _refused(_explain(call, error))
+    values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
+    method = getattr(environment, tool.method)
+    try:
+        if tool.blocking:
+            result = await asyncio.wait_for(asyncio.to_thread(method, state, caller, **values), deadline_s)
+        else:
+            result = method(state, caller, **values)
+            if inspect.isawaitable(result):
+                result = await _within(result, deadline_s)
+        return ToolAnswer(_as_text(result))
+    except ToolError as error:
+        return _refused(str(error))
+    except EpisodeFailure:
+        raise
+    except Exception as error:
+        raise EpisodeFailure(FailureKind.ENVIRONMENT, f"tool {call.name}", describe(error)) from error
+
+
+async def _within(result: Awaitable[Any], deadline_s: float) -> Any:
+    async with asyncio.timeout(deadline_s):
+        return await result
+
+
+def _refused(message: str) -> ToolAnswer:
+    return ToolAnswer(json.dumps({"error": message}, ensure_ascii=False), error=message)
+
+
+def _explain(call: ToolCall, error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors(include_url=False, include_input=False, include_context=False):
+        place = ".".join(str(part) for part in problem["loc"])
+        problems.append(f"{place}: {problem['msg']}" if place else problem["msg"])
+    return f"bad arguments for {call.name}: {'; '.join(problems)}"
+
+
+def _as_text(result: Any) -> str:
+    if isinstance(result, str):
+        return result
+    if isinstance(result, BaseModel):
+        return result.model_dump_json()
+    return json.dumps(result, ensure_ascii=False)

@@ -1,0 +1,240 @@
+"""The episode record: one row of a Parquet table an episode. The Arrow schema, and how a played episode becomes a row."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from ray_gym.environment import Score
+from ray_gym.events import Event
+from ray_gym.ledger import Sample, Span
+from ray_gym.models.base import Sampling
+from ray_gym.play import Played
+from ray_gym.thread import Thread
+
+
+def _rows(**fields: pa.DataType) -> pa.DataType:
+    return pa.list_(pa.struct(list(fields.items())))
+
+
+TEXT, INT, REAL, LONG = pa.string(), pa.int32(), pa.float64(), pa.int64()
+
+FAILURE = pa.struct([("kind", TEXT), ("where", TEXT), ("message", TEXT)])
+REWARDS = _rows(participant=TEXT, name=TEXT, value=REAL)
+EVENTS = _rows(
+    seq=INT,
+    turn=INT,
+    step=INT,
+    thread=TEXT,
+    participant=TEXT,
+    kind=TEXT,
+    role=TEXT,
+    content=_rows(type=TEXT, text=TEXT),
+    reasoning=TEXT,
+    tool_calls=_rows(id=TEXT, name=TEXT, arguments=TEXT),
+    tool_call_id=TEXT,
+    visible_to=pa.list_(TEXT),
+    finish_reason=TEXT,
+    error=TEXT,
+    reward=REAL,
+    model=TEXT,
+    started_at=REAL,
+    duration_s=REAL,
+)
+SAMPLING = pa.struct(
+    [
+        ("temperature", REAL),
+        ("top_p", REAL),
+        ("top_k", INT),
+        ("min_p", REAL),
+        ("presence_penalty", REAL),
+        ("frequency_penalty", REAL),
+        ("repetition_penalty", REAL),
+        ("grammar", TEXT),
+    ]
+)
+SPANS = _rows(event_seq=INT, start=INT, end=INT, generated=pa.bool_(), sampling=SAMPLING, kind=TEXT)
+SAMPLES = _rows(
+    thread=TEXT,
+    participant=TEXT,
+    model=TEXT,
+    trainable=pa.bool_(),
+    reward=REAL,
+    token_ids=pa.list_(INT),
+    loss_mask=pa.list_(pa.int8()),
+    logprobs=pa.list_(pa.float32()),
+    versions=_rows(version=INT, start=INT, end=INT),
+    spans=SPANS,
+    fork_reason=TEXT,
+)
+USAGE = pa.struct(
+    [(name, LONG) for name in ("prompt_tokens", "generated_tokens", "cached_tokens", "model_calls", "tool_calls", "tool_errors")]
+)
+TIMING = pa.struct([(name, REAL) for name in ("active_s", "model_s", "tool_s")])
+
+SCHEMA = pa.schema(
+    [
+        ("run_id", TEXT),
+        ("episode_id", TEXT),
+        ("task_id", TEXT),
+        ("group_id", TEXT),
+        ("repeat", INT),
+        ("try", INT),
+        ("attempt", INT),
+        ("env_id", TEXT),
+        ("seed", LONG),
+        ("status", TEXT),
+        ("stop_reason", TEXT),
+        ("stop_text", TEXT),
+        ("failure", FAILURE),
+        ("reward", REAL),
+        ("rewards", REWARDS),
+        ("turns", INT),
+        ("task", TEXT),
+        ("events", EVENTS),
+        ("samples", SAMPLES),
+        ("usage", USAGE),
+        ("timing", TIMING),
+        ("started_at", REAL),
+        ("ended_at", REAL),
+    ]
+)
+
+VOLATILE_COLUMNS = (
+    "run_id",
+    "attempt",
+    "timing",
+    "started_at",
+    "ended_at",
+    "usage.cached_tokens",
+    "events.started_at",
+    "events.duration_s",
+)
+"""What may differ between two plays of the same run; a dot leads into a struct or a list of them."""
+
+
+def without_volatile(row: dict[str, Any]) -> dict[str, Any]:
+    """A row as two plays of the same run must agree on it."""
+    kept = {key: value for key, value in row.items() if key not in VOLATILE_COLUMNS}
+    for path in VOLATILE_COLUMNS:
+        column, _, field = path.partition(".")
+        if field and kept[column] is not None:
+            inner = kept[column]
+            drop = [_without(item, field) for item in inner] if isinstance(inner, list) else _without(inner, field)
+            kept[column] = drop
+    return kept
+
+
+def _without(struct: dict[str, Any], field: str) -> dict[str, Any]:
+    return {key: value for key, value in struct.items() if key != field}
+
+
+def as_row(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
+    """A played episode under `SCHEMA`."""
+    episode, spec, usage = played.episode, played.episode.spec, asdict(played.episode.usage)
+    stop = episode.stop
+    return {
+        "run_id": run_id,
+        "episode_id": spec.episode_id,
+        "task_id": spec.task_id,
+        "group_id": spec.group_id,
+        "repeat": spec.repeat,
+        "try": spec.try_,
+        "attempt": spec.attempt,
+        "env_id": env_id,
+        "seed": spec.seed,
+        "status": played.status,
+        "stop_reason": stop.reason.value if stop else None,
+        "stop_text": stop.text if stop else None,
+        "failure": asdict(played.failure) if played.failure else None,
+        "reward": played.score.reward if played.score else None,
+        "rewards": _rewards(played.score),
+        "turns": episode.turns_of("policy"),
+        "task": spec.task,
+        "events": [_event(event) for event in episode.events],
+        "samples": [
+            _sample(thread, sample, played.score) for thread in episode.threads.values() for sample in thread.ledger.samples
+        ],
+        "usage": usage,
+        "timing": {"active_s": episode.elapsed_s(), "model_s": usage["model_s"], "tool_s": usage["tool_s"]},
+        "started_at": episode.started_at,
+        "ended_at": played.ended_at,
+    }
+
+
+def _rewards(score: Score | None) -> list[dict[str, Any]]:
+    if score is None:
+        return []
+    parts = [{"participant": "policy", "name": name, "value": float(value)} for name, value in score.parts.items()]
+    others = [{"participant": name, "name": "reward", "value": float(value)} for name, value in score.others.items()]
+    return [{"participant": "policy", "name": "reward", "value": score.reward}, *parts, *others]
+
+
+def _event(event: Event) -> dict[str, Any]:
+    return {
+        "seq": event.seq,
+        "turn": event.turn,
+        "step": event.step,
+        "thread": event.thread,
+        "participant": event.participant,
+        "kind": event.kind,
+        "role": event.role,
+        "content": [{"type": "text", "text": event.content}] if event.content else [],
+        "reasoning": event.reasoning,
+        "tool_calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in event.tool_calls],
+        "tool_call_id": event.tool_call_id,
+        "visible_to": event.visible_to,
+        "finish_reason": event.finish_reason,
+        "error": event.error,
+        "reward": None,
+        "model": event.model,
+        "started_at": event.started_at,
+        "duration_s": event.duration_s,
+    }
+
+
+def _sample(thread: Thread, sample: Sample, score: Score | None) -> dict[str, Any]:
+    participant = thread.participant
+    return {
+        "thread": thread.name,
+        "participant": participant.name,
+        "model": participant.model,
+        "trainable": participant.trainable,
+        "reward": _reward_of(participant.name, score),
+        "token_ids": sample.token_ids,
+        "loss_mask": sample.loss_mask,
+        "logprobs": sample.logprobs,
+        "versions": [asdict(version) for version in sample.versions],
+        "spans": [_span(span) for span in sample.spans],
+        "fork_reason": sample.fork_reason,
+    }
+
+
+def _reward_of(participant: str, score: Score | None) -> float | None:
+    if score is None:
+        return None
+    return score.reward if participant == "policy" else score.others.get(participant)
+
+
+def _span(span: Span) -> dict[str, Any]:
+    return {
+        "event_seq": span.event_seq,
+        "start": span.start,
+        "end": span.end,
+        "generated": span.generated,
+        "sampling": {**_sampling(span.sampling), "grammar": span.grammar} if span.sampling else None,
+        "kind": span.kind,
+    }
+
+
+@lru_cache(maxsize=64)
+def _sampling(sampling: Sampling) -> dict[str, Any]:
+    names = ("temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty")
+    return {name: getattr(sampling, name) for name in names}
+
+
+def as_table(rows: list[dict[str, Any]]) -> pa.Table:
+    return pa.Table.from_pylist(rows, schema=SCHEMA)

@@ -1,0 +1,454 @@
+"""The `openai` engine, against a double that misbehaves and against a real vLLM server."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import pickle
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running_endpoint
+from pydantic import ValidationError
+
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError
+from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.models import openai as engine_module
+from ray_gym.models.base import CompletionRequest, EngineCheck, Sampling
+from ray_gym.models.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
+from ray_gym.participant import Participant
+from ray_gym.thread import Thread
+
+KEY_NAME = "RAY_GYM_TEST_KEY"
+MOVE = ToolSchema("move", "Make a move.", {"type": "object", "properties": {"position": {"type": "integer"}}})
+MOVE_NOW = ToolSchema(
+    "move",
+    "Make a move.",
+    {
+        "type": "object",
+        "properties": {"position": {"enum": [3, 5]}},
+        "required": ["position"],
+        "additionalProperties": False,
+    },
+)
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[EndpointDouble]:
+    async with running_endpoint() as double:
+        yield double
+
+
+def options(endpoint: EndpointDouble | str, **more: Any) -> OpenAIOptions:
+    base_url = endpoint if isinstance(endpoint, str) else endpoint.base_url
+    return OpenAIOptions(base_url=base_url, model=more.pop("model", "small"), **more)
+
+
+def request(**more: Any) -> CompletionRequest:
+    messages = more.pop("messages", [Message("user", "Hello")])
+    return CompletionRequest(messages, more.pop("sampling", Sampling()), session_id="s1", seed=1, **more)
+
+
+async def check(engine: OpenAIEngine, *samplings: Sampling) -> None:
+    """In a thread: the double answers from this one's loop."""
+    named = {f"p{index}": sampling for index, sampling in enumerate(samplings)}
+    await asyncio.to_thread(engine.check, EngineCheck("judge", named, uses_tools=False))
+
+
+async def complete(endpoint: EndpointDouble, exact: bool = False, retries: int = 2, **more: Any) -> Any:
+    model = OpenAIModel(options(endpoint, retries=retries), None, exact, first_pause_s=0.01)
+    try:
+        return await model.complete(request(**more))
+    finally:
+        await model.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+# What is found out before a run starts
+
+
+async def test_an_endpoint_that_is_down_is_named() -> None:
+    with pytest.raises(UserError, match=r"^models\.judge\.base_url: http://127\.0\.0\.1.* can't be reached"):
+        await check(OpenAIEngine(options(f"http://127.0.0.1:{free_port()}/v1")))
+
+
+async def test_an_endpoint_that_hangs_is_given_up(endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "CHECK_TIMEOUT_S", 0.3)
+    endpoint.models = Reply("", hang=True)
+    with pytest.raises(UserError, match=r"models\.judge\.base_url: .* did not answer GET /models in time"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (Reply({"error": {"message": "no such key"}}, 401), r"models\.judge\.api_key_env: .* no such key; .*variable"),
+        (Reply("nope", 403), r"models\.judge\.api_key_env: .*HTTP 403: nope"),
+        (Reply("not found", 404), r"models\.judge\.base_url: .*usually ends with /v1"),
+        (Reply("starting", 503), r"models\.judge\.base_url: .*HTTP 503: starting; .*still starting"),
+        (Reply("<html>Welcome</html>"), r"models\.judge\.base_url: .*not a list of models.*Welcome"),
+        (Reply({"models": []}), r"models\.judge\.base_url: .*not a list of models"),
+    ],
+)
+async def test_wrong_endpoints_are_refused(endpoint: EndpointDouble, reply: Reply, message: str) -> None:
+    endpoint.models = reply
+    with pytest.raises(UserError, match=message):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+async def test_a_wrong_model_name_is_corrected(endpoint: EndpointDouble) -> None:
+    with pytest.raises(UserError, match=r"models\.judge\.model: .*'smal'; did you mean 'small'\? it has: large, small"):
+        await check(OpenAIEngine(options(endpoint, model="smal")))
+
+
+async def test_a_step_longer_than_the_context_is_refused(endpoint: EndpointDouble) -> None:
+    endpoint.models = Reply({"data": [{"id": "small", "max_model_len": 256}]})
+    with pytest.raises(UserError, match=r"participants\.p0\.sampling\.max_tokens: 512 is more than .* 256"):
+        await check(OpenAIEngine(options(endpoint)), Sampling(max_tokens=512))
+
+
+async def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY_NAME, raising=False)
+    with pytest.raises(UserError, match=rf"models\.judge\.api_key_env: .*{KEY_NAME} is not set"):
+        await check(OpenAIEngine(options("http://127.0.0.1:1/v1", api_key_env=KEY_NAME)))
+
+
+async def test_a_key_refused_only_for_completions_is_found(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply({"error": {"message": "who are you"}}, 401))
+    with pytest.raises(UserError, match=r"models\.judge\.api_key_env: .*who are you"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+@pytest.mark.parametrize("refusal", [Reply(answer()), Reply({"error": {"message": "unknown field"}}, 400)])
+async def test_an_endpoint_without_ids_gives_no_tokens(endpoint: EndpointDouble, refusal: Reply) -> None:
+    endpoint.will_answer(refusal)
+    engine = OpenAIEngine(options(endpoint))
+    await check(engine)
+    assert not engine.gives_tokens
+    with pytest.raises(UserError, match=r"models\.judge\.token_ids: .*gives no token ids"):
+        await check(OpenAIEngine(options(endpoint, token_ids=True)))
+
+
+async def test_ids_are_found_out_and_travel_with_the_engine(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2], [3], [0.0])))
+    engine = OpenAIEngine(options(endpoint))
+    await check(engine, Sampling(temperature=0.7))
+    assert engine.gives_tokens and pickle.loads(pickle.dumps(engine)).gives_tokens
+    assert endpoint.requests[0] | {"return_token_ids": True, "max_tokens": 1, "logprobs": True} == endpoint.requests[0]
+
+
+async def test_logprobs_from_before_the_temperature_are_not_taken(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2], [3], [-1.5])))
+    engine = OpenAIEngine(options(endpoint))
+    await check(engine, Sampling(), Sampling(temperature=0.7))
+    assert not engine.gives_tokens
+    with pytest.raises(UserError, match=r"token_ids: .* participants p0 set .*processed_logprobs"):
+        await check(OpenAIEngine(options(endpoint, token_ids=True)), Sampling(top_p=0.9))
+    at_one = OpenAIEngine(options(endpoint))
+    await check(at_one, Sampling())
+    assert at_one.gives_tokens
+
+
+async def test_nothing_is_asked_without_probe() -> None:
+    engine = OpenAIEngine(options("http://127.0.0.1:1/v1", probe=False))
+    await check(engine)
+    engine.start("run")
+    assert not engine.gives_tokens
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"base_url": "localhost:8000/v1"},
+        {"base_url": "http://me:secret@host/v1"},
+        {"extra_body": {"temperature": 0}},
+        {"api_key": "secret"},
+    ],
+)
+def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        OpenAIOptions.model_validate({"base_url": "http://host/v1", "model": "small", **wrong})
+
+
+async def test_the_key_reaches_workers_and_nothing_else(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_NAME, "sk-secret\n")
+    engine = OpenAIEngine(options(endpoint, api_key_env=KEY_NAME, retries=0))
+    await check(engine)
+    assert "sk-secret" not in repr(engine) + repr(engine.options) + repr(vars(engine.options))
+    monkeypatch.delenv(KEY_NAME)
+    model = pickle.loads(pickle.dumps(engine)).connect()
+    endpoint.will_answer(Reply({"error": {"message": "bad key sk-secret"}}, 401))
+    with pytest.raises(EpisodeFailure, match=r"HTTP 401: bad key \*\*\*"):
+        await model.complete(request())
+    await model.close()
+    assert endpoint.headers[-1]["Authorization"] == "Bearer sk-secret"
+
+
+# Calls
+
+
+async def test_a_plain_answer_is_understood(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(answer(None, message={"reasoning": "hm"}, finish_reason="length")))
+    completion = await complete(endpoint)
+    assert completion.message == Message("assistant", "", reasoning="hm")
+    assert (completion.finish_reason, completion.kind, completion.has_tokens) == ("length", "plain", False)
+    assert (completion.prompt_tokens, completion.generated_tokens, completion.cached_tokens) == (7, 3, 4)
+    standard = {"model", "messages", "temperature", "top_p", "max_tokens"}
+    assert endpoint.requests[0].keys() == standard
+    assert endpoint.headers[0]["X-Session-Id"] == "s1"
+
+
+async def test_a_conversation_with_tools_is_sent_as_openai_has_it(endpoint: EndpointDouble) -> None:
+    messages = [
+        Message("user", "Play"),
+        Message("assistant", "", tool_calls=(ToolCall("c1", "move", "{oops"),)),
+        Message("tool", "bad JSON", tool_call_id="c1"),
+    ]
+    sampling = Sampling(top_k=5, stop=("END",), seed=3)
+    await complete(endpoint, messages=messages, tools=(MOVE,), allowed_tools=(MOVE_NOW,), sampling=sampling)
+    sent = endpoint.requests[0]
+    call = {"id": "c1", "type": "function", "function": {"name": "move", "arguments": "{oops"}}
+    assert sent["messages"][1:] == [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "bad JSON", "tool_call_id": "c1"},
+    ]
+    assert sent["tools"] == [MOVE_NOW.as_openai()]
+    assert (sent["tool_choice"], sent["parallel_tool_calls"]) == ("auto", False)
+    assert (sent["top_k"], sent["stop"], sent["seed"]) == (5, ["END"], 3)
+    await complete(endpoint, tools=(MOVE,), tool_choice="none")
+    assert "tools" not in endpoint.requests[1]
+
+
+async def test_an_exact_endpoint_is_told_every_sampling_parameter(endpoint: EndpointDouble) -> None:
+    """Left out, they would be filled in from the checkpoint's generation config."""
+    await complete(endpoint, exact=True)
+    wanted = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "return_token_ids": True}
+    assert endpoint.requests[0] | wanted == endpoint.requests[0]
+
+
+async def test_malformed_arguments_are_passed_through(endpoint: EndpointDouble) -> None:
+    calls = [{"function": {"name": "move", "arguments": '{"position": '}}]
+    endpoint.will_answer(Reply(answer(None, message={"tool_calls": calls}, finish_reason="tool_calls")))
+    completion = await complete(endpoint, tools=(MOVE,), tool_choice="required")
+    (call,) = completion.message.tool_calls
+    assert (call.name, call.arguments) == ("move", '{"position": ') and call.id
+    assert (completion.finish_reason, completion.kind) == ("stop", "constrained")
+
+
+async def test_retry_after_is_honoured(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("slow down", 429, {"Retry-After": "0.3"}), Reply(answer()))
+    completion = await complete(endpoint)
+    assert completion.message.content == "Hello."
+    assert endpoint.times[1] - endpoint.times[0] >= 0.3
+
+
+@pytest.mark.parametrize("garbage", [Reply("<html>"), Reply({"error": {"message": "overloaded"}}), Reply("[]")])
+async def test_garbage_is_tried_again_then_infra(endpoint: EndpointDouble, garbage: Reply) -> None:
+    endpoint.will_answer(garbage, Reply(answer()))
+    assert (await complete(endpoint)).message.content == "Hello."
+    endpoint.will_answer(garbage)
+    with pytest.raises(EpisodeFailure, match="not a chat completion"):
+        await complete(endpoint)
+
+
+async def test_errors_for_ever_are_infra(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("boom", 500))
+    with pytest.raises(EpisodeFailure, match=r"HTTP 500: boom \(tried 3 times\)") as caught:
+        await complete(endpoint)
+    assert caught.value.failure.kind is FailureKind.INFRA
+    assert caught.value.failure.where == f"model {endpoint.base_url}"
+    assert len(endpoint.requests) == 3
+
+
+async def test_a_lost_connection_is_infra() -> None:
+    model = OpenAIModel(options(f"http://127.0.0.1:{free_port()}/v1", retries=1), None, False, first_pause_s=0.01)
+    with pytest.raises(EpisodeFailure, match=r"infra failure .*ClientConnector.*tried 2 times"):
+        await model.complete(request())
+    await model.close()
+
+
+async def test_a_silent_endpoint_is_given_up(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("", hang=True))
+    model = OpenAIModel(options(endpoint, retries=0, timeout_s=0.2), None, False)
+    with pytest.raises(EpisodeFailure, match="Timeout"):
+        await model.complete(request())
+    await model.close()
+
+
+async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("", hang=True))
+    call = asyncio.create_task(complete(endpoint))
+    await endpoint.asked.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens",
+        "the request exceeds the available context size",
+    ],
+)
+async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said}}, 400))
+    completion = await complete(endpoint)
+    assert (completion.finish_reason, completion.message.content) == ("context_full", "")
+    endpoint.will_answer(Reply({"error": {"message": "no such field"}}, 400))
+    with pytest.raises(EpisodeFailure, match=r"HTTP 400: no such field$"):
+        await complete(endpoint)
+
+
+# Token ids
+
+
+async def test_an_exact_prefix_goes_on(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2, 3, 4, 5], [6, 7], [-0.5, -0.25])))
+    completion = await complete(endpoint, exact=True, history=np.array([1, 2, 3], dtype=np.int32), known=2)
+    assert completion.fork_reason is None
+    assert completion.prompt_ids.tolist() == [4, 5] and completion.prompt_ids.dtype == np.int32
+    assert completion.token_ids.tolist() == [6, 7] and completion.token_ids.dtype == np.int32
+    assert completion.logprobs.tolist() == [-0.5, -0.25] and completion.logprobs.dtype == np.float32
+
+
+@pytest.mark.parametrize("prompt", [[1, 9, 3, 4, 5], [1, 2]])
+async def test_a_prompt_rendered_otherwise_forks(endpoint: EndpointDouble, prompt: list[int]) -> None:
+    endpoint.will_answer(Reply(exact_answer(prompt, [6], [-0.5])))
+    completion = await complete(endpoint, exact=True, history=np.array([1, 2, 3], dtype=np.int32), known=2)
+    assert completion.fork_reason == "endpoint_rerendered"
+    assert completion.prompt_ids.tolist() == prompt
+
+
+async def test_the_first_call_has_no_fork(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2], [6], [-0.5])))
+    completion = await complete(endpoint, exact=True)
+    assert (completion.fork_reason, completion.prompt_ids.tolist()) == (None, [1, 2])
+
+
+async def test_ids_are_never_invented(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(answer()), Reply(exact_answer([1, 2], [6, 7], [-0.5])))
+    assert not (await complete(endpoint, exact=True)).has_tokens
+    assert not (await complete(endpoint, exact=True)).has_tokens
+
+
+# A real server
+
+
+@pytest.fixture
+def vllm_endpoint(tmp_path: Path) -> Iterator[str]:
+    """vLLM's own OpenAI server with the small model. It and its engine processes are one process group."""
+    pytest.importorskip("vllm")
+    checkpoint = Path.home() / ".cache/ray_gym/models/smollm2-135m-instruct"
+    if not checkpoint.exists():
+        pytest.skip(f"no small model at {checkpoint}: make model")
+    port = free_port()
+    settings = (
+        f"--model {checkpoint} --served-model-name small --host 127.0.0.1 --port {port} "
+        "--dtype bfloat16 --enforce-eager --max-model-len 2048 --block-size 32 --kv-cache-memory-bytes 268435456 "
+        "--logprobs-mode processed_logprobs --enable-auto-tool-choice --tool-call-parser hermes --enable-prompt-tokens-details"
+    ).split()
+    environment = {**os.environ, "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+    log = tmp_path / "vllm.log"
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *settings]
+        server = subprocess.Popen(
+            command, stdout=output, stderr=output, env=environment, cwd=tmp_path, start_new_session=True
+        )
+        try:
+            wait_for_health(server, f"http://127.0.0.1:{port}/health", log)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            end_group(server)
+
+
+def wait_for_health(server: subprocess.Popen[bytes], url: str, log: Path, deadline_s: float = 180) -> None:
+    deadline = time.monotonic() + deadline_s
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            if httpx.get(url, timeout=5).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.5)
+    pytest.fail(f"vLLM did not come up:\n{log.read_text()[-3000:]}")
+
+
+def end_group(server: subprocess.Popen[bytes]) -> None:
+    """Politely, then for good. What is left of the group is killed also when its leader is gone already."""
+    server.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.wait(timeout=20)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
+    server.wait()
+
+
+async def say(thread: Thread, text: str, seq: int, tools: tuple[ToolSchema, ...] = ()) -> Any:
+    thread.append(Message("user", text), seq)
+    completion = await thread.complete((MOVE,) if tools else (), tools, 512)
+    thread.accept(completion, seq + 1)
+    return completion
+
+
+@pytest.mark.engine
+async def test_a_real_vllm_server_gives_exact_samples(vllm_endpoint: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(Path.home() / ".cache/ray_gym/models/smollm2-135m-instruct")
+    engine = OpenAIEngine(options(vllm_endpoint, token_ids=True))
+    await check(engine, Sampling(temperature=0.7))
+    model = pickle.loads(pickle.dumps(engine)).connect()
+    policy = Participant("policy", "small", Sampling(temperature=0.1, max_tokens=24), True, 5, 5)
+    player = Participant("player", "small", Sampling(max_tokens=256), True, 5, 5, tool_choice="required")
+    try:
+        thread = Thread("main", policy, model, "s1", 0)
+        first = await say(thread, "What is the capital of France?", 0)
+        second = await say(thread, "And of Italy?", 2)
+        required = await say(Thread("play", player, model, "s2", 0), "Play.", 0, (MOVE_NOW,))
+        full = await say(Thread("long", policy, model, "s3", 0), "word " * 3000, 0)
+    finally:
+        await model.close()
+
+    for completion in (first, second, required):
+        assert len(completion.token_ids) == len(completion.logprobs) == completion.generated_tokens > 0
+        assert np.isfinite(completion.logprobs).all() and (completion.logprobs <= 0).all()
+    for completion in (first, second):
+        assert tokenizer.decode(completion.token_ids, skip_special_tokens=True) == completion.message.content
+        assert completion.kind == "plain"
+    assert_ledger_is_what_was_sent(thread, tokenizer, first, second)
+    (call,) = required.message.tool_calls
+    assert call.name == "move" and json.loads(call.arguments)["position"] in (3, 5)
+    assert required.kind == "constrained"
+    assert (full.finish_reason, full.has_tokens) == ("context_full", False)
+
+
+def assert_ledger_is_what_was_sent(thread: Thread, tokenizer: Any, first: Any, second: Any) -> None:
+    """One sample if the endpoint rendered the first answer as it was generated, else a fork that says so."""
+    samples = thread.ledger.samples
+    assert samples[-1].token_ids.tolist()[-len(second.token_ids) :] == second.token_ids.tolist()
+    assert int(samples[-1].length) == second.prompt_tokens + second.generated_tokens
+    if second.fork_reason is None:
+        assert len(samples) == 1
+        assert int(samples[0].loss_mask.sum()) == first.generated_tokens + second.generated_tokens
+        text = tokenizer.decode(samples[0].token_ids)
+        assert "capital of France?<|im_end|>" in text and "And of Italy?<|im_end|>" in text
+    else:
+        assert second.fork_reason == "endpoint_rerendered" and len(samples) == 2
