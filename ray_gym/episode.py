@@ -94,7 +94,9 @@ class Episode:
         self._ids = 0
         self._step = 0
         self.threads = {
-            name: Thread(name, participant, models[participant.model], spec.episode_id, derive_seed(spec.seed, spec.try_))
+            name: Thread(
+                name, participant, models[participant.model], spec.episode_id, derive_seed(spec.seed, spec.try_)
+            )
             for name, participant in self.participants.items()
         }
 
@@ -330,5 +332,3 @@ class Episode:
     def _require_open(self) -> None:
         if self.stop is not None:
             raise EpisodeOver(self.stop.reason)
-
-

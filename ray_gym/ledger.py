@@ -67,11 +67,13 @@ class Sample:
 @dataclass(slots=True)
 class Ledger:
     samples: list[Sample] = field(default_factory=list)
+    gap: bool = False
+    """A generation came without ids: the next sample begins anew, so that those tokens never count as prompt of this one."""
 
     @property
     def history(self) -> TokenIds:
         """The exact ids of the current sample, prompts and generations alike."""
-        return self.samples[-1].token_ids if self.samples else NO_TOKENS
+        return self.samples[-1].token_ids if self.samples and not self.gap else NO_TOKENS
 
     def add(self, completion: Completion, prompt_events: list[int], event_seq: int, sampling: Sampling) -> None:
         """Append one step. `prompt_events` are the events of the messages that were new in its prompt, in order.
@@ -79,11 +81,15 @@ class Ledger:
         Errors: ValueError if the completion's arrays don't fit together.
         """
         if not completion.has_tokens:
+            self.gap = bool(self.samples)
             return
         if len(completion.logprobs) != len(completion.token_ids):
             raise ValueError(f"{len(completion.token_ids)} generated ids but {len(completion.logprobs)} logprobs")
-        if completion.fork_reason is not None or not self.samples:
-            self.samples.append(Sample(fork_reason=completion.fork_reason))
+        if completion.fork_reason is not None or self.gap or not self.samples:
+            self.samples.append(
+                Sample(fork_reason=completion.fork_reason or ("token_ids_missing" if self.gap else None))
+            )
+            self.gap = False
         sample = self.samples[-1]
         position = sample.length
         sample.append(completion.prompt_ids, None)

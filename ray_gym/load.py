@@ -25,13 +25,17 @@ class Run:
     def episodes(self) -> pa.Table:
         """One row an episode (`ray_gym.trajectory.SCHEMA`)."""
         files = sorted((self.path / "episodes").glob("*.parquet"))
-        return pa.concat_tables([pq.read_table(file, schema=SCHEMA) for file in files]) if files else SCHEMA.empty_table()
+        return (
+            pa.concat_tables([pq.read_table(file, schema=SCHEMA) for file in files]) if files else SCHEMA.empty_table()
+        )
 
     @cached_property
     def samples(self) -> pa.Table:
         """One row a sample: its columns, and those of its episode that a trainer groups and filters by."""
         table = self.episodes.combine_chunks()
-        column = table.column("samples").combine_chunks() if table.num_rows else pa.array([], SCHEMA.field("samples").type)
+        column = (
+            table.column("samples").combine_chunks() if table.num_rows else pa.array([], SCHEMA.field("samples").type)
+        )
         parents = pc.list_parent_indices(column)
         flat = column.flatten()
         fields = dict(zip((field.name for field in flat.type), flat.flatten(), strict=True))

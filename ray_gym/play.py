@@ -47,7 +47,9 @@ async def play(spec: EpisodeSpec, stage: Stage) -> Played:
         task = environment.task_type.model_validate_json(spec.task)
     except ValidationError as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
-        bare = Episode(spec, environment, environment.task_type.model_construct(), stage.participants, stage.models, stage.limits)
+        bare = Episode(
+            spec, environment, environment.task_type.model_construct(), stage.participants, stage.models, stage.limits
+        )
         return _failed(bare, Failure(FailureKind.DATA, "task", str(error)))
     episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits)
     try:

@@ -87,7 +87,9 @@ def _find(kind: Kind, name: str, where: str) -> Any:
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
     listing = ", ".join(known) or "none"
-    raise UserError(f"{where}: there is no {kind.what} {name!r}; {hint}known: {listing}; your own: package.module:Class")
+    raise UserError(
+        f"{where}: there is no {kind.what} {name!r}; {hint}known: {listing}; your own: package.module:Class"
+    )
 
 
 def _modules(package: str) -> list[str]:
@@ -105,7 +107,7 @@ def _exported(kind: Kind, module_name: str) -> Any | None:
 
 
 def _fits(kind: Kind, value: Any, module: ModuleType) -> bool:
-    if not isinstance(value, type) or not value.__module__.startswith(module.__name__):
+    if not isinstance(value, type) or not f"{value.__module__}.".startswith(f"{module.__name__}."):
         return False
     if kind is ENVIRONMENT:
         return issubclass(value, Environment)

@@ -27,5 +27,5 @@ class Stop:
     text: str = ""
 
 
-class EpisodeOver(Exception):  # noqa: N818 - not an error: it unwinds `run` when a command is given after the end
+class EpisodeOver(Exception):
     """A command was given to an episode that has ended. Raised so that no model is called after the end."""

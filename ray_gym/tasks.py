@@ -110,7 +110,9 @@ def _for_these_participants(tasks: Iterable[Task], participants: Sequence[str]) 
         for name in task.system_prompts:
             if name not in participants:
                 who = task.task_id or f"number {number}"
-                raise UserError(f"tasks: task {who}: system_prompts.{name}: known participants: {', '.join(participants)}")
+                raise UserError(
+                    f"tasks: task {who}: system_prompts.{name}: known participants: {', '.join(participants)}"
+                )
         yield task
 
 

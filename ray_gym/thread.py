@@ -36,7 +36,9 @@ class Thread:
     ) -> Completion:
         """One model call over all that was said. The answer is not appended yet: `accept` does that, with its event."""
         if self.busy:
-            raise RuntimeError(f"thread {self.name} is already waiting for its model; open another thread for concurrent calls")
+            raise RuntimeError(
+                f"thread {self.name} is already waiting for its model; open another thread for concurrent calls"
+            )
         sampling = self.participant.sampling
         if max_tokens < sampling.max_tokens:
             sampling = replace(sampling, max_tokens=max_tokens)
@@ -66,5 +68,4 @@ class Thread:
         first_new = 0 if completion.fork_reason is not None else self.known
         self.ledger.add(completion, self.event_seqs[first_new:], event_seq, self.participant.sampling)
         self.append(completion.message, event_seq)
-        self.known = len(self.messages)
-
+        self.known = len(self.messages) if completion.has_tokens else 0

@@ -71,7 +71,10 @@ SAMPLES = _rows(
     fork_reason=TEXT,
 )
 USAGE = pa.struct(
-    [(name, LONG) for name in ("prompt_tokens", "generated_tokens", "cached_tokens", "model_calls", "tool_calls", "tool_errors")]
+    [
+        (name, LONG)
+        for name in ("prompt_tokens", "generated_tokens", "cached_tokens", "model_calls", "tool_calls", "tool_errors")
+    ]
 )
 TIMING = pa.struct([(name, REAL) for name in ("active_s", "model_s", "tool_s")])
 
@@ -156,7 +159,9 @@ def as_row(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
         "task": spec.task,
         "events": [_event(event) for event in episode.events],
         "samples": [
-            _sample(thread, sample, played.score) for thread in episode.threads.values() for sample in thread.ledger.samples
+            _sample(thread, sample, played.score)
+            for thread in episode.threads.values()
+            for sample in thread.ledger.samples
         ],
         "usage": usage,
         "timing": {"active_s": episode.elapsed_s(), "model_s": usage["model_s"], "tool_s": usage["tool_s"]},

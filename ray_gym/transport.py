@@ -34,12 +34,13 @@ class ServeModel:
         self._app = app
         self._sticky = sticky
         self._handle: Any = None
+        self._opening = asyncio.Lock()
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure (infra) when no replica answers, or the model's own failure."""
-        if self._handle is None:
-            self._handle = await asyncio.to_thread(serve.get_app_handle, self._app)
-        handle = self._handle.options(session_id=request.session_id) if self._sticky else self._handle
+        handle = await self._open()
+        if self._sticky:
+            handle = handle.options(session_id=request.session_id)
         for attempt in range(ATTEMPTS):
             try:
                 return await self._call(handle, request)
@@ -52,6 +53,14 @@ class ServeModel:
                     raise cause from None
                 raise EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", describe(cause or error)) from error
         raise EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", describe(last)) from last
+
+    async def _open(self) -> Any:
+        """The process's one handle. Its router is made with it: copies made by `options` share that one."""
+        async with self._opening:
+            if self._handle is None:
+                handle = await asyncio.to_thread(serve.get_app_handle, self._app)
+                self._handle = handle.options(session_id="")
+        return self._handle
 
     async def _call(self, handle: Any, request: CompletionRequest) -> Completion:
         response = handle.complete.remote(request)

@@ -104,7 +104,11 @@ class ChatFormat:
         if template is None:
             raise UserError("the model's chat template does not show tools and is not ChatML; set chat_template")
         rendered: str = self._tokenizer.apply_chat_template(
-            messages, tools=tools or None, chat_template=template, add_generation_prompt=generation_prompt, tokenize=False
+            messages,
+            tools=tools or None,
+            chat_template=template,
+            add_generation_prompt=generation_prompt,
+            tokenize=False,
         )
         return rendered
 

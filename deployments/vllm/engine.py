@@ -43,6 +43,7 @@ class VllmEngine:
         self.options = options
         self.app = options.app or ""
         self._uses_tools = False
+        self._request: EngineCheck | None = None
         self._lease: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -51,13 +52,14 @@ class VllmEngine:
     def check(self, request: EngineCheck) -> None:
         where = f"models.{request.model}"
         self._uses_tools = request.uses_tools
-        if (self.options.app is None) == (self.options.model is None):
-            raise UserError(f"{where}: set one of model (what to load) and app (a Serve application to attach to)")
+        self._request = request
+        if self.options.app is None and self.options.model is None:
+            raise UserError(f"{where}: set model (what to load) or app (a Serve application to attach to)")
         if self.options.chat_template and not Path(self.options.chat_template).is_file():
             raise UserError(f"{where}.chat_template: there is no file {self.options.chat_template}")
-        if self.options.model is not None:
+        if self.options.app is None:
             try:
-                resolve_model(self.options.model)
+                resolve_model(self.options.model or "")
             except UserError as error:
                 raise UserError(f"{where}.model: {error}") from None
             self._check_seeds(request, on_cpu=self.options.gpus == 0)
@@ -95,7 +97,9 @@ class VllmEngine:
             return
         ray.kill(self._lease)
         self._lease = None
-        held = [actor["name"] for actor in ray.util.list_named_actors(all_namespaces=True) if actor["namespace"] == LEASES]
+        held = [
+            actor["name"] for actor in ray.util.list_named_actors(all_namespaces=True) if actor["namespace"] == LEASES
+        ]
         if not any(lease.partition("|")[0] == self.app for lease in held if lease != self._lease_name):
             serve.delete(self.app, _blocking=True)
 
@@ -115,6 +119,19 @@ class VllmEngine:
             raise UserError(f"models.{name}.app: no Serve application {self.app!r} is up; {hint}up: {listing}")
         if status != ApplicationStatus.RUNNING:
             raise UserError(f"models.{name}.app: the application {self.app!r} is {status.value}, not RUNNING")
+        self._check_fits(name, serve.get_app_handle(self.app).describe.remote().result(timeout_s=30))
+
+    def _check_fits(self, name: str, description: dict[str, Any]) -> None:
+        """Whether the application serves what the config asks for."""
+        served = description["model"]
+        if self.options.model not in (None, served):
+            raise UserError(
+                f"models.{name}: model is {self.options.model!r}, but the application {self.app!r} serves {served!r}"
+            )
+        if self._uses_tools and not description["reads_tool_calls"]:
+            raise UserError(f"models.{name}.app: {self.app!r} was started without tool calls (tool_parser)")
+        if self._request is not None:
+            self._check_seeds(self._request, on_cpu=description["gpus"] == 0)
 
     def _deploy(self, name: str) -> None:
         options = self.options

@@ -86,7 +86,9 @@ def _chat_request(tools: list[dict[str, Any]], parallel: bool) -> Any:
 
     choice = "required" if tools else "none"
     messages = [{"role": "user", "content": ""}]
-    return ChatCompletionRequest(messages=messages, tools=tools or None, tool_choice=choice, parallel_tool_calls=parallel)
+    return ChatCompletionRequest(
+        messages=messages, tools=tools or None, tool_choice=choice, parallel_tool_calls=parallel
+    )
 
 
 def _look_up(field: str, name: str | None, find: Any) -> Any:
@@ -99,17 +101,27 @@ def _look_up(field: str, name: str | None, find: Any) -> Any:
 
 
 def _compact(node: Any, parallel: bool) -> Any:
-    """A structural tag without free whitespace in its JSON (small models lose themselves in it)."""
+    """A structural tag with at most one space between the parts of its JSON (small models lose themselves in more)."""
     if isinstance(node, list):
         return [_compact(item, parallel) for item in node]
     if not isinstance(node, dict):
         return node
     if node.get("type") == "json_schema" and node.get("style", "json") == "json":
-        return {**node, "max_whitespace_cnt": 0}
+        return {**node, "max_whitespace_cnt": 1}
     made = {key: _compact(value, parallel) for key, value in node.items()}
-    if node.get("type") in ("tags_with_separator", "triggered_tags") and not parallel:
-        made["stop_after_first"] = True
+    if node.get("type") in ("tags_with_separator", "triggered_tags"):
+        made["tags"] = _without_spaced_variants(made["tags"])
+        if not parallel:
+            made["stop_after_first"] = True
     return made
+
+
+def _without_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of tags that differ in whitespace only, the shortest: every forced token costs as much as a chosen one."""
+    shortest: dict[str, dict[str, Any]] = {}
+    for tag in sorted(tags, key=lambda tag: len(tag["begin"] + tag["end"])):
+        shortest.setdefault("".join(f"{tag['begin']}|{tag['end']}".split()), tag)
+    return list(shortest.values())
 
 
 def _read_json_calls(text: str) -> tuple[str, list[tuple[str, str]]]:

@@ -48,12 +48,12 @@ def after(cells: str, mark: Mark, position: int) -> str:
 def render(cells: str) -> str:
     """Three rows of text, in which an empty cell shows its number."""
     shown = [str(position) if mark == EMPTY else mark for position, mark in enumerate(cells)]
-    return "\n".join(" | ".join(shown[row : row + 3]) for row in (0, 3, 6))
+    return "\n".join(" ".join(shown[row : row + 3]) for row in (0, 3, 6))
 
 
 # A line break may be written as \n: boards are also shown inside the JSON of tool results.
 _SHOWN = re.compile(
-    r"(?:\n|\\n)".join(r" \| ".join(f"([XO{position}])" for position in range(row, row + 3)) for row in (0, 3, 6))
+    r"(?:\n|\\n)".join(" ".join(f"([XO{position}])" for position in range(row, row + 3)) for row in (0, 3, 6))
 )
 
 

@@ -154,5 +154,4 @@ def _rules(mark: Mark) -> str:
 
 def _ask(news: str, board: Board) -> str:
     """The message to whoever moves next, written from the state: the two cannot drift apart."""
-    ask = f"You play {board.next_mark} and it is your turn: call make_move with the number of an empty cell."
-    return f"{news}\n\n{render(board.cells)}\n\n{ask}"
+    return f"{news}\n{render(board.cells)}\nYou play {board.next_mark}. Your turn."

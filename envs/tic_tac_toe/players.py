@@ -15,7 +15,7 @@ from envs.tic_tac_toe.board import START, Mark, after, empty_cells, other, read_
 from ray_gym import Message, ToolCall
 from ray_gym.models.base import CompletionRequest
 
-_ASKED = re.compile(r"You play ([XO]) and it is your turn")
+_ASKED = re.compile(r"You play ([XO])\. Your turn")
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:

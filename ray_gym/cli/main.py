@@ -24,7 +24,9 @@ app = typer.Typer(
 
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `tasks.limit=8 run.seed=1`.", show_default=False),
+    typer.Argument(
+        metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `tasks.limit=8 run.seed=1`.", show_default=False
+    ),
 ]
 
 
@@ -92,7 +94,9 @@ def envs() -> None:
         environment = find_environment(name)
         summary = (environment.__doc__ or "").strip().splitlines()
         tools = ", ".join(environment.tools) or "-"
-        table.add_row(name, environment.pattern, ", ".join(environment.participants), tools, summary[0] if summary else "")
+        table.add_row(
+            name, environment.pattern, ", ".join(environment.participants), tools, summary[0] if summary else ""
+        )
     Console().print(table)
 
 
@@ -118,7 +122,9 @@ def config(
 
 def main() -> None:
     if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # the environments and players of the working directory, as `python -m` has it
+        sys.path.insert(
+            0, str(Path.cwd())
+        )  # the environments and players of the working directory, as `python -m` has it
     try:
         app()
     except UserError as error:

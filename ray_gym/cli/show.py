@@ -21,11 +21,16 @@ def print_summary(console: Console, directory: Path, summary: dict[str, Any]) ->
     """The closing lines of a run."""
     console.print()
     heading = "interrupted" if summary["interrupted"] else "done"
-    console.print(f"[bold]{heading}[/bold]: {summary['episodes']} of {summary['of']} episodes in {summary['seconds']:.1f} s")
+    console.print(
+        f"[bold]{heading}[/bold]: {summary['episodes']} of {summary['of']} episodes in {summary['seconds']:.1f} s"
+    )
     for label, key in (("status", "status"), ("stopped by", "stop_reasons"), ("outcomes", "outcomes")):
         counts = sorted(summary[key].items(), key=lambda item: -item[1])
         if counts:
-            console.print(f"  {label}: " + ", ".join(f"{escape(str(name))} {count}" for name, count in counts[:12]), soft_wrap=True)
+            console.print(
+                f"  {label}: " + ", ".join(f"{escape(str(name))} {count}" for name, count in counts[:12]),
+                soft_wrap=True,
+            )
     if summary["mean_reward"] is not None:
         console.print(f"  mean reward: {summary['mean_reward']:.3f}")
     console.print(
@@ -68,7 +73,9 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
         what = "no episode begins" if not found else f"{len(found)} episodes begin"
         raise UserError(f"{what} with {prefix!r} in {run.path}; `ray-gym show {run.path}` lists them")
     row = run.episodes.slice(found[0], 1).to_pylist()[0]
-    console.print(f"[bold]{row['env_id']}[/bold] episode {row['episode_id']} (task {row['task_id']}, repeat {row['repeat']})")
+    console.print(
+        f"[bold]{row['env_id']}[/bold] episode {row['episode_id']} (task {row['task_id']}, repeat {row['repeat']})"
+    )
     participants = sorted({event["participant"] for event in row["events"] if event["participant"]})
     colours = {name: COLOURS[index % len(COLOURS)] for index, name in enumerate(participants)}
     turn = None
@@ -100,7 +107,10 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
     if text or not event["tool_calls"]:
         console.print(f"[{style} bold]{label}:[/] {escape(text) or '(nothing)'}", highlight=False)
     for call in event["tool_calls"]:
-        console.print(f"[{style} bold]{label} calls[/] {escape(call['name'] or '?')}({escape(call['arguments'])})", highlight=False)
+        console.print(
+            f"[{style} bold]{label} calls[/] {escape(call['name'] or '?')}({escape(call['arguments'])})",
+            highlight=False,
+        )
     if event["finish_reason"] == "length":
         console.print("[red]cut at max_tokens[/]")
 
@@ -117,7 +127,9 @@ def _print_end(console: Console, row: dict[str, Any]) -> None:
         trained = sum(sample["loss_mask"])
         fork = f", forked: {sample['fork_reason']}" if sample["fork_reason"] else ""
         mark = "" if sample["trainable"] else ", not trainable"
-        console.print(f"[dim]sample of {sample['participant']}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]")
+        console.print(
+            f"[dim]sample of {sample['participant']}: {len(sample['token_ids'])} tokens, {trained} generated{fork}{mark}[/]"
+        )
 
 
 def _readable(text: str) -> str:

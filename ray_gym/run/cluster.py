@@ -6,7 +6,8 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +20,30 @@ LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
 """Only specs and receipts pass through it."""
 
 
-def connect() -> bool:
-    """Join the running cluster (RAY_ADDRESS, else one on this machine) or start one. Returns whether it is ours alone."""
-    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": False}
-    environment = {"env_vars": {"PYTHONPATH": os.pathsep.join(_import_paths())}}
+@contextmanager
+def connected() -> Iterator[None]:
+    """Join the running cluster (RAY_ADDRESS, else one on this machine), or start one that ends with the block."""
+    _connect()
     try:
-        ray.init(address="auto", runtime_env=environment, **options)
-        return False
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _connect() -> None:
+    options: dict[str, Any] = {
+        "log_to_driver": False,
+        "logging_level": logging.ERROR,
+        "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(_import_paths())}},
+    }
+    try:
+        ray.init(address="auto", **options)
+        return
     except ConnectionError as error:
-        if os.environ.get("RAY_ADDRESS"):
-            raise RunFailed(f"RAY_ADDRESS is {os.environ['RAY_ADDRESS']}, but no cluster answers there: {error}") from None
-    ray.init(
-        address="local",
-        include_dashboard=False,
-        object_store_memory=LOCAL_OBJECT_STORE_BYTES,
-        runtime_env=environment,
-        **options,
-    )
-    return True
+        address = os.environ.get("RAY_ADDRESS")
+        if address:
+            raise RunFailed(f"RAY_ADDRESS is {address}, but no cluster answers there: {error}") from None
+    ray.init(address="local", include_dashboard=False, object_store_memory=LOCAL_OBJECT_STORE_BYTES, **options)
 
 
 def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:
@@ -53,7 +60,11 @@ def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:
                 "Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
             )
         if not told:
-            print(f"waiting for {sum(wanted.values()):g} GPUs ({asked}); the cluster has {there:g}", file=sys.stderr, flush=True)
+            print(
+                f"waiting for {sum(wanted.values()):g} GPUs ({asked}); the cluster has {there:g}",
+                file=sys.stderr,
+                flush=True,
+            )
             told = True
         time.sleep(2)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import shutil
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -73,10 +74,12 @@ class RunDirectory:
         scratch.write_text(json.dumps(summary, indent=2) + "\n")
         scratch.rename(self.path / "summary.json")
 
+    def remove(self) -> None:
+        """Take back a directory in which nothing was played."""
+        shutil.rmtree(self.path)
+
     def close(self) -> None:
-        for staged in self.staging.glob("*"):
-            staged.unlink()
-        self.staging.rmdir()
+        shutil.rmtree(self.staging, ignore_errors=True)
         if self._lock is not None:
             self._lock.close()
 

@@ -119,7 +119,9 @@ class _Driver:
     async def _use(self, name: str, actor: Any, concurrency: int) -> None:
         hello = await actor.hello.remote()
         if not (self._directory.staging / hello).exists():
-            raise UserError(f"output.dir: {self._directory.path} is not shared with the node of worker {name}; use a path that is")
+            raise UserError(
+                f"output.dir: {self._directory.path} is not shared with the node of worker {name}; use a path that is"
+            )
         (self._directory.staging / hello).unlink()
         room = concurrency + max(8, int(concurrency * BACKLOG))
         while not self._stopping.is_set():

@@ -77,16 +77,22 @@ def _participants(config: RunConfig, environment: Environment[Any, Any], file: s
     wanted, given = environment.participants, config.participants
     for name in wanted:
         if name not in given:
-            raise UserError(f"{file}: participants.{name}: missing; {config.environment.id} is played by {' and '.join(wanted)}")
+            raise UserError(
+                f"{file}: participants.{name}: missing; {config.environment.id} is played by {' and '.join(wanted)}"
+            )
     for name, section in given.items():
         if name not in wanted:
             hint = _did_you_mean(name, wanted)
             raise UserError(f"{file}: participants.{name}: {config.environment.id} has no such participant; {hint}")
         if section.model not in config.models:
             hint = _did_you_mean(section.model, config.models)
-            raise UserError(f"{file}: participants.{name}.model: there is no model {section.model!r} under models; {hint}")
+            raise UserError(
+                f"{file}: participants.{name}.model: there is no model {section.model!r} under models; {hint}"
+            )
         if section.tool_choice == "required" and not any(t.offered_to(name) for t in environment.tools.values()):
-            raise UserError(f"{file}: participants.{name}.tool_choice: required, but {config.environment.id} offers it no tools")
+            raise UserError(
+                f"{file}: participants.{name}.tool_choice: required, but {config.environment.id} offers it no tools"
+            )
     return {name: Participant.from_config(name, given[name], config.limits) for name in wanted}
 
 

@@ -28,14 +28,18 @@ class Reporter:
             self._bar.add_task("episodes", total=None, figures="", start=True)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._bar is not None:
             self._bar.stop()
 
     def __call__(self, tally: Tally, in_flight: int) -> None:
         if self._bar is not None:
             self._bar.start()
-            self._bar.update(self._bar.task_ids[0], completed=tally.done, total=tally.total, figures=_figures(tally, in_flight))
+            self._bar.update(
+                self._bar.task_ids[0], completed=tally.done, total=tally.total, figures=_figures(tally, in_flight)
+            )
         elif time.monotonic() - self._last_line >= LINE_EVERY_S:
             self._last_line = time.monotonic()
             self._console.print(f"episodes {tally.done}/{tally.total}, {_figures(tally, in_flight)}", soft_wrap=True)

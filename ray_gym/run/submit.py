@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ray
 from rich.console import Console
 
 from ray_gym.config import RunConfig
@@ -21,7 +20,13 @@ from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.progress import Reporter
 from ray_gym.tasks import locate
 
-RESUMABLE_OVERRIDES = ("fanout.", "output.roll", "limits.episode_deadline_s", "limits.call_deadline_s", "limits.tool_deadline_s")
+RESUMABLE_OVERRIDES = (
+    "fanout.",
+    "output.roll",
+    "limits.episode_deadline_s",
+    "limits.call_deadline_s",
+    "limits.tool_deadline_s",
+)
 """What may differ when a run is gone on with: how fast it is played, not what is played."""
 
 
@@ -33,14 +38,21 @@ class Submitted:
 
 
 def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wait: bool = False) -> Submitted:
-    """Play a config as a new run. Errors: UserError before anything is written; RunFailed."""
-    config = read_config(config_path, overrides)
-    if config.tasks.path is not None:
-        found = str(locate(config.tasks.path, config_path.parent).absolute())
-        config = config.model_copy(update={"tasks": config.tasks.model_copy(update={"path": found})})
+    """Play a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
+    config = _with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
     output_root(config)
-    return _run(plan, lambda: _new_directory(config, config_path), console, wait)
+    with cluster.connected():
+        cluster.check_gpus(plan.engines, wait)
+        directory = create(config, config_path)
+        directory.write_config(config)
+        try:
+            return _play(plan, directory, console)
+        except UserError:
+            directory.remove()
+            raise
+        finally:
+            directory.close()
 
 
 def resume(run: Path, overrides: Sequence[str], console: Console, *, wait: bool = False) -> Submitted:
@@ -50,31 +62,31 @@ def resume(run: Path, overrides: Sequence[str], console: Console, *, wait: bool 
             allowed = ", ".join(f"{prefix}*" if prefix.endswith(".") else prefix for prefix in RESUMABLE_OVERRIDES)
             raise UserError(f"--resume: {override}: a run is gone on with as it was; only these may change: {allowed}")
     directory = reopen(run)
-    plan = make_plan(read_config(directory.config_file, overrides), directory.config_file)
-    return _run(plan, lambda: directory, console, wait)
-
-
-def _new_directory(config: RunConfig, config_path: Path) -> RunDirectory:
-    directory = create(config, config_path)
-    directory.write_config(config)
-    return directory
-
-
-def _run(plan: Plan, open_directory: Any, console: Console, wait: bool) -> Submitted:
     try:
-        cluster.connect()
-        cluster.check_gpus(plan.engines, wait)
-        directory: RunDirectory = open_directory()
-        say = lambda text: console.print(text, soft_wrap=True, highlight=False)  # noqa: E731
-        say(f"run {directory.path}: {len(plan.specs)} episodes of {plan.config.environment.id}")
-        try:
-            with Reporter(console) as reporter:
-                outcome = carry_out(plan, directory, say, reporter)
-            return _close(plan, directory, outcome)
-        finally:
-            directory.close()
+        plan = make_plan(read_config(directory.config_file, overrides), directory.config_file)
+        with cluster.connected():
+            cluster.check_gpus(plan.engines, wait)
+            return _play(plan, directory, console)
     finally:
-        ray.shutdown()
+        directory.close()
+
+
+def _with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
+    """So that the run can be gone on with from anywhere."""
+    if config.tasks.path is None:
+        return config
+    path = str(locate(config.tasks.path, config_path.parent).absolute())
+    return config.model_copy(update={"tasks": config.tasks.model_copy(update={"path": path})})
+
+
+def _play(plan: Plan, directory: RunDirectory, console: Console) -> Submitted:
+    def say(text: str) -> None:
+        console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+    say(f"run {directory.path}: {len(plan.specs)} episodes of {plan.config.environment.id}")
+    with Reporter(console) as reporter:
+        outcome = carry_out(plan, directory, say, reporter)
+    return _close(plan, directory, outcome)
 
 
 def _close(plan: Plan, directory: RunDirectory, outcome: Outcome) -> Submitted:

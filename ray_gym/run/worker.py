@@ -168,7 +168,9 @@ def _receipt(key: EpisodeKey, played: Played) -> Receipt:
         status=played.status,
         stop_reason=episode.stop.reason.value if episode.stop else "",
         stop_text=episode.stop.text[:80] if episode.stop else "",
-        failure=f"{played.failure.kind} in {played.failure.where}: {played.failure.message}" if played.failure else None,
+        failure=f"{played.failure.kind} in {played.failure.where}: {played.failure.message}"
+        if played.failure
+        else None,
         reward=played.score.reward if played.score else None,
         tokens=episode.usage.generated_tokens,
         model_calls=episode.usage.model_calls,
@@ -180,5 +182,3 @@ def _weight(row: dict[str, Any]) -> int:
     """About how many bytes a row takes in memory: its text, and nine bytes a token."""
     text = sum(len(part["text"]) for event in row["events"] for part in event["content"])
     return text + 9 * sum(len(sample["token_ids"]) for sample in row["samples"])
-
-

@@ -107,10 +107,10 @@ async def test_games_are_played_to_their_end_and_scored_for_both() -> None:
     played = await game(script(0, 1, 2), script(3, 4))
     assert end_of(played) == (StopReason.FINISHED, "X wins", 1, 0)
     assert moves_of(played.episode) == [("policy", 0), ("user", 3), ("policy", 1), ("user", 4), ("policy", 2)]
-    assert told(played.episode, "user")[0].startswith("X plays 0.\n\nX | 1 | 2\n3 | 4 | 5\n6 | 7 | 8\n")
-    assert told(played.episode, "policy")[1].startswith("O plays 3.\n\nX | 1 | 2\nO | 4 | 5\n")
+    assert told(played.episode, "user")[0].startswith("X plays 0.\nX 1 2\n3 4 5\n6 7 8\n")
+    assert told(played.episode, "policy")[1].startswith("O plays 3.\nX 1 2\nO 4 5\n")
     result = next(event.content for event in played.episode.events if event.kind == "tool_result")
-    told_to_mover = {"success": True, "board": "X | 1 | 2\n3 | 4 | 5\n6 | 7 | 8", "game_over": False, "winner": None}
+    told_to_mover = {"success": True, "board": "X 1 2\n3 4 5\n6 7 8", "game_over": False, "winner": None}
     assert json.loads(result) == {**told_to_mover, "message": "X plays 0. O moves next."}
 
 
@@ -170,7 +170,7 @@ async def test_the_first_message_shows_the_board_of_the_state() -> None:
         assert [event.participant for event in openings] == [first], "the other hears of the game by relay"
         assert read_board(openings[0].content) == cells and render(cells) in openings[0].content
         mark = {"policy": "X", "user": "O"}[first]
-        assert f"You play {mark} and it is your turn" in openings[0].content
+        assert f"You play {mark}. Your turn" in openings[0].content
         for name, own in (("policy", "X"), ("user", "O")):
             assert f"Your mark is {own}" in episode.threads[name].messages[0].content
 
@@ -246,7 +246,7 @@ def test_the_last_board_of_a_text_is_read() -> None:
     text = f"was\n{render('X........')}\nis\n{render('X...O...X')}\nand so on"
     assert read_board(text) == "X...O...X"
     assert read_board(json.dumps({"board": render("XO.......")})) == "XO......."
-    assert read_board("no board, only 0 | 1 | 2") is None
+    assert read_board("no board, only 0 1 2") is None
 
 
 def test_generated_tasks_are_open_games_that_either_side_continues() -> None:

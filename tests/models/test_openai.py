@@ -365,7 +365,8 @@ def vllm_endpoint(tmp_path: Path) -> Iterator[str]:
     settings = (
         f"--model {checkpoint} --served-model-name small --host 127.0.0.1 --port {port} "
         "--dtype bfloat16 --enforce-eager --max-model-len 2048 --block-size 32 --kv-cache-memory-bytes 268435456 "
-        "--logprobs-mode processed_logprobs --enable-auto-tool-choice --tool-call-parser hermes --enable-prompt-tokens-details"
+        "--logprobs-mode processed_logprobs --enable-auto-tool-choice --tool-call-parser hermes "
+        "--enable-prompt-tokens-details"
     ).split()
     environment = {**os.environ, "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
     log = tmp_path / "vllm.log"
@@ -417,7 +418,9 @@ async def test_a_real_vllm_server_gives_exact_samples(vllm_endpoint: str) -> Non
     await check(engine, Sampling(temperature=0.7))
     model = pickle.loads(pickle.dumps(engine)).connect()
     policy = Participant("policy", "small", Sampling(temperature=0.1, max_tokens=24), True, 5, 5)
-    player = Participant("player", "small", Sampling(max_tokens=256), True, 5, 5, tool_choice="required")
+    player = Participant(
+        "player", "small", Sampling(temperature=0.1, max_tokens=256), True, 5, 5, tool_choice="required"
+    )
     try:
         thread = Thread("main", policy, model, "s1", 0)
         first = await say(thread, "What is the capital of France?", 0)

@@ -1,0 +1,91 @@
+"""The conversation that the benchmark plays: as little work of its own as a real episode can have.
+
+Policy and user exchange short texts, five turns each; in its first turn the policy looks something up. So an episode has
+eleven model calls (six of the policy, five of the user) and one tool call, and what it costs is what the machinery costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from dataclasses import dataclass
+
+from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolCall, ToolError, tool
+from ray_gym.models.base import CompletionRequest
+
+TURNS = 5
+"""Of each side. The run's limits end the conversation (`limits.max_turns`), as they would with a language model."""
+STEPS_PER_TURN = 2
+"""The tool call of the policy's first turn, and what it says after that."""
+
+TOPICS = {"granite": "igneous", "slate": "metamorphic", "chalk": "sedimentary", "basalt": "igneous"}
+SENTENCES = (
+    "That is what I would have guessed, but I should like to hear what speaks against it before we go on.",
+    "Could you say that again in other words, with one example from a place that both of us may have seen?",
+    "I am not sure that this follows; the colour alone does not tell us much about how a stone came to be.",
+    "Thank you, that makes it clear. Let us turn to the next question, which is where it is found most often.",
+)
+
+
+class ChatTask(Task):
+    topic: str
+
+
+@dataclass(slots=True)
+class Chat:
+    topic: str
+    looked_up: bool = False
+
+
+class ChatEnvironment(Environment[ChatTask, Chat]):
+    """Two participants talk about a stone; the policy is rewarded for having looked it up."""
+
+    participants = ("policy", "user")
+
+    def generate(self, rng: random.Random, index: int) -> ChatTask:
+        return ChatTask(topic=rng.choice(list(TOPICS)))
+
+    def setup(self, task: ChatTask, episode: Episode) -> Chat:
+        return Chat(task.topic)
+
+    def opening(self, task: ChatTask, state: Chat) -> Opening:
+        return Opening(
+            system={"policy": "You know about stones. Look them up.", "user": "You want to know about stones. Ask."},
+            messages={"policy": f"What kind of stone is {state.topic}?"},
+        )
+
+    @tool(participants=("policy",))
+    def look_up(self, state: Chat, caller: Participant, stone: str) -> dict[str, str]:
+        """What kind of stone it is."""
+        if stone not in TOPICS:
+            raise ToolError(f"nothing is known of {stone!r}")
+        state.looked_up = True
+        return {"stone": stone, "kind": TOPICS[stone]}
+
+    def score(self, state: Chat, episode: Episode) -> float:
+        return float(state.looked_up)
+
+
+async def policy_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Looks up what the opening asks for, then talks."""
+    await _turn_of_the_loop()
+    if len(request.messages) > len(("system", "opening")):
+        return _say(rng)
+    stone = request.messages[-1].content.removesuffix("?").rsplit(" ", 1)[-1]
+    return Message(
+        "assistant", tool_calls=(ToolCall(f"call_{rng.getrandbits(32):08x}", "look_up", f'{{"stone":"{stone}"}}'),)
+    )
+
+
+async def user_player(request: CompletionRequest, rng: random.Random) -> Message:
+    await _turn_of_the_loop()
+    return _say(rng)
+
+
+async def _turn_of_the_loop() -> None:
+    """Without it an episode would run from its first call to its last alone, and the number in flight would mean nothing."""
+    await asyncio.sleep(0)
+
+
+def _say(rng: random.Random) -> Message:
+    return Message("assistant", rng.choice(SENTENCES))

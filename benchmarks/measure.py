@@ -1,0 +1,177 @@
+"""What processes cost: CPU time and memory of a process and all that descend from it, measured from outside of it.
+
+The watch runs in the process that starts the measured one, so it is not part of what it measures (it takes about 3% of one
+core: see `LOOK_EVERY_S`).
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import numpy as np
+import psutil  # type: ignore[import-untyped]
+import ray
+
+Result = TypeVar("Result")
+
+LOOK_EVERY_S = 0.1
+"""A process that ends counts as it was at the last look: what it did after that is missed, at most this long."""
+
+OUR_ACTORS = ("ray::Worker", "ray::ServeReplica")
+"""How Ray titles the processes that run our code; what else it starts (raylet, gcs, agents, idle processes) is its own."""
+
+
+class MeasurementFailed(Exception):
+    """What was to be measured did not happen."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """One process over time. It began with no CPU time."""
+
+    titles: set[str]
+    times: list[float]
+    cpu_s: list[float]
+    memory: list[int]
+
+    @staticmethod
+    def of(process: psutil.Process) -> Trace:
+        return Trace(titles=set(), times=[process.create_time()], cpu_s=[0.0], memory=[0])
+
+    @property
+    def is_ours(self) -> bool:
+        return any(title.partition(".")[0].startswith(OUR_ACTORS) for title in self.titles)
+
+    def cpu_between(self, start: float, end: float) -> float:
+        first, last = np.interp([start, end], self.times, self.cpu_s)
+        return float(last - first)
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """CPU seconds in a window of time, and the most memory that was held at one moment of it."""
+
+    cpu_s: float
+    peak_bytes: int
+
+    @staticmethod
+    def of(traces: list[Trace], start: float, end: float) -> Cost:
+        held: dict[float, int] = {}
+        for trace in traces:
+            for at, memory in zip(trace.times, trace.memory, strict=True):
+                if start <= at <= end:
+                    held[at] = held.get(at, 0) + memory
+        return Cost(sum(trace.cpu_between(start, end) for trace in traces), max(held.values(), default=0))
+
+
+@dataclass(slots=True)
+class Watch:
+    """Looks at a process and its descendants until it is closed; processes that have ended keep their traces.
+
+    Times are those of `time.time()`, so that a window can be named by another process of this machine.
+    """
+
+    pid: int
+    traces: dict[psutil.Process, Trace] = field(default_factory=dict)
+    _closing: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    def __enter__(self) -> Watch:
+        self._thread = threading.Thread(target=self._look_on, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def driver(self, start: float, end: float) -> Cost:
+        return Cost.of([trace for process, trace in self.traces.items() if process.pid == self.pid], start, end)
+
+    def workers(self, start: float, end: float) -> Cost:
+        return Cost.of([trace for process, trace in self._descendants() if trace.is_ours], start, end)
+
+    def others(self, start: float, end: float) -> Cost:
+        """Ray's own processes."""
+        return Cost.of([trace for process, trace in self._descendants() if not trace.is_ours], start, end)
+
+    def _descendants(self) -> list[tuple[psutil.Process, Trace]]:
+        return [(process, trace) for process, trace in self.traces.items() if process.pid != self.pid]
+
+    def _look_on(self) -> None:
+        while not self._closing.wait(LOOK_EVERY_S):
+            self._look()
+        self._look()
+
+    def _look(self) -> None:
+        try:
+            root = psutil.Process(self.pid)
+            alive = [root, *root.children(recursive=True)]
+        except psutil.NoSuchProcess:
+            return
+        now = time.time()
+        for process in alive:
+            try:
+                with process.oneshot():
+                    times, memory, title = process.cpu_times(), process.memory_info().rss, process.cmdline()[:1]
+                    trace = self.traces.setdefault(process, Trace.of(process))
+            except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+                continue
+            trace.titles.update(title)
+            trace.times.append(now)
+            trace.cpu_s.append(times.user + times.system)
+            trace.memory.append(memory)
+
+
+def watched(function: Callable[..., Result], *arguments: Any) -> tuple[Result, Watch]:
+    """Call a function in a fresh process and watch that process. Errors: MeasurementFailed if it raises (its trace is on stderr)."""
+    context = multiprocessing.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_deliver, args=(sender, function, arguments))
+    process.start()
+    sender.close()  # otherwise the end of the process would not be noticed
+    assert process.pid is not None
+    try:
+        with Watch(process.pid) as watch:
+            result: Result = receiver.recv()
+    except EOFError:
+        process.join()
+        raise MeasurementFailed(f"{function.__name__} ended with exit code {process.exitcode} and no result") from None
+    process.join()
+    return result, watch
+
+
+def _deliver(sender: Connection, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    sender.send(function(*arguments))
+
+
+def machine() -> dict[str, Any]:
+    """What a number depends on that the command does not say. `load_1m` shows whether others were at work too."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
+        "python": platform.python_version(),
+        "ray": ray.__version__,
+        "load_1m": round(os.getloadavg()[0], 2),
+    }
+
+
+def _cpu_model() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
+    named = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return named[0] if named else platform.processor() or platform.machine()

@@ -1,0 +1,52 @@
+"""Kills the processes of an engine whose replica is gone.
+
+An engine is several processes, and a SIGKILL of the one that owns them can leave the others alive with all their memory. A
+reaper is a small process that does nothing but wait for its owner's end of a pipe to close, which the kernel does however the owner
+dies; then it kills everything that was started under the owner's mark (an environment variable, inherited).
+
+    python reaper.py MARK      (started by `watch`; by its path, so that it imports nothing else)
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+
+VARIABLE = "RAY_GYM_ENGINE_MARK"
+
+
+def watch() -> subprocess.Popen[bytes]:
+    """Mark what this process starts from now on, and have it killed when this process is gone."""
+    mark = uuid.uuid4().hex
+    unmarked = {key: value for key, value in os.environ.items() if key != VARIABLE}
+    reaper = subprocess.Popen(
+        [sys.executable, str(Path(__file__).resolve()), mark],
+        stdin=subprocess.PIPE,
+        env=unmarked,
+        start_new_session=True,  # signals to the owner's group are not for it
+    )
+    os.environ[VARIABLE] = mark
+    return reaper
+
+
+def kill_marked(mark: str) -> int:
+    """SIGKILL to every process under the mark. Returns how many there were."""
+    wanted = f"{VARIABLE}={mark}".encode()
+    killed = 0
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if wanted in environ.read_bytes().split(b"\0"):
+                os.kill(int(environ.parent.name), signal.SIGKILL)
+                killed += 1
+        except OSError:  # gone meanwhile, or another user's
+            continue
+    return killed
+
+
+if __name__ == "__main__":
+    sys.stdin.buffer.read()  # returns when the owner is gone
+    kill_marked(sys.argv[1])

@@ -1,0 +1,69 @@
+"""One Ray cluster and one engine for the whole session, each started only if a test asks for it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+RAY = str(Path(sys.executable).parent / "ray")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[dict[str, str]]:
+    """A cluster on this machine, with its dashboard (jobs need it). Gives the environment that reaches it."""
+    directory = tempfile.mkdtemp(prefix="ray_gym_test_")  # short: Ray puts sockets below it
+    port, dashboard = free_port(), free_port()
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
+    environment = {
+        **inherited,
+        "PATH": path,
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",
+    }
+    start = [RAY, "start", "--head", f"--port={port}", f"--dashboard-port={dashboard}", f"--temp-dir={directory}"]
+    limits = ["--num-cpus=4", "--object-store-memory=200000000", "--disable-usage-stats", "--node-ip-address=127.0.0.1"]
+    subprocess.run([*start, *limits], env=environment, check=True, capture_output=True, timeout=120)
+    reach = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_GYM_TEST_JOBS": f"http://127.0.0.1:{dashboard}"}
+    yield {**environment, **reach}
+    stop_cluster(directory)
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def stop_cluster(directory: str) -> None:
+    """Kill this cluster's processes only: `ray stop` would take down every cluster of the machine."""
+    import psutil
+
+    mine = [
+        process for process in psutil.process_iter(["cmdline"]) if directory in " ".join(process.info["cmdline"] or [])
+    ]
+    family = {child for process in mine for child in process.children(recursive=True)} | set(mine)
+    for process in family:
+        try:
+            process.kill()
+        except psutil.NoSuchProcess:
+            continue
+    psutil.wait_procs(family, timeout=30)
+
+
+def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) -> subprocess.CompletedProcess[str]:
+    """The command line, as a user would run it from the repository."""
+    command = [sys.executable, "-m", "ray_gym", *arguments]
+    return subprocess.run(
+        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout, check=False
+    )

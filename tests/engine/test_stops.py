@@ -1,0 +1,217 @@
+"""Every reason for which an episode ends, and that nothing happens after it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from playing import Alone, Game, Talk, calls, play_script, with_tokens
+
+from ray_gym import Episode, Message, Opening, Participant, tool
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.stop import EpisodeOver, StopReason
+
+
+class Counting(Talk):
+    """Over when three was counted, by a tool or in words."""
+
+    def setup(self, task: Any, episode: Episode) -> dict[str, Any]:
+        return {"count": 0}
+
+    @tool()
+    def count(self, state: dict[str, Any], caller: Participant) -> int:
+        state["count"] += 1
+        return int(state["count"])
+
+    def finished(self, state: dict[str, Any], episode: Episode) -> str | None:
+        said = any(event.kind == "message" and "three" in event.content for event in episode.events)
+        return "counted" if said or state["count"] >= 3 else None
+
+
+def scored(game: Game) -> bool:
+    return game.played.status == "completed" and game.played.failure is None and game.played.score is not None
+
+
+async def never(request: CompletionRequest) -> Completion:
+    await asyncio.Event().wait()
+    raise AssertionError("unreachable")
+
+
+async def test_finished_by_a_tool_ends_within_the_message() -> None:
+    two = Message("assistant", "", tool_calls=calls("count").tool_calls * 2)
+    game = await play_script(Counting(), [two, two])
+    assert game.stop == ("finished", "counted") and scored(game)
+    assert game.episode.state["count"] == 3, "the fourth call came after the end"
+    assert game.episode.events[-1].kind == "stop" and len(game.models["policy"].requests) == 2
+
+
+async def test_finished_by_words_of_either_side_ends_before_the_other_answers() -> None:
+    game = await play_script(Counting(), ["one", "and three"], ["two"])
+    assert game.stop == ("finished", "counted") and scored(game)
+    game = await play_script(Counting(), ["one"], ["three"])
+    assert game.stop == ("finished", "counted") and game.episode.turns_of("policy") == 1
+
+
+async def test_a_control_flow_that_comes_to_its_end_is_completed() -> None:
+    game = await play_script(Alone(), ["42"])
+    assert game.stop == ("completed", "") and scored(game)
+
+
+async def test_max_turns_counts_those_of_each_participant() -> None:
+    game = await play_script(Talk(), ["a", "b"], ["x", "y"], limits={"max_turns": 2})
+    assert game.stop == ("max_turns", "policy") and scored(game)
+    assert [turn.speaker for turn in game.episode.turns] == ["policy", "user", "policy", "user"]
+    game = await play_script(Talk(), ["a", "b"], ["x"], user={"max_turns": 1})
+    assert game.stop == ("max_turns", "user") and [turn.speaker for turn in game.episode.turns] == [
+        "policy",
+        "user",
+        "policy",
+    ]
+
+
+async def test_a_turn_has_its_steps_and_no_more() -> None:
+    game = await play_script(Counting(), [calls("count"), calls("count")], ["three"], policy={"max_steps_per_turn": 2})
+    assert [turn.steps for turn in game.episode.turns] == [2, 1] and game.episode.state["count"] == 2
+
+
+async def test_stop_text_of_any_participant_is_kept_in_the_record() -> None:
+    game = await play_script(Talk(), ["hello"], ["thanks ###STOP###"], user={"stop_text": "###STOP###"})
+    assert game.stop == ("stop_text", "thanks ###STOP###") and scored(game)
+    game = await play_script(Talk(), ["bye for now"], policy={"stop_text": "bye"})
+    assert game.stop == ("stop_text", "bye for now")
+
+
+async def test_stop_text_of_one_does_not_count_for_the_other() -> None:
+    game = await play_script(Talk(), ["bye"], ["bye"], policy={"max_turns": 1}, user={"stop_text": "bye"})
+    assert game.stop == ("stop_text", "bye") and game.episode.turns_of("user") == 1
+
+
+async def test_a_participant_who_was_told_nothing_is_not_asked() -> None:
+    game = await play_script(Talk(), [""])
+    assert game.stop[0] == "nothing_said" and "user" in game.stop[1] and scored(game)
+    assert game.models["user"].requests == []
+
+
+async def test_silence_is_not_answered_later_either() -> None:
+    """The user says nothing at all, so that the policy has nothing new to answer."""
+    game = await play_script(Talk(), ["hello"], [""])
+    assert game.stop[0] == "nothing_said" and scored(game)
+
+
+async def test_a_call_that_hits_its_output_limit_ends_the_episode() -> None:
+    game = await play_script(Talk(), [with_tokens("4 and", [1, 2], [3], "length")])
+    assert game.stop == ("max_tokens", "4 and") and scored(game)
+    assert game.episode.threads["policy"].ledger.history.tolist() == [1, 2, 3], "what was generated is kept"
+
+
+async def test_a_full_context_ends_the_episode() -> None:
+    game = await play_script(Talk(), [with_tokens("so", [1], [2], "context_full")])
+    assert game.stop == ("context_full", "so") and scored(game)
+
+
+async def test_the_token_budget_is_shared_and_limits_the_last_call() -> None:
+    policy = [with_tokens("a", [1], [2, 3, 4]), with_tokens("b", [7], [8], "length")]
+    game = await play_script(Talk(), policy, [with_tokens("x", [5], [6])], limits={"token_budget": 5})
+    assert game.stop == ("token_budget", "b") and scored(game)
+    asked = [
+        request.sampling.max_tokens for request in (*game.models["policy"].requests, *game.models["user"].requests)
+    ]
+    assert asked == [5, 1, 2]
+
+
+async def test_a_spent_token_budget_calls_no_model() -> None:
+    game = await play_script(Talk(), [with_tokens("a", [1], [2, 3])], limits={"token_budget": 2})
+    assert game.stop[0] == "token_budget" and game.models["user"].requests == []
+
+
+async def test_the_deadline_ends_an_episode_whose_model_does_not_answer() -> None:
+    async with asyncio.timeout(5):
+        game = await play_script(Talk(), [never], limits={"episode_deadline_s": 0.02})
+    assert game.stop == ("deadline", "0.02 s") and scored(game)
+
+
+async def test_after_the_deadline_no_model_is_called_however_fast_it_would_be() -> None:
+    game = await play_script(Talk(), ["a", "b"], ["x", "y"], limits={"episode_deadline_s": 1e-9, "max_turns": 2})
+    assert game.stop[0] == "deadline" and game.models["policy"].requests == []
+
+
+async def test_the_deadline_ends_a_control_flow_that_waits_for_something_else() -> None:
+    class Waiting(Talk):
+        async def run(self, episode: Episode) -> None:
+            await episode.turn("policy")
+            await asyncio.Event().wait()
+
+    async with asyncio.timeout(5):
+        game = await play_script(Waiting(), ["hello"], limits={"episode_deadline_s": 0.05})
+    assert game.stop[0] == "deadline"
+
+
+async def test_a_call_over_its_deadline_is_the_machines_fault() -> None:
+    async with asyncio.timeout(5):
+        game = await play_script(Talk(), [never], limits={"call_deadline_s": 0.01})
+    assert game.played.status == "failed" and game.played.failure is not None and game.played.score is None
+    assert game.played.failure.kind == "infra" and game.played.failure.where == "model policy"
+    assert "call_deadline_s (0.01 s)" in game.played.failure.message
+    assert game.stop[0] == "failed"
+
+
+@pytest.mark.parametrize("command", ["turn", "step", "tell", "call"])
+async def test_a_command_after_the_end_raises(command: str) -> None:
+    class Pushy(Counting):
+        raised: BaseException | None = None
+
+        async def run(self, episode: Episode) -> None:
+            turn = await episode.turn("policy")
+            try:
+                if command == "turn":
+                    await episode.turn("user")
+                elif command == "step":
+                    await episode.step(turn)
+                elif command == "tell":
+                    episode.tell("user", "psst")
+                else:
+                    await episode.call("policy", calls("count").tool_calls[0])
+            except EpisodeOver as error:
+                self.raised = error
+                raise
+
+    environment = Pushy()
+    game = await play_script(environment, ["three"])
+    assert isinstance(environment.raised, EpisodeOver)
+    assert game.stop == ("finished", "counted") and scored(game)
+    assert game.episode.events[-1].kind == "stop" and game.episode.state["count"] == 0
+
+
+async def test_a_run_that_ignores_the_end_is_unwound_and_scored() -> None:
+    class Endless(Counting):
+        async def run(self, episode: Episode) -> None:
+            while True:
+                await episode.turn("policy")
+                await episode.turn("user")
+
+    game = await play_script(Endless(), ["one", "three"], ["two"])
+    assert game.stop == ("finished", "counted") and scored(game)
+    assert [len(model.requests) for model in game.models.values()] == [2, 1]
+
+
+async def test_an_environment_may_end_the_episode_itself_and_the_first_reason_counts() -> None:
+    class Ending(Talk):
+        async def run(self, episode: Episode) -> None:
+            episode.end(StopReason.FINISHED, "no more")
+            episode.end(StopReason.DEADLINE, "late")
+
+    game = await play_script(Ending(), [])
+    assert game.stop == ("finished", "no more") and game.texts("stop") == ["no more"] and scored(game)
+
+
+async def test_an_opening_alone_may_be_the_end() -> None:
+    """A task that starts from a finished state is over before anyone is asked."""
+
+    class Over(Counting):
+        def opening(self, task: Any, state: dict[str, Any]) -> Opening:
+            state["count"] = 3
+            return super().opening(task, state)
+
+    game = await play_script(Over(), [])
+    assert game.stop == ("finished", "counted") and game.models["policy"].requests == []

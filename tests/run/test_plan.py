@@ -1,0 +1,178 @@
+"""From a config to a plan: everything that can be wrong is found before anything starts."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+import pytest
+from omegaconf import OmegaConf
+
+from deployments.vllm.engine import VllmEngine
+from ray_gym import Environment, Task
+from ray_gym.config import RunConfig
+from ray_gym.config_file import read_config
+from ray_gym.errors import UserError
+from ray_gym.models.openai import OpenAIEngine
+from ray_gym.models.scripted import ScriptedEngine
+from ray_gym.run.plan import Plan, make_plan, make_specs
+from ray_gym.tasks import TaskRow
+
+FILE = Path("configs/mine.yaml")
+RANDOM = {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"}
+
+DATA: dict[str, Any] = {
+    "environment": {"id": "tic_tac_toe"},
+    "tasks": {"generate": 2},
+    "models": {"small": RANDOM},
+    "participants": {"policy": {"model": "small"}, "user": {"model": "small"}},
+}
+
+
+def plan(**sections: Any) -> Plan:
+    return make_plan(RunConfig.model_validate({**DATA, **sections}), FILE)
+
+
+def error_of(**sections: Any) -> str:
+    with pytest.raises(UserError) as caught:
+        plan(**sections)
+    return str(caught.value)
+
+
+def test_a_plan_has_every_episode_with_an_id_of_its_own() -> None:
+    made = plan(tasks={"generate": 3, "repeats": 2})
+    assert (
+        len(made.specs) == len({spec.episode_id for spec in made.specs}) == len({spec.seed for spec in made.specs}) == 6
+    )
+    assert [spec.repeat for spec in made.specs] == [0, 1] * 3
+    assert [spec.group_id for spec in made.specs[::2]] == [spec.group_id for spec in made.specs[1::2]]
+    assert len({spec.group_id for spec in made.specs}) == 3
+    assert made.specs == plan(tasks={"generate": 3, "repeats": 2}).specs
+    assert not {s.episode_id for s in made.specs} & {
+        s.episode_id for s in plan(run={"seed": 1}, tasks={"generate": 3}).specs
+    }
+
+
+def test_the_id_of_an_episode_depends_on_seed_task_and_repeat_alone() -> None:
+    config = plan(tasks={"generate": 1, "repeats": 2}).config
+    both = make_specs(config, [TaskRow("a", "{}"), TaskRow("b", "{}")])
+    alone = make_specs(config, [TaskRow("b", '{"more": 1}')])
+    assert [spec.episode_id for spec in alone] == [spec.episode_id for spec in both[2:]]
+
+
+def test_the_policy_is_trained_and_others_are_not_unless_said() -> None:
+    assert {name: p.trainable for name, p in plan().participants.items()} == {"policy": True, "user": False}
+    participants = {
+        "policy": {"model": "small", "trainable": False},
+        "user": {"model": "small", "trainable": True, "max_turns": 3},
+    }
+    made = plan(participants=participants, limits={"max_turns": 7}).participants
+    assert {name: (p.trainable, p.max_turns) for name, p in made.items()} == {"policy": (False, 7), "user": (True, 3)}
+
+
+def test_only_models_that_someone_uses_are_brought_up_but_all_are_checked() -> None:
+    assert list(plan(models={"small": RANDOM, "spare": RANDOM}).engines) == ["small"]
+    assert "models.spare.playr: unknown key; did you mean 'player'?" in error_of(
+        models={"small": RANDOM, "spare": {"engine": "scripted", "playr": "x:y"}}
+    )
+
+
+NAMES = {  # overrides of a good config, and what is said of them
+    "participants.user=null": "{file}: participants.user: missing; tic_tac_toe is played by policy and user",
+    "participants.usr.model=small": "{file}: participants.usr: tic_tac_toe has no such participant; did you mean 'user'?",
+    "participants.policy.model=smal": "{file}: participants.policy.model: there is no model 'smal' under models; "
+    "did you mean 'small'?",
+    "environment.id=tictactoe": "environment.id: there is no environment 'tictactoe'; did you mean 'tic_tac_toe'? known: ",
+    "environment.id=no.such:Thing": "environment.id: can't import no.such",
+    "environment.id=envs.tic_tac_toe:TicTacTo": "environment.id: envs.tic_tac_toe has no 'TicTacTo'; "
+    "did you mean 'TicTacToe'?",
+    "environment.id=envs.tic_tac_toe.board:Board": "environment.id: envs.tic_tac_toe.board:Board is not a subclass",
+    "environment.legal_moves=1": "{file}: environment.legal_moves: unknown key; did you mean 'legal_moves_only'?",
+    "environment.legal_moves_only=perhaps": "{file}: environment.legal_moves_only: Input should be a valid boolean",
+    "models.small.engine=vlm": "{file}: models.small.engine: there is no engine 'vlm'; did you mean 'vllm'? known: ",
+    "models.small.playr=x:y": "{file}: models.small.playr: unknown key; did you mean 'player'?",
+    "models.small.player=envs.tic_tac_toe.players:randm_player": "models.small.player: envs.tic_tac_toe.players has no "
+    "'randm_player'; did you mean 'random_player'?",
+    "models.small.player=nowhere": "models.small.player: 'nowhere' is not of the form package.module:name",
+    "models.small.arguments.depth=3": "models.small.arguments: envs.tic_tac_toe.players:random_player",
+}
+
+
+@pytest.mark.parametrize("override", NAMES)
+def test_a_wrong_name_is_told_with_the_nearest(override: str, tmp_path: Path) -> None:
+    file = tmp_path / "run.yaml"
+    file.write_text(OmegaConf.to_yaml(OmegaConf.create(DATA)))
+    with pytest.raises(UserError) as caught:
+        if override == "participants.user=null":
+            file.write_text(OmegaConf.to_yaml({**DATA, "participants": {"policy": {"model": "small"}}}))
+            make_plan(read_config(file), file)
+        make_plan(read_config(file, [override]), file)
+    assert str(caught.value).startswith(NAMES[override].format(file=file))
+
+
+def test_tools_cannot_be_required_where_there_are_none() -> None:
+    participants = {"policy": {"model": "small", "tool_choice": "required"}}
+    message = error_of(environment={"id": f"{__name__}:Toolless"}, participants=participants)
+    assert message == f"{FILE}: participants.policy.tool_choice: required, but {__name__}:Toolless offers it no tools"
+
+
+def vllm(**options: Any) -> dict[str, Any]:
+    return {"small": {"engine": "vllm", **options}}
+
+
+def seeded(seed: int | None) -> dict[str, Any]:
+    return {"policy": {"model": "small", "sampling": {"seed": seed}}, "user": {"model": "small"}}
+
+
+def test_a_sampling_seed_on_a_cpu_is_refused_with_the_reason() -> None:
+    message = error_of(models=vllm(model="smollm2-135m-instruct", gpus=0), participants=seeded(3))
+    assert (
+        message.startswith("participants.policy.sampling.seed: vLLM on CPU can't take a seed")
+        and "leave it out" in message
+    )
+    plan(models=vllm(model="smollm2-135m-instruct", gpus=1), participants=seeded(3))
+    plan(models=vllm(model="smollm2-135m-instruct", gpus=0), participants=seeded(None))
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({}, "models.small: set model (what to load) or app"),
+        ({"model": "./no/checkpoint"}, "models.small.model: no/checkpoint is no checkpoint (it has no config.json)"),
+        (
+            {"model": "smollm2-135m-instruct", "chat_template": "no.jinja"},
+            "models.small.chat_template: there is no file no.jinja",
+        ),
+        ({"model": "smollm2-135m-instruct", "gpu": 1}, f"{FILE}: models.small.gpu: unknown key; did you mean 'gpus'?"),
+        (
+            {"model": "smollm2-135m-instruct", "replicas": 0},
+            f"{FILE}: models.small.replicas: Input should be greater than or equal to 1",
+        ),
+    ],
+)
+def test_wrong_options_of_vllm_are_found_without_loading_it(options: dict[str, Any], told: str) -> None:
+    assert told in error_of(models=vllm(**options))
+
+
+def test_a_small_model_that_was_not_fetched_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("RAY_GYM_CACHE", str(tmp_path))
+    message = error_of(models=vllm(model="smollm2-135m-instruct"))
+    assert message.startswith("models.small.model: the small model is not in ") and "run `make model` first" in message
+
+
+@pytest.mark.parametrize("engine", [VllmEngine, OpenAIEngine, ScriptedEngine])
+def test_engines_are_started_as_the_driver_starts_them(engine: Any) -> None:
+    parameters = inspect.signature(engine.start)
+    parameters.bind(None, "run", "small", print)
+    assert {"check", "start", "connect", "stop", "gpus", "gives_tokens", "Options"} <= set(dir(engine))
+
+
+def test_gpus_are_counted_over_replicas_and_ranks() -> None:
+    made = plan(models=vllm(model="smollm2-135m-instruct", gpus=1, tensor_parallel=2, replicas=3))
+    assert made.engines["small"].gpus() == 6
+
+
+class Toolless(Environment[Task, None]):
+    def generate(self, rng: Any, index: int) -> Task:
+        return Task()
