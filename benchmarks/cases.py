@@ -1,14 +1,12 @@
 """Ways to play the same episodes. Each is a function of its own process, and says when play began and ended.
 
-Play begins with the first episode's first step and ends with the last commit. Starting Ray and the workers comes before that
-and is told apart, as `start_s`.
+Play begins with the first episode and ends with the last commit. That workers have to be started first is told apart.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -21,12 +19,13 @@ import pyarrow.compute as pc
 import ray
 
 from benchmarks.chat_environment import STEPS_PER_TURN, TURNS
+from benchmarks.measure import MeasurementFailed
 from ray_gym.config import RunConfig
 from ray_gym.episode import EpisodeSpec
 from ray_gym.load import load
 from ray_gym.play import Stage, play
 from ray_gym.run import cluster
-from ray_gym.run.directory import RunDirectory, create, stage
+from ray_gym.run.directory import RunDirectory, create, plan_directory, stage
 from ray_gym.run.driver import carry_out
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.tally import Tally
@@ -44,14 +43,19 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a case did, and when, in seconds of `time.time()`. `rows` are those that were read back from Parquet."""
+    """What a case did, and when, in seconds of `time.time()`. All counts are read back from the Parquet files.
+
+    `tally_s` is what the run's own summary gives as its seconds, where there is one.
+    """
 
     asked_at: float
     began_at: float
     ended_at: float
     rows: int
+    episode_ids: int
     completed: int
     model_calls: int
+    tally_s: float | None
 
 
 def on_ray(load: Load) -> Played:
@@ -61,10 +65,10 @@ def on_ray(load: Load) -> Played:
         try:
             commits = _Commits()
             asked_at = time.time()
-            carry_out(plan, directory, lambda text: None, commits)
+            outcome = carry_out(plan, directory, lambda text: None, commits)
         finally:
             ray.shutdown()
-        return _read_back(directory, asked_at, commits.last_at)
+        return _read_back(directory, asked_at, commits.last_at, outcome.tally.took_s)
 
 
 def in_one_process(load: Load) -> Played:
@@ -96,7 +100,8 @@ def _planned(load: Load) -> Iterator[tuple[Plan, RunDirectory]]:
         path = Path("orchestration.yaml")  # names the run; nothing is read from it
         config = config_of(load, Path(output))
         plan = make_plan(config, path)
-        directory = create(config, path)
+        directory = plan_directory(config, path)
+        create(directory)
         directory.write_config(config)
         try:
             yield plan, directory
@@ -124,7 +129,6 @@ def _start_ray() -> None:
         runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(paths)}},
         log_to_driver=False,
         logging_level="ERROR",
-        configure_logging=False,
     )
 
 
@@ -153,15 +157,17 @@ def _write(directory: RunDirectory, number: int, rows: list[dict[str, Any]]) -> 
     directory.commit(stage(directory.staging, f"part-{number:05d}.parquet", as_table(rows)))
 
 
-def _read_back(directory: RunDirectory, asked_at: float, ended_at: float) -> Played:
+def _read_back(directory: RunDirectory, asked_at: float, ended_at: float, tally_s: float | None = None) -> Played:
     episodes = load(directory.path).episodes
     if not episodes.num_rows:
-        sys.exit("no episode was committed")
+        raise MeasurementFailed("no episode was committed")
     return Played(
         asked_at=asked_at,
         began_at=pc.min(episodes.column("started_at")).as_py(),
         ended_at=ended_at,
-        rows=len(set(episodes.column("episode_id").to_pylist())),
+        rows=episodes.num_rows,
+        episode_ids=pc.count_distinct(episodes.column("episode_id")).as_py(),
         completed=pc.sum(pc.equal(episodes.column("status"), "completed")).as_py(),
         model_calls=pc.sum(pc.struct_field(episodes.column("usage"), "model_calls")).as_py(),
+        tally_s=tally_s,
     )

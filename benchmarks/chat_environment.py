@@ -1,7 +1,7 @@
 """The conversation that the benchmark plays: as little work of its own as a real episode can have.
 
-Policy and user exchange short texts, five turns each; in its first turn the policy looks something up. So an episode has
-eleven model calls (six of the policy, five of the user) and one tool call, and what it costs is what the machinery costs.
+Policy and user exchange short texts, five turns each; in its first turn the policy looks something up. So an episode
+has eleven model calls (six of the policy, five of the user) and one tool call, and its cost is that of the machinery.
 """
 
 from __future__ import annotations
@@ -72,9 +72,8 @@ async def policy_player(request: CompletionRequest, rng: random.Random) -> Messa
     if len(request.messages) > len(("system", "opening")):
         return _say(rng)
     stone = request.messages[-1].content.removesuffix("?").rsplit(" ", 1)[-1]
-    return Message(
-        "assistant", tool_calls=(ToolCall(f"call_{rng.getrandbits(32):08x}", "look_up", f'{{"stone":"{stone}"}}'),)
-    )
+    call = ToolCall(f"call_{rng.getrandbits(32):08x}", "look_up", f'{{"stone":"{stone}"}}')
+    return Message("assistant", tool_calls=(call,))
 
 
 async def user_player(request: CompletionRequest, rng: random.Random) -> Message:
@@ -83,7 +82,7 @@ async def user_player(request: CompletionRequest, rng: random.Random) -> Message
 
 
 async def _turn_of_the_loop() -> None:
-    """Without it an episode would run from its first call to its last alone, and the number in flight would mean nothing."""
+    """Without it an episode would run from its first call to its last alone, whatever the number in flight."""
     await asyncio.sleep(0)
 
 

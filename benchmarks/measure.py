@@ -1,7 +1,6 @@
 """What processes cost: CPU time and memory of a process and all that descend from it, measured from outside of it.
 
-The watch runs in the process that starts the measured one, so it is not part of what it measures (it takes about 3% of one
-core: see `LOOK_EVERY_S`).
+The watch runs in the process that starts the measured one, so it is no part of what it measures.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +20,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 import psutil  # type: ignore[import-untyped]
-import ray
 
 Result = TypeVar("Result")
 
@@ -28,7 +27,7 @@ LOOK_EVERY_S = 0.1
 """A process that ends counts as it was at the last look: what it did after that is missed, at most this long."""
 
 OUR_ACTORS = ("ray::Worker", "ray::ServeReplica")
-"""How Ray titles the processes that run our code; what else it starts (raylet, gcs, agents, idle processes) is its own."""
+"""How Ray titles the processes that run our code; what else it starts (raylet, gcs, agents, idle ones) is its own."""
 
 
 class MeasurementFailed(Exception):
@@ -50,7 +49,7 @@ class Trace:
 
     @property
     def is_ours(self) -> bool:
-        return any(title.partition(".")[0].startswith(OUR_ACTORS) for title in self.titles)
+        return any(title.startswith(OUR_ACTORS) for title in self.titles)
 
     def cpu_between(self, start: float, end: float) -> float:
         first, last = np.interp([start, end], self.times, self.cpu_s)
@@ -83,6 +82,7 @@ class Watch:
 
     pid: int
     traces: dict[psutil.Process, Trace] = field(default_factory=dict)
+    machine: Trace = field(default_factory=lambda: Trace(set(), [], [], []))
     _closing: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -108,6 +108,11 @@ class Watch:
         """Ray's own processes."""
         return Cost.of([trace for process, trace in self._descendants() if not trace.is_ours], start, end)
 
+    def cores_elsewhere(self, start: float, end: float) -> float:
+        """How many cores were busy with what is not watched: the more, the less a number says of speed."""
+        watched_s = sum(trace.cpu_between(start, end) for trace in self.traces.values())
+        return max(0.0, self.machine.cpu_between(start, end) - watched_s) / (end - start)
+
     def _descendants(self) -> list[tuple[psutil.Process, Trace]]:
         return [(process, trace) for process, trace in self.traces.items() if process.pid != self.pid]
 
@@ -123,6 +128,8 @@ class Watch:
         except psutil.NoSuchProcess:
             return
         now = time.time()
+        self.machine.times.append(now)
+        self.machine.cpu_s.append(_busy_s())
         for process in alive:
             try:
                 with process.oneshot():
@@ -137,7 +144,10 @@ class Watch:
 
 
 def watched(function: Callable[..., Result], *arguments: Any) -> tuple[Result, Watch]:
-    """Call a function in a fresh process and watch that process. Errors: MeasurementFailed if it raises (its trace is on stderr)."""
+    """Call a function in a fresh process and watch that process.
+
+    Errors: MeasurementFailed if it raises; what it raised is on stderr.
+    """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_deliver, args=(sender, function, arguments))
@@ -159,15 +169,20 @@ def _deliver(sender: Connection, function: Callable[..., Any], arguments: tuple[
 
 
 def machine() -> dict[str, Any]:
-    """What a number depends on that the command does not say. `load_1m` shows whether others were at work too."""
+    """What a number depends on that the command does not say."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
         "memory_gib": round(psutil.virtual_memory().total / 2**30, 1),
         "python": platform.python_version(),
-        "ray": ray.__version__,
-        "load_1m": round(os.getloadavg()[0], 2),
+        "ray": version("ray"),
     }
+
+
+def _busy_s() -> float:
+    """CPU seconds of the whole machine since it started."""
+    times = psutil.cpu_times()
+    return float(times.user + times.nice + times.system + getattr(times, "irq", 0) + getattr(times, "softirq", 0))
 
 
 def _cpu_model() -> str:

@@ -1,7 +1,7 @@
 """How fast episodes are played when models answer at once: `python -m benchmarks.orchestration`.
 
-Two participants, five turns each, scripted in the workers' own processes, through the real driver on a Ray cluster of its
-own, with full records written to Parquet; and the same in one process without Ray, so that Ray's share shows.
+Two participants, five turns each, scripted in the workers' own processes, through the real driver on a Ray cluster of
+its own, with full records written to Parquet; and the same in one process without Ray, so that Ray's share shows.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cases import Load, Played, in_one_process, on_ray
-from benchmarks.measure import Cost, MeasurementFailed, Watch, machine, watched
+from benchmarks.measure import Cost, MeasurementFailed, machine, watched
 
-LEGEND = (
-    "Seconds count from the first episode's first step to the last commit; starting workers is in start s, Ray before that in\n"
-    "neither. CPU-ms a call: of our driver and workers; Ray's own processes (raylet, gcs, agents) apart. MB: peak resident\n"
-    "memory, of all workers together."
-)
+LEGEND = """\
+Seconds count from the first episode's start to the last commit (a worker that is still starting then is in them).
+Before that comes `start s`, from the driver's start to the first episode's; starting Ray is in neither.
+CPU-ms a call is that of our driver and workers in these seconds; Ray's own processes (raylet, gcs, agents) are apart.
+MB is the most resident memory at one moment, of all workers together. `busy elsewhere` is how many cores other programs
+kept busy meanwhile: with much of it, only the CPU times say something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,48 +35,60 @@ class Measured:
     driver: Cost
     workers: Cost
     others: Cost
+    cores_elsewhere: float
 
     @property
     def seconds(self) -> float:
         return self.played.ended_at - self.played.began_at
 
+    @property
+    def players(self) -> str:
+        if not self.load.workers:
+            return "one process, no Ray"
+        return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}"
+
     def figures(self) -> dict[str, Any]:
-        """By the table's headings, as numbers."""
-        calls = self.played.model_calls
+        """By the table's headings, as numbers; None where there is nothing to measure."""
+        calls, uses_ray = self.played.model_calls, self.load.workers > 0
         ours = self.driver.cpu_s + self.workers.cpu_s
         return {
-            "players": f"Ray, {self.load.workers} workers" if self.load.workers else "one process, no Ray",
+            "players": self.players,
             "in flight": self.load.concurrency,
             "episodes": self.played.rows,
             "episodes/s": self.played.rows / self.seconds,
             "calls/s": calls / self.seconds,
             "CPU-ms a call": 1000 * ours / calls,
             "driver's": 1000 * self.driver.cpu_s / calls,
-            "workers'": 1000 * self.workers.cpu_s / calls,
-            "Ray's own": 1000 * self.others.cpu_s / calls,
+            "workers'": 1000 * self.workers.cpu_s / calls if uses_ray else None,
+            "Ray's own": 1000 * self.others.cpu_s / calls if uses_ray else None,
             "driver MB": self.driver.peak_bytes / 2**20,
-            "workers MB": self.workers.peak_bytes / 2**20,
+            "workers MB": self.workers.peak_bytes / 2**20 if uses_ray else None,
             "seconds": self.seconds,
-            "start s": self.played.began_at - self.played.asked_at,
+            "start s": self.played.began_at - self.played.asked_at if uses_ray else None,
+            "busy elsewhere": self.cores_elsewhere,
         }
 
     def problem(self) -> str | None:
         """Why the numbers do not count."""
-        for what, count in (("rows in Parquet", self.played.rows), ("episodes completed", self.played.completed)):
+        played = self.played
+        counts = {
+            "rows in Parquet": played.rows,
+            "episode ids": played.episode_ids,
+            "episodes completed": played.completed,
+        }
+        for what, count in counts.items():
             if count != self.load.episodes:
-                return f"{self.figures()['players']}: {count} {what}, but {self.load.episodes} episodes were asked for"
+                at = f"{self.players}, {self.load.concurrency} in flight"
+                return f"{at}: {count} {what}, but {self.load.episodes} were asked for"
         return None
 
 
 def measure(case: Callable[[Load], Played], load: Load) -> Measured:
     """Errors: MeasurementFailed."""
     played, watch = watched(case, load)
-    return _measured(load, played, watch)
-
-
-def _measured(load: Load, played: Played, watch: Watch) -> Measured:
     window = (played.began_at, played.ended_at)
-    return Measured(load, played, watch.driver(*window), watch.workers(*window), watch.others(*window))
+    costs = (watch.driver(*window), watch.workers(*window), watch.others(*window))
+    return Measured(load, played, *costs, watch.cores_elsewhere(*window))
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> str:
@@ -92,7 +105,7 @@ def table(lines: Sequence[Mapping[str, Any]]) -> str:
 
 def _cell(value: Any) -> str:
     if not isinstance(value, float):
-        return str(value)
+        return "" if value is None else str(value)
     return f"{value:.3f}" if abs(value) < 1 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
 
 
@@ -103,9 +116,8 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
-    command = shlex.join(
-        ["python", "-m", "benchmarks.orchestration", *(sys.argv[1:] if arguments is None else arguments)]
-    )
+    words = sys.argv[1:] if arguments is None else arguments
+    command = shlex.join(["python", "-m", "benchmarks.orchestration", *words])
     here = machine()
     print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
     measured: list[Measured] = []
@@ -120,9 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problems = [problem for line in measured if (problem := line.problem())]
     if given.json is not None:
         cases = [{**line.figures(), "measured": asdict(line)} for line in measured]
-        given.json.write_text(
-            json.dumps({"machine": here, "command": command, "cases": cases, "problems": problems}, indent=2) + "\n"
-        )
+        report = {"machine": here, "command": command, "cases": cases, "problems": problems}
+        given.json.write_text(json.dumps(report, indent=2) + "\n")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -130,10 +141,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.orchestration", description=__doc__)
-    parser.add_argument("--episodes", type=_positive, default=2000, help="how many a case plays (default 2000)")
     parser.add_argument(
-        "--concurrency", type=_positive, nargs="+", default=[64, 256], help="episodes in flight (default 64 256)"
+        "--episodes",
+        type=_positive,
+        default=2000,
+        help="a case; a second of play is the least that says much (default 2000)",
     )
+    in_flight = "episodes in flight, one case each (default 64 256)"
+    parser.add_argument("--concurrency", type=_positive, nargs="+", default=[64, 256], help=in_flight)
     parser.add_argument("--workers", type=_positive, default=2, help="worker processes on Ray (default 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
     return parser

@@ -5,6 +5,7 @@ What an environment author and a trainer import; everything else is reached thro
 
 from ray_gym.environment import Environment, Opening, Options, Score, Task
 from ray_gym.episode import Episode, Turn
+from ray_gym.load import Run, load
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.participant import Participant
 from ray_gym.tools import ToolError, tool
@@ -16,11 +17,13 @@ __all__ = [
     "Opening",
     "Options",
     "Participant",
+    "Run",
     "Score",
     "Task",
     "ToolCall",
     "ToolError",
     "ToolSchema",
     "Turn",
+    "load",
     "tool",
 ]

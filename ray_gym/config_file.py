@@ -26,7 +26,10 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 def _merged(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     try:
-        config = OmegaConf.create(path.read_text())
+        text = path.read_text()
+        if not isinstance(yaml.safe_load(text), dict):
+            raise UserError(f"{path}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
+        config = OmegaConf.create(text)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such config file{_nearby(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
@@ -42,9 +45,7 @@ def _merged(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
         plain = OmegaConf.to_container(merged, resolve=True)
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         raise UserError(f"{path}: {_one_line(error)}") from None
-    if not isinstance(plain, dict):
-        raise UserError(f"{path}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
-    return {str(key): value for key, value in plain.items()}
+    return {str(key): value for key, value in dict(plain).items()}  # type: ignore[arg-type]
 
 
 def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tuple[str, ...] = ()) -> ModelT:

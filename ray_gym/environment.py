@@ -20,7 +20,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsFloat, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict
 
@@ -158,9 +158,13 @@ class Environment(Generic[TaskT, StateT]):
 def as_score(value: Score | float | Mapping[str, float]) -> Score:
     """Errors: TypeError if it is none of the three."""
     if isinstance(value, Score):
-        return value
+        return Score(float(value.reward), _numbers(value.parts), _numbers(value.others))
     if isinstance(value, Mapping):
-        return Score(float(sum(value.values())), parts=value)
-    if isinstance(value, int | float):
+        return Score(float(sum(value.values())), _numbers(value))
+    if isinstance(value, SupportsFloat) and not isinstance(value, str):
         return Score(float(value))
     raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")
+
+
+def _numbers(named: Mapping[str, float]) -> dict[str, float]:
+    return {str(name): float(value) for name, value in named.items()}

@@ -139,6 +139,7 @@ class Episode:
             first = opening.messages.get(name, [])
             for message in [Message("user", first)] if isinstance(first, str) else first:
                 self._put(name, "opening", message)
+        self._is_finished()
 
     async def turn(self, name: str) -> Turn:
         """Let one participant speak: steps until it calls no more tools, its steps are used up, or the episode ends."""
@@ -148,7 +149,7 @@ class Episode:
         if self.turns_of(name) >= participant.max_turns:
             self.end(StopReason.MAX_TURNS, name)
             return turn
-        if not any(message.role != "system" for message in self.threads[name].messages):
+        if not self.threads[name].has_something_to_answer:
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)
@@ -222,15 +223,18 @@ class Episode:
         if remaining_tokens <= 0:
             self.end(StopReason.TOKEN_BUDGET, f"{self.usage.generated_tokens} tokens generated")
             return None
+        if remaining_s <= 0:
+            self._end_at_deadline()
+            return None
         participant = thread.participant
         tools, allowed = self._tools_for(participant)
         began, started_at = time.monotonic(), time.time()
         try:
-            async with asyncio.timeout(max(0.0, min(remaining_s, self.limits.call_deadline_s))):
+            async with asyncio.timeout(min(remaining_s, self.limits.call_deadline_s)):
                 completion = await thread.complete(tools, allowed, remaining_tokens)
         except TimeoutError as error:
             if self.elapsed_s() >= self.limits.episode_deadline_s:
-                self.end(StopReason.DEADLINE, f"{self.limits.episode_deadline_s:g} s")
+                self._end_at_deadline()
                 return None
             message = f"no answer within call_deadline_s ({self.limits.call_deadline_s:g} s)"
             raise EpisodeFailure(FailureKind.INFRA, f"model {participant.model}", message) from error
@@ -252,6 +256,9 @@ class Episode:
         thread.accept(completion, event.seq)
         self._count(completion, duration)
         return completion
+
+    def _end_at_deadline(self) -> None:
+        self.end(StopReason.DEADLINE, f"{self.limits.episode_deadline_s:g} s")
 
     def _tools_for(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """The tools as the prompt shows them, and as the state narrows them now."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import time
-from collections.abc import Mapping
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +31,7 @@ class Played:
     score: Score | None
     failure: Failure | None
     ended_at: float = field(default_factory=time.time)
+    active_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,39 +61,66 @@ async def play(spec: EpisodeSpec, stage: Stage) -> Played:
     except EpisodeFailure as error:
         return _failed(episode, error.failure)
     except Exception as error:
-        return _failed(episode, Failure(FailureKind.ENVIRONMENT, _place(error), describe(error)))
-    return Played(episode, "completed", score, None)
+        return _failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
+    return Played(episode, "completed", score, None, active_s=episode.elapsed_s())
 
 
 async def _play(episode: Episode) -> Score:
-    environment = episode.environment
-    episode.state = await _maybe_await(environment.setup(episode.task, episode))
-    episode.begin(environment.opening(episode.task, episode.state))
+    environment, limits = episode.environment, episode.limits
+    with _blaming(environment, "setup"):
+        async with asyncio.timeout(limits.call_deadline_s):
+            episode.state = await _maybe_await(environment.setup(episode.task, episode))
+    with _blaming(environment, "opening"):
+        episode.begin(environment.opening(episode.task, episode.state))
+    with _blaming(environment, "run"):
+        await _run(episode)
+    episode.end(StopReason.COMPLETED)
+    with _blaming(environment, "score"):
+        async with asyncio.timeout(limits.call_deadline_s):
+            return as_score(await _maybe_await(environment.score(episode.state, episode)))
+
+
+async def _run(episode: Episode) -> None:
+    """The environment's control flow, until it returns, the episode has ended, or its time is up."""
+    if episode.stopped:
+        return
     try:
-        await environment.run(episode)
+        async with asyncio.timeout(episode.limits.episode_deadline_s) as deadline:
+            await episode.environment.run(episode)
     except EpisodeOver:
         if not episode.stopped:
             raise
-    episode.end(StopReason.COMPLETED)
-    return as_score(await _maybe_await(environment.score(episode.state, episode)))
+    except TimeoutError:
+        if not deadline.expired():
+            raise
+        episode.end(StopReason.DEADLINE, f"{episode.limits.episode_deadline_s:g} s")
+
+
+@contextmanager
+def _blaming(environment: Environment[Any, Any], hook: str) -> Iterator[None]:
+    """Whatever the author's code raises is the environment's failure, at the hook of theirs where it came out."""
+    try:
+        yield
+    except (EpisodeFailure, EpisodeOver):
+        raise
+    except Exception as error:
+        where = f"{type(environment).__name__}.{_inner_hook(error, environment) or hook}"
+        raise EpisodeFailure(FailureKind.ENVIRONMENT, where, describe(error)) from error
+
+
+def _inner_hook(error: Exception, environment: Environment[Any, Any]) -> str | None:
+    """The last method of the environment in the traceback: `run` also goes through `relay`, `narrow` and `finished`."""
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if hasattr(Environment, frame.name)]
+    overridden = [
+        name for name in names if getattr(type(environment), name, None) is not getattr(Environment, name, None)
+    ]
+    return overridden[-1] if overridden else None
 
 
 def _failed(episode: Episode, failure: Failure) -> Played:
     episode.end(StopReason.FAILED, failure.message)
-    return Played(episode, "failed", None, failure)
+    return Played(episode, "failed", None, failure, active_s=episode.elapsed_s())
 
 
 async def _maybe_await(value: Any) -> Any:
     return await value if inspect.isawaitable(value) else value
-
-
-def _place(error: BaseException) -> str:
-    """The innermost function of the traceback that is not ours, else the innermost: where an author should look."""
-    frame = error.__traceback__
-    place = "episode"
-    while frame is not None:
-        module = frame.tb_frame.f_globals.get("__name__", "")
-        if not module.startswith("ray_gym.") or place == "episode":
-            place = f"{module}.{frame.tb_frame.f_code.co_name}"
-        frame = frame.tb_next
-    return place

@@ -103,6 +103,8 @@ def _generated(environment: Environment[Any, Any], seed: int, count: int) -> Ite
             yield environment.generate(random.Random(derive_seed(seed, "task", index)), index)
         except NotImplementedError as error:
             raise UserError(f"tasks.generate: {error}") from None
+        except Exception as error:
+            raise UserError(f"tasks.generate: the generator failed on task {index}: {describe(error)}") from error
 
 
 def _for_these_participants(tasks: Iterable[Task], participants: Sequence[str]) -> Iterator[Task]:

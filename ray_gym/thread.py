@@ -27,6 +27,12 @@ class Thread:
     known: int = 0
     busy: bool = False
 
+    @property
+    def has_something_to_answer(self) -> bool:
+        """Whether anything was said since this participant's own last words; its tools' results count."""
+        last = self.messages[-1] if self.messages else None
+        return last is not None and last.role in ("user", "tool")
+
     def append(self, message: Message, event_seq: int) -> None:
         self.messages.append(message)
         self.event_seqs.append(event_seq)

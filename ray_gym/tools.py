@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic_core import to_json
 
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.messages import ToolCall, ToolSchema
@@ -168,6 +169,4 @@ def _explain(call: ToolCall, error: ValidationError) -> str:
 def _as_text(result: Any) -> str:
     if isinstance(result, str):
         return result
-    if isinstance(result, BaseModel):
-        return result.model_dump_json()
-    return json.dumps(result, ensure_ascii=False)
+    return to_json(result).decode()

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from ray_gym.environment import Score
+from ray_gym.errors import FailureKind, describe
 from ray_gym.events import Event
 from ray_gym.ledger import Sample, Span
 from ray_gym.models.base import Sampling
@@ -164,7 +165,7 @@ def as_row(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
             for sample in thread.ledger.samples
         ],
         "usage": usage,
-        "timing": {"active_s": episode.elapsed_s(), "model_s": usage["model_s"], "tool_s": usage["tool_s"]},
+        "timing": {"active_s": played.active_s, "model_s": usage["model_s"], "tool_s": usage["tool_s"]},
         "started_at": episode.started_at,
         "ended_at": played.ended_at,
     }
@@ -242,4 +243,32 @@ def _sampling(sampling: Sampling) -> dict[str, Any]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:
-    return pa.Table.from_pylist(rows, schema=SCHEMA)
+    """Rows under `SCHEMA`. A row that Arrow refuses never takes the others with it."""
+    try:
+        return pa.Table.from_pylist(rows, schema=SCHEMA)
+    except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError):
+        return pa.concat_tables([_table_of_one(row) for row in rows])
+
+
+def _table_of_one(row: dict[str, Any]) -> pa.Table:
+    """A row that Arrow refuses is cleaned of lone surrogates (JSON can spell them, UTF-8 can't); else it is a failed episode."""
+    for candidate in (row, _encodable(row)):
+        try:
+            return pa.Table.from_pylist([candidate], schema=SCHEMA)
+        except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
+            refused = error
+    failure = {"kind": FailureKind.ENVIRONMENT.value, "where": "record", "message": describe(refused)}
+    kept = {
+        name: row[name]
+        for name in ("run_id", "episode_id", "task_id", "group_id", "repeat", "try", "attempt", "env_id", "seed")
+    }
+    bare = {**kept, "status": "failed", "stop_reason": "failed", "failure": failure, "started_at": row["started_at"]}
+    return pa.Table.from_pylist([bare], schema=SCHEMA)
+
+
+def _encodable(node: Any) -> Any:
+    if isinstance(node, str):
+        return node.encode("utf-8", "replace").decode()
+    if isinstance(node, dict):
+        return {key: _encodable(value) for key, value in node.items()}
+    return [_encodable(item) for item in node] if isinstance(node, list) else node

@@ -67,3 +67,24 @@ def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) 
     return subprocess.run(
         command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout, check=False
     )
+
+
+@pytest.fixture(scope="session")
+def small_model_app(cluster: dict[str, str]) -> Iterator[str]:
+    """The name of a Serve application with the small real model, for runs that attach to it."""
+    script = REPOSITORY / "tests" / "vllm_model" / "hold_app.py"
+    holder = subprocess.Popen(
+        [sys.executable, str(script), "configs/tic_tac_toe.yaml"],
+        env={**cluster, "PYTHONPATH": str(REPOSITORY)},
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert holder.stdin is not None and holder.stdout is not None and holder.stderr is not None
+    line = next((line for line in holder.stdout if line.startswith("app ")), None)
+    assert line is not None, holder.stderr.read()
+    yield line.split()[1]
+    holder.stdin.close()
+    holder.wait(timeout=60)

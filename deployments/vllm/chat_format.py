@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from jinja2 import TemplateError
 
 from deployments.vllm.text_tokens import Placeholders, TextTokenizer
 from ray_gym.errors import UserError
@@ -103,13 +104,16 @@ class ChatFormat:
         template = self._tool_template if tools else self._template
         if template is None:
             raise UserError("the model's chat template does not show tools and is not ChatML; set chat_template")
-        rendered: str = self._tokenizer.apply_chat_template(
-            messages,
-            tools=tools or None,
-            chat_template=template,
-            add_generation_prompt=generation_prompt,
-            tokenize=False,
-        )
+        try:
+            rendered: str = self._tokenizer.apply_chat_template(
+                messages,
+                tools=tools or None,
+                chat_template=template,
+                add_generation_prompt=generation_prompt,
+                tokenize=False,
+            )
+        except TemplateError as error:
+            raise UserError(f"the chat template refuses the messages: {error}") from error
         return rendered
 
     def _shows_tools(self, template: str) -> bool:

@@ -29,7 +29,7 @@ class VllmOptions(BaseModel):
     chat_template: str | None = None
     """A Jinja file instead of the model's own template."""
     tool_parser: str | None = None
-    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...)."""
+    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}."""
     reasoning_parser: str | None = None
     max_ongoing_requests: Count | None = None
     """A replica's; default: twice the engine's max_num_seqs, so that the engine always has a queue."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from deployments.small_model import NAME as SMALL_MODEL
 from deployments.small_model import checkpoint_dir
-from deployments.vllm import reaper
+from deployments.vllm import plain_calls, reaper
 from deployments.vllm.chat_format import ChatFormat, Prompt
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.tool_format import ToolFormat, tools_key
@@ -48,7 +48,7 @@ class VllmReplica:
         if self.options.tool_parser or not uses_tools:
             return self.options.tool_parser
         if self._format.uses_our_template:
-            return "hermes"  # what our template asks for
+            return plain_calls.NAME  # what our template asks for
         if self._format.shows_tools:
             raise UserError(
                 "the model has tools in its own chat template: set tool_parser to vLLM's name for their form"
@@ -92,9 +92,12 @@ class VllmReplica:
 
     async def _prompt(self, request: CompletionRequest) -> Prompt:
         arguments = (request.messages, request.tools, request.known, request.history)
-        if len(request.history) <= INLINE_TOKENS and request.known:
-            return self._format.prompt(*arguments)
-        return await asyncio.to_thread(self._format.prompt, *arguments)
+        try:
+            if len(request.history) <= INLINE_TOKENS and request.known:
+                return self._format.prompt(*arguments)
+            return await asyncio.to_thread(self._format.prompt, *arguments)
+        except UserError as error:
+            raise EpisodeFailure(FailureKind.DATA, "chat template", str(error)) from error
 
     def _forced(self, request: CompletionRequest) -> tuple[str, str] | None:
         """The grammar that the call must follow, if tools are required."""

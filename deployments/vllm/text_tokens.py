@@ -47,7 +47,7 @@ class TextTokenizer:
         if isinstance(data, str):
             return self._literal.sub(placeholders.exchange, data)
         if isinstance(data, dict):
-            return {key: self.protect(value, placeholders) for key, value in data.items()}
+            return {self.protect(key, placeholders): self.protect(value, placeholders) for key, value in data.items()}
         if isinstance(data, list):
             return [self.protect(item, placeholders) for item in data]
         return data

@@ -1,4 +1,7 @@
-"""How a model writes tool calls: the grammar that forces one, and the parser that reads them. Both are vLLM's."""
+"""How a model writes tool calls: the grammar that forces one, and the parser that reads them.
+
+Both are vLLM's, but for models without a tool format of their own (`plain_calls`).
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from deployments.vllm import plain_calls
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 
@@ -20,7 +24,9 @@ class ToolFormat:
         from vllm.tool_parsers import ToolParserManager
 
         self._tokenizer = tokenizer
-        self._tool_parser = _look_up("tool_parser", tool_parser, ToolParserManager.get_tool_parser)
+        self._plain = tool_parser == plain_calls.NAME
+        vllm_name = None if self._plain else tool_parser
+        self._tool_parser = _look_up("tool_parser", vllm_name, ToolParserManager.get_tool_parser)
         self._reasoning_parser = _look_up(
             "reasoning_parser", reasoning_parser, ReasoningParserManager.get_reasoning_parser
         )
@@ -28,13 +34,15 @@ class ToolFormat:
 
     @property
     def reads_calls(self) -> bool:
-        return self._tool_parser is not None
+        return self._plain or self._tool_parser is not None
 
     def _grammar(self, tools_json: str, parallel: bool) -> tuple[str, str]:
         """What forces a well-formed call of one of the tools: (kind of vLLM's structured outputs, its text)."""
         from vllm.tool_parsers.utils import get_json_schema_from_tools
 
         tools = json.loads(tools_json)
+        if self._plain:
+            return "structural_tag", json.dumps(_compact(plain_calls.structural_tag(tools, parallel), parallel))
         for tool in tools:
             tool["function"]["strict"] = True
         request = _chat_request(tools, parallel)
@@ -62,6 +70,8 @@ class ToolFormat:
         return Message("assistant", content, reasoning, made)
 
     def _read_calls(self, text: str, request: Any) -> tuple[str, list[tuple[str, str]]]:
+        if self._plain:
+            return plain_calls.read(text)
         if self._tool_parser is None:
             return text, []
         parser = self._tool_parser(self._tokenizer, request.tools)

@@ -101,13 +101,12 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         except IllegalMove as error:
             raise ToolError(str(error)) from None
         outcome = board.outcome
-        follows = f"{board.next_mark} moves next." if outcome is None else f"The game is over: {outcome}."
         return Move(
             success=True,
             board=render(board.cells),
             game_over=outcome is not None,
             winner=board.winner,
-            message=f"{mark} plays {position}. {follows}",
+            message=f"{mark} plays {position}." if outcome is None else f"{mark} plays {position}: {outcome}.",
         )
 
     def narrow(self, tool: ToolSchema, state: Board, caller: Participant) -> ToolSchema:

@@ -16,6 +16,7 @@ import os
 import random
 import ssl
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -178,10 +179,10 @@ class OpenAIEngine:
     def gpus(self) -> float:
         return 0
 
-    def start(self, run_id: str) -> None:
+    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Nothing to bring up. An engine that was not checked yet finds out here what the check finds out."""
         if not self._checked:
-            self.check(EngineCheck(model=self.options.model, samplings={}, uses_tools=False))
+            self.check(EngineCheck(model=name, samplings={}, uses_tools=False))
 
     def connect(self) -> OpenAIModel:
         return OpenAIModel(self.options, self._key_here() or self._key, self.gives_tokens)

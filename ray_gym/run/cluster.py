@@ -36,14 +36,20 @@ def _connect() -> None:
         "logging_level": logging.ERROR,
         "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(_import_paths())}},
     }
+    os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
+    local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
     try:
-        ray.init(address="auto", **options)
-        return
+        # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
+        # refuses options for a new cluster (ValueError) if there is one to join.
+        try:
+            ray.init(**local)
+        except ValueError:
+            ray.init(**options)
     except ConnectionError as error:
         address = os.environ.get("RAY_ADDRESS")
         if address:
             raise RunFailed(f"RAY_ADDRESS is {address}, but no cluster answers there: {error}") from None
-    ray.init(address="local", include_dashboard=False, object_store_memory=LOCAL_OBJECT_STORE_BYTES, **options)
+        ray.init(address="local", **local)  # the one that `ray start` told of is gone
 
 
 def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:

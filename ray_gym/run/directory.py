@@ -26,6 +26,7 @@ from ray_gym.errors import UserError
 @dataclass
 class RunDirectory:
     path: Path
+    made: list[Path] = field(default_factory=list, repr=False)
     _lock: IO[str] | None = field(default=None, repr=False)
 
     @property
@@ -75,8 +76,12 @@ class RunDirectory:
         scratch.rename(self.path / "summary.json")
 
     def remove(self) -> None:
-        """Take back a directory in which nothing was played."""
+        """Take back a directory in which nothing was played, and the folders that were made for it."""
         shutil.rmtree(self.path)
+        for parent in self.made[1:]:
+            if any(parent.iterdir()):
+                break
+            parent.rmdir()
 
     def close(self) -> None:
         shutil.rmtree(self.staging, ignore_errors=True)
@@ -100,24 +105,33 @@ def under_submitted_job() -> bool:
     return "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
 
 
-def create(config: RunConfig, config_path: Path) -> RunDirectory:
-    """A new run directory. Errors: UserError if the name is taken or nothing can be written there."""
+def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
+    """Where a new run will be; nothing is written yet. Errors: UserError if the name is taken."""
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    directory = RunDirectory(root / name)
+    if (root / name).exists():
+        raise _taken(root, name)
+    return RunDirectory(root / name)
+
+
+def create(directory: RunDirectory) -> None:
+    """Make it. Errors: UserError if another run took the name meanwhile, or nothing can be written there."""
+    root, name = directory.path.parent, directory.name
+    directory.made = [path for path in (directory.path, *directory.path.parents) if not path.exists()]
     try:
         directory.path.mkdir(parents=True)
         directory.episodes.mkdir()
         directory.staging.mkdir()
     except FileExistsError:
-        raise UserError(
-            f"run.name: there is a run {name!r} in {root} already; go on with it by `ray-gym rollout --resume {root / name}`, "
-            "or choose another name"
-        ) from None
+        raise _taken(root, name) from None
     except OSError as error:
         raise UserError(f"output.dir: can't write in {root}: {error.strerror or error}") from None
     directory.lock()
-    return directory
+
+
+def _taken(root: Path, name: str) -> UserError:
+    resume = f"go on with it by `ray-gym rollout --resume {root / name}`"
+    return UserError(f"run.name: there is a run {name!r} in {root} already; {resume}, or choose another name")
 
 
 def reopen(path: Path) -> RunDirectory:

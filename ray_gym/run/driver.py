@@ -131,7 +131,10 @@ class _Driver:
             self._take(name, await actor.exchange.remote(leases))
             if not self._dispatcher.pending and self._dispatcher.all_over(name):
                 self._take(name, await actor.finish.remote())
-        self._take(name, await asyncio.wait_for(actor.cancel.remote(), CANCEL_S))
+        try:
+            self._take(name, await asyncio.wait_for(actor.cancel.remote(), CANCEL_S))
+        except TimeoutError:
+            raise RunFailed(f"worker {name} did not stop within {CANCEL_S} s; what it had not staged is lost") from None
 
     def _take(self, name: str, report: Report) -> None:
         """Count what was finished; commit files whole, or refuse them whole."""

@@ -32,6 +32,15 @@ class Plan:
     specs: list[EpisodeSpec]
 
     @property
+    def warnings(self) -> list[str]:
+        """What a trainer should know before it spends the compute."""
+        return [
+            f"participants.{p.name}: its samples are not plain ({reason}); docs/record.md says what their logprobs are"
+            for p in self.participants.values()
+            if p.trainable and self.engines[p.model].gives_tokens and (reason := _not_plain(p, self.environment))
+        ]
+
+    @property
     def gives_tokens(self) -> dict[str, bool]:
         return {name: engine.gives_tokens for name, engine in self.engines.items()}
 
@@ -110,6 +119,12 @@ def _engines(config: RunConfig, participants: dict[str, Participant], file: str)
 def _has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
     offered = any(tool.offered_to(participant.name) for tool in environment.tools.values())
     return offered and participant.tool_choice != "none"
+
+
+def _not_plain(participant: Participant, environment: Environment[Any, Any]) -> str:
+    if participant.tool_choice == "required" and _has_tools(environment, participant):
+        return "tool_choice: required renormalises over a grammar"
+    return "" if participant.sampling.is_plain else "temperature 0, top-p, top-k, min-p or a penalty"
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -14,7 +14,7 @@ from ray_gym.config import RunConfig
 from ray_gym.config_file import read_config
 from ray_gym.errors import UserError
 from ray_gym.run import cluster
-from ray_gym.run.directory import RunDirectory, create, output_root, reopen
+from ray_gym.run.directory import RunDirectory, create, plan_directory, reopen
 from ray_gym.run.driver import Outcome, carry_out
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.progress import Reporter
@@ -41,10 +41,10 @@ def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wai
     """Play a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
     config = _with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
-    output_root(config)
+    directory = plan_directory(config, config_path)
     with cluster.connected():
         cluster.check_gpus(plan.engines, wait)
-        directory = create(config, config_path)
+        create(directory)
         directory.write_config(config)
         try:
             return _play(plan, directory, console)
@@ -84,6 +84,8 @@ def _play(plan: Plan, directory: RunDirectory, console: Console) -> Submitted:
         console.print(text, soft_wrap=True, highlight=False, markup=False)
 
     say(f"run {directory.path}: {len(plan.specs)} episodes of {plan.config.environment.id}")
+    for warning in plan.warnings:
+        say(f"note: {warning}")
     with Reporter(console) as reporter:
         outcome = carry_out(plan, directory, say, reporter)
     return _close(plan, directory, outcome)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -104,8 +104,8 @@ class Game:
 
 async def play_script(
     environment: Environment[Any, Any],
-    policy: list[Reply],
-    user: list[Reply] | None = None,
+    policy: Sequence[Reply],
+    user: Sequence[Reply] | None = None,
     /,
     *,
     task: Task | None = None,
@@ -114,7 +114,7 @@ async def play_script(
     **participants: dict[str, Any],
 ) -> Game:
     """Play one episode; keyword arguments are sections of `participants` in a config."""
-    scripts = {"policy": policy, "user": user or []}
+    scripts = {"policy": list(policy), "user": list(user or [])}
     models = {name: ScriptModel(scripts[name]) for name in environment.participants}
     limits_section = LimitsSection(**(limits or {}))
     cast = {

@@ -83,6 +83,9 @@ async def test_the_kind_of_a_failure_is_kept_where_it_is_known() -> None:
     assert (game.played.failure.kind, game.played.failure.where) == ("judge", "model judge")
 
 
+WORD: Any = "yes"
+
+
 def scoring(value: Any) -> Talk:
     return type("Scoring", (Talk,), {"score": lambda self, state, episode: value})()  # type: ignore[no-any-return]
 
@@ -102,10 +105,10 @@ async def test_scores_are_a_number_named_parts_or_a_score() -> None:
 
 async def test_a_score_may_be_computed_by_a_coroutine() -> None:
     class Slow(Talk):
-        async def setup(self, task: Task, episode: Any) -> dict[str, Any]:
+        async def setup(self, task: Task, episode: Any) -> dict[str, Any]:  # type: ignore[override]
             return {"worth": 3}
 
-        async def score(self, state: Any, episode: Any) -> float:
+        async def score(self, state: Any, episode: Any) -> float:  # type: ignore[override]
             return float(state["worth"])
 
     game = await play_script(Slow(), ["a"], ["b"], policy={"max_turns": 1})
@@ -113,8 +116,8 @@ async def test_a_score_may_be_computed_by_a_coroutine() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", ["high", None, {"right": "yes"}, [1.0], Score("high"), Score(1.0, parts={"right": "yes"})]
-)  # type: ignore[arg-type]
+    "value", ["high", None, {"right": "yes"}, [1.0], Score(WORD), Score(1.0, parts={"right": WORD})]
+)
 async def test_what_is_no_score_fails_the_episode(value: Any) -> None:
     game = await play_script(scoring(value), ["a"], ["b"], policy={"max_turns": 1})
     assert game.played.status == "failed" and game.played.failure is not None

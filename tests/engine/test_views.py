@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from playing import Alone, Talk, calls, play_script
+from playing import Alone, Reply, Talk, calls, play_script
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolCall, Turn, tool
 
@@ -16,7 +16,7 @@ class Desk(Talk):
         return f"secret {word}"
 
     @tool(participants=("user",))
-    def press(self, state: dict[str, Any], caller: Participant, button: int) -> str:
+    def press(self, state: dict[int, bool], caller: Participant, button: int) -> str:
         state[button] = True
         return f"button {button} is lit"
 
@@ -43,7 +43,7 @@ async def test_each_sees_its_own_prompt_and_what_the_other_said() -> None:
 
 async def test_nothing_private_is_in_anothers_thread_or_marked_as_visible_to_it() -> None:
     policy = [calls("look_up", "Wait.", word="x"), Message("assistant", "Ready.", reasoning="They sound cross.")]
-    user = [
+    user: list[Reply] = [
         Message("assistant", "Good.", reasoning="At last.", tool_calls=calls("press", button=1).tool_calls),
         "Done.",
     ]

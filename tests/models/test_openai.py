@@ -168,7 +168,7 @@ async def test_logprobs_from_before_the_temperature_are_not_taken(endpoint: Endp
 async def test_nothing_is_asked_without_probe() -> None:
     engine = OpenAIEngine(options("http://127.0.0.1:1/v1", probe=False))
     await check(engine)
-    engine.start("run")
+    engine.start("run", "judge", print)
     assert not engine.gives_tokens
 
 

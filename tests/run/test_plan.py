@@ -80,10 +80,12 @@ def test_only_models_that_someone_uses_are_brought_up_but_all_are_checked() -> N
 
 NAMES = {  # overrides of a good config, and what is said of them
     "participants.user=null": "{file}: participants.user: missing; tic_tac_toe is played by policy and user",
-    "participants.usr.model=small": "{file}: participants.usr: tic_tac_toe has no such participant; did you mean 'user'?",
+    "participants.usr.model=small": "{file}: participants.usr: tic_tac_toe has no such participant; "
+    "did you mean 'user'?",
     "participants.policy.model=smal": "{file}: participants.policy.model: there is no model 'smal' under models; "
     "did you mean 'small'?",
-    "environment.id=tictactoe": "environment.id: there is no environment 'tictactoe'; did you mean 'tic_tac_toe'? known: ",
+    "environment.id=tictactoe": "environment.id: there is no environment 'tictactoe'; "
+    "did you mean 'tic_tac_toe'? known: ",
     "environment.id=no.such:Thing": "environment.id: can't import no.such",
     "environment.id=envs.tic_tac_toe:TicTacTo": "environment.id: envs.tic_tac_toe has no 'TicTacTo'; "
     "did you mean 'TicTacToe'?",

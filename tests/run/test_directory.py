@@ -1,0 +1,143 @@
+"""A run's directory: whoever globs it sees complete rows only, and one driver writes it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ray_gym.config import RunConfig
+from ray_gym.config_file import read_config
+from ray_gym.errors import UserError
+from ray_gym.run.directory import RunDirectory, create, output_root, plan_directory, reopen, stage
+
+CONFIG = Path("configs/mine.yaml")
+
+
+def config(folder: Path, **run: Any) -> RunConfig:
+    return RunConfig.model_validate(
+        {
+            "run": run,
+            "environment": {"id": "tic_tac_toe", "legal_moves_only": True},
+            "tasks": {"generate": 1},
+            "models": {"small": {"engine": "scripted", "player": "a:b"}},
+            "participants": {"policy": {"model": "small", "sampling": {"stop": ["x"]}}},
+            "output": {"dir": str(folder)},
+        }
+    )
+
+
+def new(config: RunConfig) -> RunDirectory:
+    directory = plan_directory(config, CONFIG)
+    create(directory)
+    return directory
+
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> RunDirectory:
+    made = new(config(tmp_path, name="mine"))
+    made.write_config(config(tmp_path, name="mine"))
+    return made
+
+
+def globbed(directory: RunDirectory) -> list[str]:
+    return sorted(file.name for file in directory.path.glob("episodes/*.parquet"))
+
+
+def rows(*ids: str) -> pa.Table:
+    return pa.table({"episode_id": list(ids)})
+
+
+def test_staged_files_are_seen_when_they_are_committed_and_not_before(directory: RunDirectory) -> None:
+    stage(directory.staging, "part-0.parquet", rows("a", "b"))
+    stage(directory.staging, "part-1.parquet", rows("c"))
+    assert globbed(directory) == [] and directory.committed_ids() == set()
+    directory.commit("part-0.parquet")
+    directory.refuse("part-1.parquet")
+    directory.refuse("part-1.parquet")
+    assert globbed(directory) == ["part-0.parquet"] and directory.committed_ids() == {"a", "b"}
+    assert pq.read_table(directory.episodes / "part-0.parquet").column("episode_id").to_pylist() == ["a", "b"]
+    assert list(directory.staging.iterdir()) == []
+
+
+def test_a_name_is_taken_once_and_a_run_without_one_gets_its_own(directory: RunDirectory, tmp_path: Path) -> None:
+    with pytest.raises(UserError) as caught:
+        new(config(tmp_path, name="mine"))
+    assert str(caught.value).startswith(f"run.name: there is a run 'mine' in {tmp_path} already")
+    assert f"--resume {tmp_path / 'mine'}" in str(caught.value) and "another name" in str(caught.value)
+    unnamed = new(config(tmp_path))
+    assert unnamed.name.startswith("mine-") and unnamed.path.parent == tmp_path
+
+
+def test_a_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(UserError, match=r"output\.dir: can't write in .*file"):
+        new(config(tmp_path / "file"))
+
+
+def test_the_config_that_is_kept_reads_back_the_same(directory: RunDirectory, tmp_path: Path) -> None:
+    assert read_config(directory.config_file) == config(tmp_path, name="mine")
+
+
+TRY = "import sys; from pathlib import Path; from ray_gym.run.directory import reopen; reopen(Path(sys.argv[1]))"
+
+
+def another_driver(path: Path) -> subprocess.CompletedProcess[str]:
+    repository = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": repository}
+    command = [sys.executable, "-c", TRY, str(path)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_second_driver_is_refused_as_long_as_the_first_lives(directory: RunDirectory) -> None:
+    stage(directory.staging, "part-0.parquet", rows("a"))
+    refused = another_driver(directory.path)
+    assert refused.returncode == 1 and "UserError" in refused.stderr
+    assert "another driver is writing this run" in refused.stderr
+    assert (directory.staging / "part-0.parquet").exists(), "and it has touched nothing"
+    directory.close()
+    assert another_driver(directory.path).returncode == 0
+
+
+def test_going_on_keeps_what_was_committed_and_drops_what_was_staged(directory: RunDirectory) -> None:
+    for name, ids in (("part-0.parquet", "a"), ("part-1.parquet", "b")):
+        stage(directory.staging, name, rows(ids))
+    directory.commit("part-0.parquet")
+    assert directory._lock is not None
+    directory._lock.close()  # as when the driver was killed
+    again = reopen(directory.path)
+    assert again.committed_ids() == {"a"} and list(again.staging.iterdir()) == []
+
+
+def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"--resume: .* is no run directory"):
+        reopen(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_run_has_a_summary_and_no_scratch(directory: RunDirectory) -> None:
+    directory.write_summary({"episodes": 3})
+    directory.close()
+    assert sorted(p.name for p in directory.path.iterdir() if p.name != ".lock") == [
+        "episodes",
+        "run.yaml",
+        "summary.json",
+    ]
+
+
+def test_a_relative_directory_is_refused_under_a_submitted_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("RAY_JOB_CONFIG_JSON_ENV_VAR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    assert output_root(config(Path("runs"))) == tmp_path / "runs"
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    with pytest.raises(UserError, match=r"output\.dir: runs is relative, and this is a submitted job"):
+        output_root(config(Path("runs")))
+    assert output_root(config(tmp_path)) == tmp_path
+    assert output_root(config(Path("~/runs"))) == Path.home() / "runs"

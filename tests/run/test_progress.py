@@ -1,0 +1,95 @@
+"""The figures of a run while it goes on, and how they are shown."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from ray_gym.run import progress
+from ray_gym.run.dispatcher import EpisodeKey
+from ray_gym.run.progress import Reporter
+from ray_gym.run.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
+from ray_gym.run.worker import Receipt
+
+
+def receipt(**fields: Any) -> Receipt:
+    usual: dict[str, Any] = {"status": "completed", "stop_reason": "finished", "stop_text": "X wins", "failure": None}
+    usual |= {"reward": 1.0, "tokens": 10, "model_calls": 3, "turns": 2}
+    return Receipt(EpisodeKey("e", 0), **{**usual, **fields})
+
+
+def tally_of(*receipts: Receipt, **fields: Any) -> Tally:
+    tally = Tally(**{"total": 10, "took_s": 4.0, **fields})
+    for one in receipts:
+        tally.add(one)
+    return tally
+
+
+def failed(message: str) -> Receipt:
+    return receipt(
+        status="failed", stop_reason="failed", stop_text=message, failure=f"environment in x: {message}", reward=None
+    )
+
+
+def test_the_summary_counts_what_was_played() -> None:
+    tally = tally_of(receipt(), receipt(reward=0.0, stop_text="draw"), failed("boom"), already_done=2)
+    summary = tally.summary()
+    assert {
+        key: summary[key] for key in ("episodes", "of", "already_done", "turns", "model_calls", "generated_tokens")
+    } == {
+        "episodes": 5,
+        "of": 10,
+        "already_done": 2,
+        "turns": 6,
+        "model_calls": 9,
+        "generated_tokens": 30,
+    }
+    assert summary["status"] == {"completed": 2, "failed": 1}
+    assert summary["stop_reasons"] == {"finished": 2, "failed": 1}
+    assert summary["outcomes"] == {"X wins": 1, "draw": 1} and summary["failures"] == {"environment in x: boom": 1}
+    assert summary["mean_reward"] == 0.5, "a failed episode deserves no score"
+    assert (summary["seconds"], summary["episodes_per_s"], summary["tokens_per_s"]) == (4.0, 0.75, 7.5)
+    assert tally.remaining_s == pytest.approx(5 * 4 / 3)
+
+
+def test_nothing_played_has_no_figures() -> None:
+    tally = tally_of()
+    assert tally.mean_reward is None and tally.remaining_s is None and tally.summary()["mean_reward"] is None
+
+
+def test_texts_that_all_differ_fill_no_memory() -> None:
+    tally = tally_of(*[receipt(stop_text=f"text {n}") for n in range(1000)], *[failed(f"{n}") for n in range(1000)])
+    tally.add(receipt(stop_text="text 0"))
+    assert len(tally.by_outcome) == MAX_OUTCOMES and len(tally.failures) == MAX_FAILURES
+    assert tally.by_outcome["text 0"] == 2 and tally.by_status == {"completed": 1001, "failed": 1000}
+
+
+def report(tally: Tally, terminal: bool) -> str:
+    shown = io.StringIO()
+    with Reporter(Console(file=shown, force_terminal=terminal, width=200)) as reporter:
+        reporter(tally, 7)
+        reporter(tally, 7)
+    return shown.getvalue()
+
+
+def test_off_a_terminal_there_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "LINE_EVERY_S", 0.0)
+    shown = report(tally_of(receipt(), receipt(reward=0.0)), terminal=False)
+    assert shown == "episodes 2/10, 7 in flight, reward 0.500, 5 tok/s, 16s left\n" * 2
+
+
+def test_off_a_terminal_lines_are_few() -> None:
+    assert report(tally_of(receipt()), terminal=False) == ""
+
+
+def test_on_a_terminal_there_is_a_bar() -> None:
+    shown = report(tally_of(receipt()), terminal=True)
+    assert "\x1b[" in shown and "1/10" in shown and "7 in flight" in shown
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(59.4, "59s"), (61, "1m01s"), (3599.6, "1h00m"), (7260, "2h01m")])
+def test_durations_are_rounded_as_people_say_them(seconds: float, shown: str) -> None:
+    assert progress._duration(seconds) == shown

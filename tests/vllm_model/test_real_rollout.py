@@ -1,0 +1,215 @@
+"""Episodes between two real models: what is in the record is what the model saw and said."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from conftest import REPOSITORY, ray_gym
+from transformers import AutoTokenizer
+
+from deployments.small_model import checkpoint_dir
+from envs.tic_tac_toe.environment import TicTacToeTask
+from ray_gym.load import load
+
+pytestmark = [pytest.mark.ray, pytest.mark.engine]
+
+CONFIG = "configs/tic_tac_toe.yaml"
+
+
+def eventually(condition: Callable[[], Any], within_s: float) -> Any:
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.1)
+    raise TimeoutError(f"not within {within_s} s")
+
+
+def engines() -> set[int]:
+    """The processes of vLLM engines on this machine."""
+    return {p.pid for p in psutil.process_iter(["cmdline"]) if "VLLM::" in " ".join(p.info["cmdline"] or [])}
+
+
+def attached(
+    cluster: dict[str, str], app: str, output: Path, *overrides: str, config: str = CONFIG
+) -> list[dict[str, Any]]:
+    done = ray_gym(
+        "rollout", config, f"models.small.app={app}", f"output.dir={output}", *overrides, environment=cluster
+    )
+    assert done.returncode == 0, done.stderr + done.stdout
+    (run,) = output.iterdir()
+    rows: list[dict[str, Any]] = load(run).episodes.to_pylist()
+    return rows
+
+
+@pytest.fixture(scope="module")
+def games(
+    cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, Any]]:
+    """Eight games on an attached model, played while no other engine came up."""
+    before = engines()
+    played = attached(cluster, small_model_app, tmp_path_factory.mktemp("games"), "tasks.limit=4", "tasks.repeats=2")
+    assert engines() == before, "a run that attaches loads nothing"
+    return played
+
+
+def text_of(event: dict[str, Any]) -> str:
+    return "".join(part["text"] for part in event["content"])
+
+
+def test_games_end_on_the_board(games: list[dict[str, Any]]) -> None:
+    assert len({game["episode_id"] for game in games}) == 8
+    for game in games:
+        assert game["status"] == "completed" and game["stop_reason"] == "finished"
+        assert game["stop_text"] in ("X wins", "O wins", "draw")
+        assert game["reward"] == {"X wins": 1.0, "draw": 0.5, "O wins": 0.0}[game["stop_text"]]
+
+
+def test_samples_decode_to_the_events(games: list[dict[str, Any]]) -> None:
+    """Token for token: every span of a sample says what its event says, and the mask is on what was generated."""
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint_dir())
+    for game in games:
+        assert {sample["participant"] for sample in game["samples"]} == {"policy", "user"}
+        for sample in game["samples"]:
+            ids, position = sample["token_ids"], 0
+            for span in sample["spans"]:
+                assert span["start"] == position, "spans leave no token out"
+                position = span["end"]
+                event, said = game["events"][span["event_seq"]], tokenizer.decode(ids[span["start"] : span["end"]])
+                assert sample["participant"] in event["visible_to"]
+                assert set(sample["loss_mask"][span["start"] : span["end"]]) == {int(span["generated"])}
+                if span["generated"]:
+                    assert event["participant"] == sample["participant"]
+                    (call,) = event["tool_calls"]
+                    assert json.loads(said.partition("<tool_call>")[2].partition("</tool_call>")[0]) == {
+                        "name": call["name"],
+                        "arguments": json.loads(call["arguments"]),
+                    }
+                    assert said.endswith("<|im_end|>") and span["kind"] == "constrained"
+                elif event["kind"] != "message":
+                    assert text_of(event) in said
+            assert position == len(ids) == len(sample["logprobs"]) == len(sample["loss_mask"])
+            assert sample["fork_reason"] is None and sample["trainable"] == (sample["participant"] == "policy")
+            assert all(lp <= 0 for lp in sample["logprobs"])
+
+
+def test_a_sample_is_the_whole_conversation_as_the_template_writes_it(games: list[dict[str, Any]]) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint_dir())
+    for sample in (sample for game in games for sample in game["samples"]):
+        text = tokenizer.decode(sample["token_ids"])
+        assert text.startswith("<|im_start|>system\n") and text.count("<|im_start|>system") == 1
+        assert "<|im_end|><|im_start|>" not in text, "the template's line break after a turn is there"
+        assert text.count("<|im_start|>assistant\n<tool_call>") == sum(span["generated"] for span in sample["spans"])
+
+
+def test_the_first_message_shows_the_board(games: list[dict[str, Any]]) -> None:
+    for game in games:
+        cells = TicTacToeTask.model_validate_json(game["task"]).board().cells
+        opening = next(event for event in game["events"] if event["kind"] == "opening")
+        shown = text_of(opening).split("\n")[1:4]
+        assert "".join(shown).replace(" ", "") == "".join(str(i) if c == "." else c for i, c in enumerate(cells))
+
+
+def test_neither_plays_the_others_mark(games: list[dict[str, Any]]) -> None:
+    for game in games:
+        for event in game["events"]:
+            if event["kind"] == "tool_result":
+                mark = "X" if event["participant"] == "policy" else "O"
+                assert json.loads(text_of(event))["message"].startswith(f"{mark} plays")
+        kinds = [event["kind"] for event in game["events"]]
+        assert kinds[-1] == "stop" and kinds[-2] == "tool_result", "no model is called after the end"
+
+
+def test_an_output_limit_stops_the_episode(cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
+    limits = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=3"]
+    games = attached(cluster, small_model_app, tmp_path, "tasks.limit=2", "tasks.repeats=1", *limits)
+    assert {game["stop_reason"] for game in games} == {"max_tokens"}
+    for game in games:
+        assert game["reward"] == 0
+        spans = [
+            span for sample in game["samples"] if sample["trainable"] for span in sample["spans"] if span["generated"]
+        ]
+        assert spans[-1]["end"] - spans[-1]["start"] == 3 and spans[-1]["kind"] == "plain"
+
+
+def test_attaching_is_checked(cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
+    def refused(*overrides: str) -> str:
+        done = ray_gym("rollout", CONFIG, f"output.dir={tmp_path}", *overrides, environment=cluster)
+        assert done.returncode == 2 and "Traceback" not in done.stderr, done.stdout
+        assert not list(tmp_path.iterdir())
+        return done.stderr
+
+    assert f"did you mean '{small_model_app}'" in refused(f"models.small.app={small_model_app}x")
+    assert "serves" in refused(f"models.small.app={small_model_app}", "models.small.model=other/model")
+    assert "sampling.seed" in refused(f"models.small.app={small_model_app}", "participants.user.sampling.seed=1")
+
+
+def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
+    """A run that starts its own cluster and its own model; everything it started carries its mark."""
+    mark = f"RAY_GYM_TEST_MARK={os.getpid()}-{time.time_ns()}"
+    name, _, value = mark.partition("=")
+    environment = {key: text for key, text in os.environ.items() if not key.startswith("RAY_")}
+    command = [
+        sys.executable,
+        "-m",
+        "ray_gym",
+        "rollout",
+        CONFIG,
+        f"output.dir={tmp_path}",
+        "run.name=cut",
+        "output.roll_s=0.5",
+    ]
+    environment |= {name: value, "RAY_AUTH_MODE": "disabled", "RAY_ADDRESS": ""}
+    run = subprocess.Popen(
+        command,
+        env=environment,
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+    def marked() -> list[str]:
+        found = []
+        for process in psutil.process_iter(["pid", "name", "cmdline"]):
+            try:
+                if process.environ().get(name) == value:
+                    found.append(f"{process.pid} {' '.join(process.info['cmdline'] or [])[:80]}")
+            except psutil.Error:
+                continue
+        return found
+
+    eventually(lambda: list((tmp_path / "cut" / "episodes").glob("*.parquet")), 240)
+    assert any("VLLM::" in process for process in marked())
+    began = time.monotonic()
+    os.killpg(run.pid, signal.SIGINT)
+    output, _ = run.communicate(timeout=60)
+    assert run.returncode == 1 and "interrupted" in output and "Traceback" not in output
+    assert time.monotonic() - began < 10, output
+    eventually(lambda: not marked(), 5)
+    kept = load(tmp_path / "cut").episodes
+    assert 0 < kept.num_rows < 64 and f"{kept.num_rows} of 64 episodes" in output
+
+
+def test_engines_do_not_outlive_their_replica(cluster: dict[str, str], small_model_app: str) -> None:
+    """Last, since it costs the application its engine: SIGKILL to the replica, and its engine's processes go too."""
+    before = engines()
+    replica = next(
+        p
+        for p in psutil.process_iter(["cmdline"])
+        if f"ServeReplica:{small_model_app}" in " ".join(p.info["cmdline"] or [])
+    )
+    replica.kill()
+    eventually(lambda: not (before & engines()), 10)

@@ -1,0 +1,148 @@
+"""The grammar that forces a call, and the parser that reads one. Imports vLLM, but starts no engine."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from deployments.small_model import checkpoint_dir
+from deployments.vllm.tool_format import ToolFormat, tools_key
+from ray_gym.errors import UserError
+from ray_gym.messages import ToolSchema
+
+POSITION = {"type": "object", "properties": {"position": {"type": "integer", "enum": [2, 5]}}, "required": ["position"]}
+MOVE = ToolSchema("make_move", "Place your mark.", {**POSITION, "additionalProperties": False})
+WAIT = ToolSchema("wait", "Do nothing.", {"type": "object", "properties": {}, "additionalProperties": False})
+
+
+@pytest.fixture(scope="module")
+def hermes() -> ToolFormat:
+    transformers = pytest.importorskip("transformers")
+    pytest.importorskip("vllm")
+    if not checkpoint_dir().exists():
+        pytest.skip("the small model was not fetched: make model")
+    return ToolFormat("hermes", None, transformers.AutoTokenizer.from_pretrained(checkpoint_dir()))
+
+
+def accepts(grammar: tuple[str, str], text: str) -> bool:
+    """Whether the grammar lets exactly `text` be generated."""
+    xgrammar = pytest.importorskip("xgrammar")
+    kind, source = grammar
+    assert kind == "structural_tag"
+    compiled = xgrammar.Grammar.from_structural_tag(source)
+    return bool(xgrammar.testing._is_grammar_accept_string(compiled, text))
+
+
+def written(name: str, arguments: dict[str, Any]) -> str:
+    return "<tool_call>" + json.dumps({"name": name, "arguments": arguments}) + "</tool_call>"
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_the_grammar_lets_well_formed_calls_through_and_nothing_else(hermes: ToolFormat, parallel: bool) -> None:
+    grammar = hermes.grammar(tools_key([MOVE, WAIT]), parallel)
+    assert hermes.grammar(tools_key([MOVE, WAIT]), parallel) is grammar, "made once"
+    lines = {"", "\n"}
+    assert any(
+        accepts(grammar, written("make_move", {"position": 2}).replace(">{", f">{n}{{").replace("}<", f"}}{n}<"))
+        for n in lines
+    )
+    for wrong in (
+        "I move to 2.",
+        "",
+        written("make_move", {"position": 3}),
+        written("make_move", {"position": "2"}),
+        written("make_move", {}),
+        written("make_move", {"position": 2, "more": 1}),
+        written("fly", {"position": 2}),
+    ):
+        assert not any(accepts(grammar, wrong.replace(">{", f">{n}{{").replace("}<", f"}}{n}<")) for n in lines), wrong
+
+
+def test_only_parallel_calls_allow_several(hermes: ToolFormat) -> None:
+    def can(parallel: bool) -> bool:
+        grammar = hermes.grammar(tools_key([MOVE, WAIT]), parallel)
+        one, two = written("make_move", {"position": 2}), written("wait", {})
+        texts = [
+            (one + separator + two).replace(">{", f">{n}{{").replace("}<", f"}}{n}<")
+            for n in ("", "\n")
+            for separator in ("", "\n")
+        ]
+        return any(accepts(grammar, text) for text in texts)
+
+    assert can(True) and not can(False)
+
+
+def read(
+    hermes: ToolFormat, text: str, tools: tuple[ToolSchema, ...] = (MOVE, WAIT)
+) -> tuple[str, list[tuple[str, str]]]:
+    message = hermes.parse(text, tools, None, 7)
+    assert message.role == "assistant" and message.reasoning is None
+    assert len({call.id for call in message.tool_calls}) == len(message.tool_calls)
+    return message.content, [(call.name, call.arguments) for call in message.tool_calls]
+
+
+@pytest.mark.parametrize("space", ["", "\n"])
+def test_well_formed_calls_are_read_in_order(hermes: ToolFormat, space: str) -> None:
+    one = f'<tool_call>{space}{{"name": "make_move", "arguments": {{"position": 2}}}}{space}</tool_call>'
+    two = f'<tool_call>{space}{{"name": "wait", "arguments": {{}}}}{space}</tool_call>'
+    content, calls = read(hermes, one)
+    assert content == "" and [(name, json.loads(arguments)) for name, arguments in calls] == [
+        ("make_move", {"position": 2})
+    ]
+    content, calls = read(hermes, f"Let me see.\n{one}\n{two}")
+    assert content == "Let me see." and [name for name, _ in calls] == ["make_move", "wait"]
+
+
+def test_the_arguments_stay_as_wrong_as_they_were_written(hermes: ToolFormat) -> None:
+    for value in ("x", 2.0, 9, None, [2]):
+        _, ((name, arguments),) = read(hermes, written("make_move", {"position": value}))
+        assert name == "make_move" and json.loads(arguments) == {"position": value}
+    assert read(hermes, written("fly", {}))[1][0][0] == "fly"
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    ['{"name": "make_move", "arguments": {"position": ', "make_move(2)", "", '{"arguments": {}}', '["make_move"]'],
+)
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_call_that_cannot_be_read_is_still_a_call(hermes: ToolFormat, attempt: str, closed: bool) -> None:
+    """So that it is answered with an error, and not taken for words."""
+    content, calls = read(hermes, f"Well. <tool_call>{attempt}" + "</tool_call>" * closed)
+    assert content == "Well." and len(calls) == 1
+    assert calls[0][0] not in ("make_move", "wait"), "and nobody guesses what it meant"
+
+
+def test_words_are_words(hermes: ToolFormat) -> None:
+    assert read(hermes, "I think 4 is best.") == ("I think 4 is best.", [])
+    call = written("make_move", {"position": 2})
+    assert read(hermes, call, tools=()) == (call, []), "without tools nothing is a call"
+
+
+def test_the_ids_of_calls_are_the_seeds(hermes: ToolFormat) -> None:
+    first, again, other = (
+        hermes.parse(written("wait", {}), (WAIT,), None, seed).tool_calls[0].id for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_unknown_parsers_are_refused(hermes: ToolFormat) -> None:
+    with pytest.raises(UserError, match="tool_parser: vLLM knows no 'hermess'"):
+        ToolFormat("hermess", None, None)
+    with pytest.raises(UserError, match="reasoning_parser: vLLM knows no 'thinker'"):
+        ToolFormat(None, "thinker", None)
+
+
+def test_forced_json_of_models_without_a_tag_is_read() -> None:
+    pytest.importorskip("vllm")
+    plain = ToolFormat(None, None, None)
+    assert not plain.reads_calls
+    kind, schema = plain.grammar(tools_key([MOVE]), False)
+    assert kind == "json" and json.loads(schema)["type"] == "array"
+    forced = (kind, schema)
+    message = plain.parse('[{"name": "make_move", "parameters": {"position": 2}}]', (MOVE,), forced, 1)
+    assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == [("make_move", {"position": 2})]
+    for broken in ('[{"name": "make_move"', '{"name": "x"}', "[3]", "3"):
+        (call,) = plain.parse(broken, (MOVE,), forced, 1).tool_calls
+        assert (call.name, call.arguments) == ("", broken)
