@@ -27,7 +27,7 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 def _merged(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     try:
         text = path.read_text()
-        if not isinstance(yaml.safe_load(text), dict):
+        if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{path}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
         config = OmegaConf.create(text)
     except FileNotFoundError:

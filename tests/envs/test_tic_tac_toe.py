@@ -111,7 +111,7 @@ async def test_games_are_played_to_their_end_and_scored_for_both() -> None:
     assert told(played.episode, "policy")[1].startswith("O plays 3.\nX 1 2\nO 4 5\n")
     result = next(event.content for event in played.episode.events if event.kind == "tool_result")
     told_to_mover = {"success": True, "board": "X 1 2\n3 4 5\n6 7 8", "game_over": False, "winner": None}
-    assert json.loads(result) == {**told_to_mover, "message": "X plays 0. O moves next."}
+    assert json.loads(result) == {**told_to_mover, "message": "X plays 0."}
 
 
 @pytest.mark.parametrize("steps", [1, 3])

@@ -129,7 +129,7 @@ def test_turns_with_several_calls_and_results_are_appended(ended: bool) -> None:
     talk.ask(Message("system", "Play."), user("Your move."))
     for turn in range(3):
         calls = tuple(call(position) for position in range(turn + 1))
-        text = "".join(call_text(position) for position in range(turn + 1))
+        text = "\n".join(call_text(position) for position in range(turn + 1))
         talk.answer(Message("assistant", "", tool_calls=calls), text, ended)
         results = [Message("tool", f"result {c.id}", tool_call_id=c.id) for c in calls]
         prompt = talk.ask(*results, user("Again.")) if turn % 2 else talk.ask(*results)
