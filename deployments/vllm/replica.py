@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import sys
 import uuid
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,10 @@ def resolve_model(name: str) -> str:
 def prepare_cpu(options: VllmOptions) -> None:
     """Set before vLLM is imported: Ray gives every worker one OpenMP thread, vLLM binds all engines to the same core."""
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+    openmp = Path(sys.prefix) / "lib" / "libiomp5.so"
+    if openmp.exists():  # comes with vLLM for CPUs; about a tenth faster than GNU's (measured)
+        os.environ.setdefault("LD_PRELOAD", str(openmp))
+        os.environ.setdefault("KMP_BLOCKTIME", "1")  # ms that a thread spins: there are more processes than cores
     os.environ["OMP_NUM_THREADS"] = options.env_vars.get("OMP_NUM_THREADS") or str(os.cpu_count() or 1)
 
 
