@@ -39,7 +39,6 @@ def new(config: RunConfig) -> RunDirectory:
     return directory
 
 
-
 @pytest.fixture
 def directory(tmp_path: Path) -> RunDirectory:
     made = new(config(tmp_path, name="mine"))
