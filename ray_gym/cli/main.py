@@ -12,6 +12,8 @@ from rich.table import Table
 
 from ray_gym.errors import RunFailed, UserError
 
+PIPE_WIDTH = 160
+
 app = typer.Typer(
     name="ray-gym",
     no_args_is_help=True,
@@ -53,7 +55,7 @@ def rollout(
     from ray_gym.cli.show import print_summary
     from ray_gym.run import submit
 
-    console = Console()
+    console = make_console()
     given = list(overrides or [])
     if resume is not None:
         submitted = submit.resume(resume, [*([config] if config else []), *given], console, wait=wait)
@@ -77,7 +79,7 @@ def show(
     from ray_gym.cli.show import show_episode, show_run
     from ray_gym.load import load
 
-    console = Console()
+    console = make_console()
     if episode is None:
         show_run(console, load(run))
     else:
@@ -97,7 +99,7 @@ def envs() -> None:
         table.add_row(
             name, environment.pattern, ", ".join(environment.participants), tools, summary[0] if summary else ""
         )
-    Console().print(table)
+    make_console().print(table)
 
 
 @app.command()
@@ -118,6 +120,11 @@ def config(
     resolved["environment"] = {"id": read.environment.id, **options}
     typer.echo(OmegaConf.to_yaml(OmegaConf.create(resolved)), nl=False)
     typer.echo(f"# {len(plan.specs)} episodes")
+
+
+def make_console() -> Console:
+    """Tables are cut to the terminal's width; into a pipe or a file they go whole."""
+    return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
 
 
 def main() -> None:

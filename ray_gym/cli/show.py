@@ -54,7 +54,9 @@ def show_run(console: Console, run: Run) -> None:
     """The run's episodes, a line each."""
     columns = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward"]
     rows = run.episodes.select(columns)
-    table = Table(*columns, box=None, header_style="bold")
+    table = Table(box=None, header_style="bold")
+    for column in columns:
+        table.add_column(column, no_wrap=column in ("episode_id", "task_id", "status"))
     for row in rows.slice(0, LISTED).to_pylist():
         row["episode_id"], row["task_id"] = row["episode_id"][:12], row["task_id"][:12]
         row["stop_text"] = (row["stop_text"] or "")[:40]
