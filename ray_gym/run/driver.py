@@ -123,6 +123,7 @@ class _Driver:
                 f"output.dir: {self._directory.path} is not shared with the node of worker {name}; use a path that is"
             )
         (self._directory.staging / hello).unlink()
+        self._tally.start()
         room = concurrency + max(8, int(concurrency * BACKLOG))
         while not self._stopping.is_set():
             leases = self._dispatcher.lease(name, room)

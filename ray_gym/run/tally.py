@@ -28,8 +28,14 @@ class Tally:
     by_stop: Counter[str] = field(default_factory=Counter)
     by_outcome: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
-    began: float = field(default_factory=time.monotonic)
+    made: float = field(default_factory=time.monotonic)
+    began: float | None = None
     took_s: float | None = None
+
+    def start(self) -> None:
+        """The first lease: from here on it is the run's own speed."""
+        if self.began is None:
+            self.began = time.monotonic()
 
     def add(self, receipt: Receipt) -> None:
         self.finished += 1
@@ -53,7 +59,9 @@ class Tally:
 
     @property
     def elapsed_s(self) -> float:
-        return self.took_s if self.took_s is not None else time.monotonic() - self.began
+        if self.took_s is not None or self.began is None:
+            return self.took_s or 0.0
+        return time.monotonic() - self.began
 
     @property
     def mean_reward(self) -> float | None:
@@ -84,6 +92,7 @@ class Tally:
             "model_calls": self.model_calls,
             "generated_tokens": self.tokens,
             "seconds": round(self.elapsed_s, 3),
+            "seconds_to_first_lease": round((self.began or self.made) - self.made, 3),
             "episodes_per_s": round(self.finished / max(self.elapsed_s, 1e-9), 3),
             "tokens_per_s": round(self.tokens_per_s, 3),
         }
