@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,25 @@ def test_attaching_is_checked(cluster: dict[str, str], small_model_app: str, tmp
     assert "sampling.seed" in refused(f"models.small.app={small_model_app}", "participants.user.sampling.seed=1")
 
 
+@pytest.fixture
+def usual_ports_taken() -> Iterator[None]:
+    """Someone else has the ports of Serve's HTTP proxy and of Ray's dashboard."""
+    taken = []
+    for port in (8000, 8265):
+        other = socket.socket()
+        try:
+            other.bind(("0.0.0.0", port))
+            other.listen()
+        except OSError:  # taken already, which is as good
+            other.close()
+            continue
+        taken.append(other)
+    yield
+    for other in taken:
+        other.close()
+
+
+@pytest.mark.usefixtures("usual_ports_taken")
 def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
     """A run that starts its own cluster and its own model; everything it started carries its mark."""
     mark = f"RAY_GYM_TEST_MARK={os.getpid()}-{time.time_ns()}"
