@@ -1,5 +1,5 @@
 # The two commands to start with: `make rollout`, `make test`. `make help` lists the rest.
-PYTHON ?= $(firstword $(shell command -v python3.11 python3))
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 CONFIG ?= configs/tic_tac_toe.yaml
 VENV := .venv

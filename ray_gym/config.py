@@ -22,7 +22,7 @@ class Section(BaseModel):
 
 
 class RunSection(Section):
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")] | None = None
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=128)] | None = None
     """Without a name the run gets one of the config's and the time."""
     seed: int = 0
 

@@ -24,6 +24,19 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     return validate(RunConfig, _merged(path, overrides), str(path))
 
 
+def as_yaml(data: Mapping[str, Any]) -> str:
+    """A resolved config as a file that `read_config` gives back: a literal ${ in it stays one."""
+
+    def escaped(node: Any) -> Any:
+        if isinstance(node, str):
+            return node.replace("${", "\\${")
+        if isinstance(node, Mapping):
+            return {key: escaped(value) for key, value in node.items()}
+        return [escaped(item) for item in node] if isinstance(node, list | tuple) else node
+
+    return yaml.safe_dump(escaped(data), sort_keys=False, allow_unicode=True, width=120)
+
+
 def _merged(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
     try:
         text = path.read_text()

@@ -17,6 +17,7 @@ serves all sessions of a worker, so it keeps nothing of a session in itself: tha
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -156,15 +157,23 @@ class Environment(Generic[TaskT, StateT]):
 
 
 def as_score(value: Score | float | Mapping[str, float]) -> Score:
-    """Errors: TypeError if it is none of the three."""
+    """Errors: TypeError if it is none of the three, ValueError if a number is not finite."""
     if isinstance(value, Score):
-        return Score(float(value.reward), _numbers(value.parts), _numbers(value.others))
+        return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))
     if isinstance(value, Mapping):
-        return Score(float(sum(value.values())), _numbers(value))
+        parts = _numbers(value)
+        return Score(sum(parts.values()), parts)
     if isinstance(value, SupportsFloat) and not isinstance(value, str):
-        return Score(float(value))
+        return Score(_number(value))
     raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")
 
 
 def _numbers(named: Mapping[str, float]) -> dict[str, float]:
-    return {str(name): float(value) for name, value in named.items()}
+    return {str(name): _number(value) for name, value in named.items()}
+
+
+def _number(value: SupportsFloat) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"score() returned {number}, which is no reward")
+    return number

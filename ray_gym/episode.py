@@ -159,6 +159,7 @@ class Episode:
                 break
         if not self.stopped:
             self._relay(turn)
+            self._is_finished()
         return turn
 
     async def step(self, turn: Turn) -> bool:
@@ -331,6 +332,9 @@ class Episode:
         return event
 
     def _event(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:
+        content = fields.get("content", "")
+        if not isinstance(content, str):
+            raise TypeError(f"{kind}: expected text, got {type(content).__name__}")
         turn = len(self.turns) - 1
         event = Event(len(self.events), kind, turn, self._step, started_at=started_at or time.time(), **fields)
         self.events.append(event)

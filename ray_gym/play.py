@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pydantic import ValidationError
-
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode, EpisodeSpec
@@ -49,7 +47,7 @@ async def play(spec: EpisodeSpec, stage: Stage) -> Played:
     environment = stage.environment
     try:
         task = environment.task_type.model_validate_json(spec.task)
-    except ValidationError as error:
+    except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         bare = Episode(
             spec, environment, environment.task_type.model_construct(), stage.participants, stage.models, stage.limits
@@ -101,14 +99,22 @@ def _blaming(environment: Environment[Any, Any], hook: str) -> Iterator[None]:
     """Whatever the author's code raises is the environment's failure, at the hook of theirs where it came out."""
     try:
         yield
-    except (EpisodeFailure, EpisodeOver):
+    except (EpisodeFailure, EpisodeOver, GeneratorExit):
         raise
-    except Exception as error:
+    except BaseException as error:
+        if isinstance(error, asyncio.CancelledError) and _is_cancelled():
+            raise
         where = f"{type(environment).__name__}.{_inner_hook(error, environment) or hook}"
         raise EpisodeFailure(FailureKind.ENVIRONMENT, where, describe(error)) from error
 
 
-def _inner_hook(error: Exception, environment: Environment[Any, Any]) -> str | None:
+def _is_cancelled() -> bool:
+    """Whether this task is being cancelled, rather than that the author's code raised CancelledError."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def _inner_hook(error: BaseException, environment: Environment[Any, Any]) -> str | None:
     """The last method of the environment in the traceback: `run` also goes through `relay`, `narrow` and `finished`."""
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if hasattr(Environment, frame.name)]
     overridden = [

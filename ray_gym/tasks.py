@@ -19,6 +19,8 @@ from ray_gym.environment import Environment, Task
 from ray_gym.errors import UserError, describe
 from ray_gym.seeds import derive_seed, stable_id
 
+Placed = tuple[str, Task]
+"""A task and where it stands, for messages."""
 MAX_PROBLEMS = 20
 """Bad rows shown before the rest is only counted."""
 
@@ -37,7 +39,7 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
     Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at all.
     """
     if section.path is not None:
-        tasks: Iterable[Task] = _from_file(locate(section.path, config_dir), environment.task_type, section.limit)
+        tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment.task_type, section.limit)
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
         tasks = _generated(environment, seed, count)
@@ -57,20 +59,22 @@ def locate(path: str, config_dir: Path) -> Path:
     raise UserError(f"tasks.path: there is no file {looked}")
 
 
-def _from_file(path: Path, task_type: type[Task], limit: int | None) -> list[Task]:
+def _from_file(path: Path, task_type: type[Task], limit: int | None) -> list[Placed]:
     if path.suffix == ".jsonl":
         rows = _jsonl_rows(path)
     elif path.suffix == ".parquet":
         rows = _parquet_rows(path)
     else:
         raise UserError(f"tasks.path: {path} is neither .jsonl nor .parquet")
-    tasks: list[Task] = []
+    tasks: list[Placed] = []
     problems: list[str] = []
     for place, row in islice(rows, limit):
         try:
-            tasks.append(task_type.model_validate_json(row))
+            tasks.append((place, task_type.model_validate_json(row)))
         except ValidationError as error:
             problems += [f"{place}: {line}" for line in explain(error, task_type)]
+        except Exception as error:
+            problems.append(f"{place}: the task's validator failed: {describe(error)}")
     if problems:
         more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
         raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
@@ -97,35 +101,40 @@ def _parquet_rows(path: Path) -> Iterator[tuple[str, str]]:
         yield f"{path} row {number}", json.dumps(given, default=str)
 
 
-def _generated(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Task]:
+def _generated(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
     for index in range(count):
         try:
-            yield environment.generate(random.Random(derive_seed(seed, "task", index)), index)
+            yield (
+                f"generated task {index}",
+                environment.generate(random.Random(derive_seed(seed, "task", index)), index),
+            )
         except NotImplementedError as error:
             raise UserError(f"tasks.generate: {error}") from None
         except Exception as error:
             raise UserError(f"tasks.generate: the generator failed on task {index}: {describe(error)}") from error
 
 
-def _for_these_participants(tasks: Iterable[Task], participants: Sequence[str]) -> Iterator[Task]:
-    for number, task in enumerate(tasks):
+def _for_these_participants(tasks: Iterable[Placed], participants: Sequence[str]) -> Iterator[Placed]:
+    for place, task in tasks:
         for name in task.system_prompts:
             if name not in participants:
-                who = task.task_id or f"number {number}"
-                raise UserError(
-                    f"tasks: task {who}: system_prompts.{name}: known participants: {', '.join(participants)}"
-                )
-        yield task
+                raise UserError(f"{place}: system_prompts.{name}: known participants: {', '.join(participants)}")
+        yield place, task
 
 
-def _with_ids(tasks: Iterable[Task]) -> Iterator[TaskRow]:
+def _with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
     """The given id, or a hash of the content; equal rows get distinct ids by counting. Errors: UserError for an id given twice."""
-    seen: dict[str, int] = {}
-    for task in tasks:
+    counts: dict[str, int] = {}
+    given: dict[str, str] = {}
+    for place, task in tasks:
         text = task.model_dump_json()
-        base = task.task_id or stable_id(text)
-        count = seen.get(base, 0)
-        seen[base] = count + 1
-        if count and task.task_id:
-            raise UserError(f"tasks: the task_id {base!r} is given to more than one row")
+        if task.task_id is not None:
+            if task.task_id in given:
+                raise UserError(f"{place}: task_id: {task.task_id!r} is given already at {given[task.task_id]}")
+            given[task.task_id] = place
+            yield TaskRow(task.task_id, text)
+            continue
+        base = stable_id(text)
+        count = counts.get(base, 0)
+        counts[base] = count + 1
         yield TaskRow(base if not count else f"{base}-{count}", text)

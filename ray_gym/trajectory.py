@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from ray_gym.environment import Score
-from ray_gym.errors import FailureKind, describe
+from ray_gym.episode import EpisodeSpec
+from ray_gym.errors import FailureKind
 from ray_gym.events import Event
 from ray_gym.ledger import Sample, Span
 from ray_gym.models.base import Sampling
@@ -141,15 +143,7 @@ def as_row(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
     episode, spec, usage = played.episode, played.episode.spec, asdict(played.episode.usage)
     stop = episode.stop
     return {
-        "run_id": run_id,
-        "episode_id": spec.episode_id,
-        "task_id": spec.task_id,
-        "group_id": spec.group_id,
-        "repeat": spec.repeat,
-        "try": spec.try_,
-        "attempt": spec.attempt,
-        "env_id": env_id,
-        "seed": spec.seed,
+        **_identity(spec, run_id, env_id),
         "status": played.status,
         "stop_reason": stop.reason.value if stop else None,
         "stop_text": stop.text if stop else None,
@@ -168,6 +162,20 @@ def as_row(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
         "timing": {"active_s": played.active_s, "model_s": usage["model_s"], "tool_s": usage["tool_s"]},
         "started_at": episode.started_at,
         "ended_at": played.ended_at,
+    }
+
+
+def _identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
+    return {
+        "run_id": run_id,
+        "episode_id": spec.episode_id,
+        "task_id": spec.task_id,
+        "group_id": spec.group_id,
+        "repeat": spec.repeat,
+        "try": spec.try_,
+        "attempt": spec.attempt,
+        "env_id": env_id,
+        "seed": spec.seed,
     }
 
 
@@ -243,32 +251,51 @@ def _sampling(sampling: Sampling) -> dict[str, Any]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows under `SCHEMA`. A row that Arrow refuses never takes the others with it."""
-    try:
-        return pa.Table.from_pylist(rows, schema=SCHEMA)
-    except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError):
-        return pa.concat_tables([_table_of_one(row) for row in rows])
+    """Rows that were `checked`, under `SCHEMA`."""
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
-def _table_of_one(row: dict[str, Any]) -> pa.Table:
-    """A row that Arrow refuses is cleaned of lone surrogates (JSON can spell them, UTF-8 can't); else it is a failed episode."""
-    for candidate in (row, _encodable(row)):
-        try:
-            return pa.Table.from_pylist([candidate], schema=SCHEMA)
-        except (pa.ArrowException, UnicodeEncodeError, OverflowError, TypeError, ValueError) as error:
-            refused = error
-    failure = {"kind": FailureKind.ENVIRONMENT.value, "where": "record", "message": describe(refused)}
-    kept = {
-        name: row[name]
-        for name in ("run_id", "episode_id", "task_id", "group_id", "repeat", "try", "attempt", "env_id", "seed")
+def checked(row: dict[str, Any]) -> dict[str, Any]:
+    """The row as it can be written: lone surrogates (JSON can spell them, UTF-8 can't) are replaced.
+
+    Errors: TypeError and the like, if something in it is not of its column's type.
+    """
+    for event in row["events"]:
+        for part in event["content"]:
+            part["text"] = _encodable(part["text"])
+        event["error"] = _encodable(event["error"])
+        event["reasoning"] = _encodable(event["reasoning"])
+        event["tool_calls"] = _encodable(event["tool_calls"])
+    row["stop_text"] = _encodable(row["stop_text"])
+    row["failure"] = _encodable(row["failure"])
+    return row
+
+
+def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dict[str, Any]:
+    """The row of an episode whose record could not be made."""
+    now = time.time()
+    return {
+        **_identity(spec, run_id, env_id),
+        "status": "failed",
+        "stop_reason": "failed",
+        "stop_text": message,
+        "failure": {"kind": FailureKind.ENVIRONMENT.value, "where": "record", "message": message},
+        "reward": None,
+        "rewards": [],
+        "turns": 0,
+        "task": spec.task,
+        "events": [],
+        "samples": [],
+        "usage": None,
+        "timing": None,
+        "started_at": now,
+        "ended_at": now,
     }
-    bare = {**kept, "status": "failed", "stop_reason": "failed", "failure": failure, "started_at": row["started_at"]}
-    return pa.Table.from_pylist([bare], schema=SCHEMA)
 
 
 def _encodable(node: Any) -> Any:
     if isinstance(node, str):
-        return node.encode("utf-8", "replace").decode()
+        return node if node.isascii() else node.encode("utf-8", "replace").decode()
     if isinstance(node, dict):
         return {key: _encodable(value) for key, value in node.items()}
     return [_encodable(item) for item in node] if isinstance(node, list) else node

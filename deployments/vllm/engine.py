@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ class VllmEngine:
         self.app = options.app or ""
         self._uses_tools = False
         self._request: EngineCheck | None = None
+        self._is_ours = False
+        """Whether a run like this one started the application, so that the last run to go takes it down."""
         self._lease: Any = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -76,17 +79,24 @@ class VllmEngine:
         return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Blocks until every replica is up. Errors: UserError (a model that doesn't fit, an app that isn't there), RunFailed."""
+        """Blocks until every replica is up.
+
+        Errors: UserError (a model that doesn't fit, an application that isn't there), RunFailed.
+        """
         start_serve()
         if self.options.app is not None:
+            self._take_lease(run_id)  # before the look, so that its owner can't take it down in between
             self._attach(name)
-            self._take_lease(run_id)
             say(f"model {name}: attached to the Serve application {self.app}")
-            return
-        self.app = f"{run_id}-{name}"
-        self._take_lease(run_id)
-        say(f"model {name}: loading {self.options.model} (vLLM) as the Serve application {self.app}")
-        self._deploy(name)
+        else:
+            self.app = f"{run_id}-{name}"
+            if self.app in _applications():
+                raise UserError(
+                    f"run.name: a run of this name has the Serve application {self.app} up; choose another name"
+                )
+            self._take_lease(run_id)
+            say(f"model {name}: loading {self.options.model} (vLLM) as the Serve application {self.app}")
+            self._deploy(name)
 
     def connect(self) -> ServeModel:
         return ServeModel(self.app, sticky=self.options.affinity == "session")
@@ -97,6 +107,8 @@ class VllmEngine:
             return
         ray.kill(self._lease)
         self._lease = None
+        if not self._is_ours:
+            return
         held = [
             actor["name"] for actor in ray.util.list_named_actors(all_namespaces=True) if actor["namespace"] == LEASES
         ]
@@ -120,6 +132,7 @@ class VllmEngine:
         if status != ApplicationStatus.RUNNING:
             raise UserError(f"models.{name}.app: the application {self.app!r} is {status.value}, not RUNNING")
         self._check_fits(name, serve.get_app_handle(self.app).describe.remote().result(timeout_s=30))
+        self._is_ours = True
 
     def _check_fits(self, name: str, description: dict[str, Any]) -> None:
         """Whether the application serves what the config asks for."""
@@ -150,10 +163,22 @@ class VllmEngine:
             },
             request_router_config=RequestRouterConfig(request_router_class=ROUTER),
         )
-        try:
-            serve.run(deployment.bind(options, self._uses_tools), name=self.app, route_prefix=None)
-        except Exception as error:
-            raise _start_error(name, self.app, error) from None
+        self._is_ours = True
+        target = serve.RunTarget(target=deployment.bind(options, self._uses_tools), name=self.app, route_prefix=None)
+        serve.run_many([target], wait_for_applications_running=False)
+        self._wait_until_up(name)
+
+    def _wait_until_up(self, name: str) -> None:
+        """Errors: UserError or RunFailed, with the replica's own reason."""
+        deadline = time.monotonic() + self.options.start_timeout_s
+        while (status := serve.status().applications[self.app]).status != ApplicationStatus.RUNNING:
+            messages = [status.message, *(deployment.message for deployment in status.deployments.values())]
+            if status.status == ApplicationStatus.DEPLOY_FAILED:
+                raise _start_error(name, "\n".join(messages))
+            if time.monotonic() > deadline:
+                limit = f"start_timeout_s ({self.options.start_timeout_s:g} s)"
+                raise RunFailed(f"models.{name}: not up within {limit}: {' '.join(' '.join(messages).split())[-400:]}")
+            time.sleep(0.2)
 
 
 def _quiet(options: VllmOptions) -> dict[str, str]:
@@ -167,13 +192,10 @@ def _applications() -> dict[str, ApplicationStatus]:
     return {name: application.status for name, application in serve.status().applications.items()}
 
 
-def _start_error(name: str, app: str, error: Exception) -> Exception:
+def _start_error(name: str, text: str) -> Exception:
     """The replica's own reason, out of what Serve makes of it."""
-    status = serve.status().applications.get(app)
-    text = "\n".join([str(error), *(d.message for d in status.deployments.values())] if status else [str(error)])
     wrong = re.search(r"UserError: (.+)", text)
     if wrong:
         return UserError(f"models.{name}: {wrong.group(1)}")
     reasons = re.findall(r"^\S*(?:Error|Exception): .+$", text, re.MULTILINE)
-    reason = reasons[-1] if reasons else text.strip()[-500:]
-    return RunFailed(f"models.{name}: vLLM did not start: {reason}")
+    return RunFailed(f"models.{name}: vLLM did not start: {reasons[-1] if reasons else text.strip()[-500:]}")

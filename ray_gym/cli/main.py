@@ -64,6 +64,8 @@ def rollout(
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
     print_summary(console, submitted.directory, submitted.summary)
+    if submitted.summary["failure"]:
+        raise RunFailed(submitted.summary["failure"])
     if submitted.interrupted:
         raise typer.Exit(1)
     if submitted.summary["status"].get("failed") and not submitted.summary["status"].get("completed"):
@@ -108,9 +110,7 @@ def config(
     overrides: Overrides = None,
 ) -> None:
     """Check a config and print it as it would be played, all defaults filled in."""
-    from omegaconf import OmegaConf
-
-    from ray_gym.config_file import read_config
+    from ray_gym.config_file import as_yaml, read_config
     from ray_gym.run.plan import make_environment, make_plan
 
     read = read_config(config, overrides or [])
@@ -118,7 +118,7 @@ def config(
     resolved: dict[str, Any] = read.model_dump(mode="json")
     options = make_environment(read, str(config)).options.model_dump(mode="json")
     resolved["environment"] = {"id": read.environment.id, **options}
-    typer.echo(OmegaConf.to_yaml(OmegaConf.create(resolved)), nl=False)
+    typer.echo(as_yaml(resolved), nl=False)
     typer.echo(f"# {len(plan.specs)} episodes")
 
 
@@ -138,6 +138,8 @@ def main() -> None:
         _fail(str(error), 2)
     except RunFailed as error:
         _fail(str(error), 1)
+    except OSError as error:
+        _fail(f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}", 1)
     except KeyboardInterrupt:
         _fail("interrupted", 1)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -16,6 +17,7 @@ import ray
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import Engine
 
+ADDRESS_TIMEOUT_S = 5
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
 """Only specs and receipts pass through it."""
 
@@ -38,6 +40,7 @@ def _connect() -> None:
     }
     os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
     local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
+    _check_address(os.environ.get("RAY_ADDRESS", ""))
     try:
         # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
         # refuses options for a new cluster (ValueError) if there is one to join.
@@ -50,6 +53,32 @@ def _connect() -> None:
         if address:
             raise RunFailed(f"RAY_ADDRESS is {address}, but no cluster answers there: {error}") from None
         ray.init(address="local", **local)  # the one that `ray start` told of is gone
+
+
+def _check_address(address: str) -> None:
+    """Errors: UserError, within seconds, for an address that is none or where nothing listens; Ray itself takes 90 s to say so."""
+    if not address or address in ("auto", "local") or "://" in address:
+        return
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        raise UserError(
+            f"RAY_ADDRESS: {address!r} is no address; it is like 10.0.0.1:6379, or unset for a cluster on this machine"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=ADDRESS_TIMEOUT_S).close()
+    except (OSError, OverflowError) as error:
+        raise UserError(
+            f"RAY_ADDRESS: nothing answers at {address}: {error}; start a cluster there, or unset it"
+        ) from None
+
+
+def check_cpus(workers: int, each: float) -> None:
+    """Errors: UserError when the workers ask for more CPUs than the cluster has: they would wait for ever."""
+    there = ray.cluster_resources().get("CPU", 0)
+    if workers * each > there:
+        raise UserError(
+            f"fanout: {workers} workers with cpus_per_worker {each:g} ask for more than the cluster's {there:g} CPUs"
+        )
 
 
 def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:

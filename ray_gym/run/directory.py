@@ -11,16 +11,18 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from omegaconf import OmegaConf
 
 from ray_gym.config import RunConfig
+from ray_gym.config_file import as_yaml
 from ray_gym.errors import UserError
+from ray_gym.run.receipt import COLUMNS, Receipt, receipt_of
 
 
 @dataclass
@@ -62,13 +64,14 @@ class RunDirectory:
     def refuse(self, staged: str) -> None:
         (self.staging / staged).unlink(missing_ok=True)
 
-    def committed_ids(self) -> set[str]:
-        files = self.episodes.glob("*.parquet")
-        return {i for file in files for i in pq.read_table(file, columns=["episode_id"]).column(0).to_pylist()}
+    def committed(self) -> Iterator[Receipt]:
+        """The episodes that are part of the run."""
+        for file in sorted(self.episodes.glob("*.parquet")):
+            for row in pq.read_table(file, columns=list(COLUMNS)).to_pylist():
+                yield receipt_of(row)
 
     def write_config(self, config: RunConfig) -> None:
-        resolved = config.model_dump(mode="json", exclude_defaults=False)
-        self.config_file.write_text(OmegaConf.to_yaml(OmegaConf.create(resolved)))
+        self.config_file.write_text(as_yaml(config.model_dump(mode="json")))
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         scratch = self.path / ".summary.json"
@@ -77,6 +80,8 @@ class RunDirectory:
 
     def remove(self) -> None:
         """Take back a directory in which nothing was played, and the folders that were made for it."""
+        if any(self.episodes.glob("*.parquet")):
+            return
         shutil.rmtree(self.path)
         for parent in self.made[1:]:
             if any(parent.iterdir()):

@@ -16,14 +16,17 @@ from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.plan import Plan
+from ray_gym.run.receipt import Receipt
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report, Worker, WorkerSetup
 
 RESTARTS_PER_WORKER = 3
 BACKLOG = 0.5
 """Episodes that wait at a worker, as a share of those that it plays: a free place is filled without asking the driver."""
-CANCEL_S = 6
-"""How long workers have to stage what they finished when a run is interrupted."""
+ANSWER_S = 2
+"""How long a worker that is being stopped has to answer what it was asked before (a healthy one answers every second)."""
+CANCEL_S = 4
+"""How long it then has to stage what it finished."""
 
 Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
@@ -31,8 +34,11 @@ Notify = Callable[[Tally, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
+    """`failure` says why the run could not go on, if it couldn't; what was finished until then is kept."""
+
     tally: Tally
     interrupted: bool
+    failure: str | None = None
 
 
 def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], notify: Notify) -> Outcome:
@@ -49,13 +55,16 @@ def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], n
 
 class _Driver:
     def __init__(self, plan: Plan, directory: RunDirectory, notify: Notify) -> None:
-        done = directory.committed_ids()
-        specs = [spec for spec in plan.specs if spec.episode_id not in done]
+        planned = {spec.episode_id for spec in plan.specs}
+        done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
+        ids = {receipt.episode.episode_id for receipt in done}
+        specs = [spec for spec in plan.specs if spec.episode_id not in ids]
         self._plan = plan
         self._directory = directory
         self._notify = notify
         self._dispatcher = Dispatcher.of(specs)
-        self._tally = Tally(total=len(plan.specs), already_done=len(done))
+        self._tally = Tally.going_on(len(plan.specs), done)
+        self._uncommitted: dict[str, dict[str, Receipt]] = {}
         self._stopping = asyncio.Event()
         self._made = 0
         self._epoch = len(list(directory.episodes.glob("*.parquet")))
@@ -78,10 +87,12 @@ class _Driver:
         drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
         results = await asyncio.gather(*drives, return_exceptions=True)
         self._tally.took_s = self._tally.elapsed_s
-        for error in results:
-            if isinstance(error, BaseException):
+        errors = [error for error in results if isinstance(error, BaseException)]
+        for error in errors:
+            if not isinstance(error, RunFailed):
                 raise error
-        return Outcome(self._tally, interrupted=not self._dispatcher.done)
+        failure = str(errors[0]) if errors else None
+        return Outcome(self._tally, interrupted=not self._dispatcher.done, failure=failure)
 
     async def _drive(self, index: int, count: int) -> None:
         """Have one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what they have."""
@@ -101,7 +112,7 @@ class _Driver:
                 return await self._use(name, actor, concurrency)
             except RayActorError as error:
                 last = error
-                self._dispatcher.lost(name)
+                self._lose(name)
             except RayTaskError as error:
                 raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error
             finally:
@@ -117,10 +128,12 @@ class _Driver:
         return ray.remote(Worker).options(**options).remote(name, self._setup, concurrency)
 
     async def _use(self, name: str, actor: Any, concurrency: int) -> None:
-        hello = await actor.hello.remote()
-        if not (self._directory.staging / hello).exists():
+        hello = await self._answer(actor.hello.remote())
+        if hello is None:
+            return
+        if not hello or not (self._directory.staging / hello).exists():
             raise UserError(
-                f"output.dir: {self._directory.path} is not shared with the node of worker {name}; use a path that is"
+                f"output.dir: {self._directory.path} is not shared with the node of worker {name}, or can't be written there"
             )
         (self._directory.staging / hello).unlink()
         self._tally.start()
@@ -129,25 +142,55 @@ class _Driver:
             leases = self._dispatcher.lease(name, room)
             if not leases and not self._dispatcher.holds(name):
                 return
-            self._take(name, await actor.exchange.remote(leases))
+            report = await self._answer(actor.exchange.remote(leases))
+            if report is None:
+                return self._lose(name)
+            self._take(name, report)
             if not self._dispatcher.pending and self._dispatcher.all_over(name):
                 self._take(name, await actor.finish.remote())
         try:
             self._take(name, await asyncio.wait_for(actor.cancel.remote(), CANCEL_S))
         except TimeoutError:
-            raise RunFailed(f"worker {name} did not stop within {CANCEL_S} s; what it had not staged is lost") from None
+            self._lose(name)
+
+    async def _answer(self, reference: Any) -> Any | None:
+        """What the worker answers; None if the run is being stopped and the worker does not."""
+        answer = asyncio.ensure_future(_awaited(reference))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({answer, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            if not answer.done():
+                await asyncio.wait({answer}, timeout=ANSWER_S)
+            return answer.result() if answer.done() else None
+        finally:
+            answer.cancel()
+            stopping.cancel()
+
+    def _lose(self, name: str) -> None:
+        """The worker is gone, and with it the rows that it had not staged: they are not counted any more."""
+        self._dispatcher.lost(name)
+        for receipt in self._uncommitted.pop(name, {}).values():
+            self._tally.add(receipt, sign=-1)
 
     def _take(self, name: str, report: Report) -> None:
         """Count what was finished; commit files whole, or refuse them whole."""
-        self._dispatcher.over(name, (receipt.episode for receipt in report.finished))
+        uncommitted = self._uncommitted.setdefault(name, {})
         for receipt in report.finished:
-            self._tally.add(receipt)
+            if self._dispatcher.over(name, [receipt.episode]):
+                self._tally.add(receipt)
+                uncommitted[receipt.episode.episode_id] = receipt
         for staged in report.staged:
             if self._dispatcher.accept(name, staged.episodes):
                 self._directory.commit(staged.name)
+                for episode in staged.episodes:
+                    uncommitted.pop(episode.episode_id, None)
             else:
                 self._directory.refuse(staged.name)
         self._notify(self._tally, self._dispatcher.in_flight)
+
+
+async def _awaited(reference: Any) -> Any:
+    return await reference
 
 
 def _first_line(error: BaseException | None) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,7 +44,8 @@ def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wai
     config = _with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
-    with cluster.connected():
+    with _terminable(), cluster.connected():
+        cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait)
         create(directory)
         directory.write_config(config)
@@ -64,11 +67,21 @@ def resume(run: Path, overrides: Sequence[str], console: Console, *, wait: bool 
     directory = reopen(run)
     try:
         plan = make_plan(read_config(directory.config_file, overrides), directory.config_file)
-        with cluster.connected():
+        with _terminable(), cluster.connected():
             cluster.check_gpus(plan.engines, wait)
             return _play(plan, directory, console)
     finally:
         directory.close()
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """SIGTERM unwinds like Ctrl-C also while models are loading, so that they are taken down."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
@@ -97,6 +110,7 @@ def _close(plan: Plan, directory: RunDirectory, outcome: Outcome) -> Submitted:
         "run": directory.name,
         "environment": plan.config.environment.id,
         "interrupted": outcome.interrupted,
+        "failure": outcome.failure,
         **outcome.tally.summary(),
         "models_without_token_ids": silent,
         "command": sys.argv,

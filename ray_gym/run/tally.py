@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from ray_gym.run.worker import Receipt
+from ray_gym.run.receipt import Receipt
 
 MAX_OUTCOMES = 50
 """Distinct stop texts that are counted; an environment whose texts are all different fills no memory."""
@@ -18,7 +19,8 @@ MAX_FAILURES = 20
 class Tally:
     total: int
     already_done: int = 0
-    finished: int = 0
+    tokens_before: int = 0
+    done: int = 0
     rewarded: int = 0
     reward_sum: float = 0.0
     tokens: int = 0
@@ -37,25 +39,36 @@ class Tally:
         if self.began is None:
             self.began = time.monotonic()
 
-    def add(self, receipt: Receipt) -> None:
-        self.finished += 1
-        self.tokens += receipt.tokens
-        self.model_calls += receipt.model_calls
-        self.turns += receipt.turns
-        self.by_status[receipt.status] += 1
-        self.by_stop[receipt.stop_reason] += 1
+    @staticmethod
+    def going_on(total: int, done: Iterable[Receipt]) -> Tally:
+        """The tally of a run of which some episodes are committed already."""
+        tally = Tally(total)
+        for receipt in done:
+            tally.add(receipt)
+        tally.already_done, tally.tokens_before = tally.done, tally.tokens
+        return tally
+
+    def add(self, receipt: Receipt, sign: int = 1) -> None:
+        """Count an episode; `sign` -1 takes it back, when its row was lost with a worker."""
+        self.done += sign
+        self.tokens += sign * receipt.tokens
+        self.model_calls += sign * receipt.model_calls
+        self.turns += sign * receipt.turns
+        self.by_status[receipt.status] += sign
+        self.by_stop[receipt.stop_reason] += sign
         if receipt.reward is not None:
-            self.rewarded += 1
-            self.reward_sum += receipt.reward
+            self.rewarded += sign
+            self.reward_sum += sign * receipt.reward
         outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""
         if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
-            self.by_outcome[outcome] += 1
+            self.by_outcome[outcome] += sign
         if receipt.failure and (receipt.failure in self.failures or len(self.failures) < MAX_FAILURES):
-            self.failures[receipt.failure] += 1
+            self.failures[receipt.failure] += sign
 
     @property
-    def done(self) -> int:
-        return self.already_done + self.finished
+    def finished(self) -> int:
+        """In this sitting."""
+        return self.done - self.already_done
 
     @property
     def elapsed_s(self) -> float:
@@ -69,7 +82,7 @@ class Tally:
 
     @property
     def tokens_per_s(self) -> float:
-        return self.tokens / max(self.elapsed_s, 1e-9)
+        return (self.tokens - self.tokens_before) / max(self.elapsed_s, 1e-9)
 
     @property
     def remaining_s(self) -> float | None:
@@ -83,10 +96,10 @@ class Tally:
             "episodes": self.done,
             "of": self.total,
             "already_done": self.already_done,
-            "status": dict(self.by_status),
-            "stop_reasons": dict(self.by_stop),
-            "outcomes": dict(self.by_outcome),
-            "failures": dict(self.failures),
+            "status": dict(+self.by_status),
+            "stop_reasons": dict(+self.by_stop),
+            "outcomes": dict(+self.by_outcome),
+            "failures": dict(+self.failures),
             "mean_reward": self.mean_reward,
             "turns": self.turns,
             "model_calls": self.model_calls,

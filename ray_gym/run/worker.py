@@ -13,12 +13,14 @@ from typing import Any
 from ray_gym.config import LimitsSection, OutputSection
 from ray_gym.environment import Environment
 from ray_gym.episode import EpisodeSpec
+from ray_gym.errors import describe
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage, play
+from ray_gym.play import Stage, play
 from ray_gym.run.directory import stage as stage_file
 from ray_gym.run.dispatcher import EpisodeKey
-from ray_gym.trajectory import as_row, as_table
+from ray_gym.run.receipt import Receipt, receipt_of
+from ray_gym.trajectory import as_row, as_table, checked, failed_row
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
@@ -38,21 +40,6 @@ class WorkerSetup:
     limits: LimitsSection
     output: OutputSection
     staging: Path
-
-
-@dataclass(frozen=True, slots=True)
-class Receipt:
-    """What the driver learns of a finished episode; everything else is in its row."""
-
-    episode: EpisodeKey
-    status: str
-    stop_reason: str
-    stop_text: str
-    failure: str | None
-    reward: float | None
-    tokens: int
-    model_calls: int
-    turns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +116,18 @@ class Worker:
             task.add_done_callback(lambda _: self._start_waiting())
 
     async def _play(self, spec: EpisodeSpec) -> None:
-        played = await play(spec, self._stage)
-        key = EpisodeKey(spec.episode_id, spec.attempt)
-        row = as_row(played, self._setup.run_id, self._setup.env_id)
+        """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
+        try:
+            row = checked(as_row(await play(spec, self._stage), self._setup.run_id, self._setup.env_id))
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            row = failed_row(spec, self._setup.run_id, self._setup.env_id, describe(error))
+        receipt = receipt_of(row)
         self._rows.append(row)
-        self._row_keys.append(key)
+        self._row_keys.append(receipt.episode)
         self._bytes += _weight(row)
-        self._report.finished.append(_receipt(key, played))
+        self._report.finished.append(receipt)
         self._news.set()
 
     def _take_report(self) -> Report:
@@ -159,23 +151,6 @@ class Worker:
             self._files += 1
             await asyncio.to_thread(lambda: stage_file(self._setup.staging, name, as_table(rows)))
             self._report.staged.append(StagedFile(name, keys))
-
-
-def _receipt(key: EpisodeKey, played: Played) -> Receipt:
-    episode = played.episode
-    return Receipt(
-        episode=key,
-        status=played.status,
-        stop_reason=episode.stop.reason.value if episode.stop else "",
-        stop_text=episode.stop.text[:80] if episode.stop else "",
-        failure=f"{played.failure.kind} in {played.failure.where}: {played.failure.message}"
-        if played.failure
-        else None,
-        reward=played.score.reward if played.score else None,
-        tokens=episode.usage.generated_tokens,
-        model_calls=episode.usage.model_calls,
-        turns=len(episode.turns),
-    )
 
 
 def _weight(row: dict[str, Any]) -> int:

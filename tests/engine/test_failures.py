@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any
 
@@ -129,3 +130,30 @@ def test_numbers_of_numpy_are_numbers() -> None:
 
     assert as_score(np.float32(0.5)) == Score(0.5)  # type: ignore[arg-type]
     assert as_score(np.int64(2)) == Score(2.0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("raised", [asyncio.CancelledError, SystemExit, KeyboardInterrupt])
+async def test_what_would_end_a_worker_ends_one_episode(raised: type[BaseException]) -> None:
+    class Broken(Talk):
+        def finished(self, state: Any, episode: Any) -> str | None:
+            raise raised
+
+    game = await play_script(Broken(), ["hello"])
+    assert game.played.failure is not None and game.played.failure.where == "Broken.finished"
+    assert game.played.status == "failed"
+
+
+async def test_what_is_told_must_be_text() -> None:
+    class Broken(Talk):
+        def relay(self, state: Any, episode: Any, turn: Any, listener: Any) -> Any:
+            return 5
+
+    game = await play_script(Broken(), ["hello"], ["hi"])
+    assert game.played.status == "failed" and game.played.failure is not None
+    assert "relay: expected text, got int" in game.played.failure.message
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), {"a": float("-inf")}])
+def test_a_score_is_finite(value: Any) -> None:
+    with pytest.raises(ValueError, match="no reward"):
+        as_score(value)

@@ -14,7 +14,7 @@ from playing import Alone, Game, Talk, calls, play_script, with_tokens
 from ray_gym import Episode, Message, Participant, Score, Task, tool
 from ray_gym.errors import UserError
 from ray_gym.load import load
-from ray_gym.trajectory import SCHEMA, VOLATILE_COLUMNS, as_row, as_table, without_volatile
+from ray_gym.trajectory import SCHEMA, VOLATILE_COLUMNS, as_row, as_table, checked, without_volatile
 
 
 class Desk(Talk):
@@ -48,7 +48,7 @@ async def broken() -> Game:
 
 
 def table_of(*games: Game, run_id: str = "run") -> pa.Table:
-    return as_table([as_row(game.played, run_id, "desk") for game in games])
+    return as_table([checked(as_row(game.played, run_id, "desk")) for game in games])
 
 
 async def test_a_row_says_what_happened() -> None:

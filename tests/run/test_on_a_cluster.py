@@ -212,6 +212,43 @@ def test_a_killed_worker_loses_and_doubles_nothing(cluster: Environment, tmp_pat
     eventually(lambda: len(list((directory / "episodes").glob("*.parquet"))) > seen + 2, 60)
     os.killpg(run.pid, signal.SIGINT)
     run.communicate(timeout=30)
+    counted = json.loads((directory / "summary.json").read_text())
+    assert counted["episodes"] == sum(counted["status"].values()) == len(rows(directory)), (
+        "what was lost is not counted"
+    )
     resumed = ray_gym("rollout", "--resume", str(directory), "fanout.concurrency=2000", environment=cluster)
     assert resumed.returncode == 0, resumed.stderr
     assert len(rows(directory)) == 5000
+    summary = json.loads((directory / "summary.json").read_text())
+    assert summary["status"] == {"completed": 5000} and summary["already_done"] == counted["episodes"]
+
+
+def test_a_worker_that_is_stuck_does_not_hold_up_ctrl_c(cluster: Environment, tmp_path: Path) -> None:
+    """Its event loop never comes back; the run is stopped all the same, and the worker with it."""
+    (tmp_path / "stuck.py").write_text("def player(request, rng):\n    while True:\n        pass\n")
+    output = tmp_path / "runs"
+    command = [
+        sys.executable,
+        "-m",
+        "ray_gym",
+        "rollout",
+        SCRIPTED,
+        "models.random.player=stuck:player",
+        "run.name=stuck",
+    ]
+    environment = {**cluster, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.Popen(
+        [*command, f"output.dir={output}"],
+        env=environment,
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    eventually(lambda: any(psutil.Process(pid).cpu_percent(0.2) > 20 for pid in workers_of(run)), 60)
+    began = time.monotonic()
+    os.killpg(run.pid, signal.SIGINT)
+    told, _ = run.communicate(timeout=30)
+    assert time.monotonic() - began < 10 and run.returncode == 1 and "interrupted: 0 of 5000" in told
+    eventually(lambda: not workers_of(run), 10)

@@ -11,8 +11,8 @@ from rich.console import Console
 from ray_gym.run import progress
 from ray_gym.run.dispatcher import EpisodeKey
 from ray_gym.run.progress import Reporter
+from ray_gym.run.receipt import Receipt
 from ray_gym.run.tally import MAX_FAILURES, MAX_OUTCOMES, Tally
-from ray_gym.run.worker import Receipt
 
 
 def receipt(**fields: Any) -> Receipt:
@@ -35,7 +35,12 @@ def failed(message: str) -> Receipt:
 
 
 def test_the_summary_counts_what_was_played() -> None:
-    tally = tally_of(receipt(), receipt(reward=0.0, stop_text="draw"), failed("boom"), already_done=2)
+    tally = Tally.going_on(10, [receipt(), receipt()])
+    tally.took_s = 4.0
+    lost = receipt()
+    for one in (receipt(), receipt(reward=0.0, stop_text="draw"), failed("boom"), lost):
+        tally.add(one)
+    tally.add(lost, sign=-1)  # its worker died before the row was safe
     summary = tally.summary()
     assert {
         key: summary[key] for key in ("episodes", "of", "already_done", "turns", "model_calls", "generated_tokens")
@@ -43,14 +48,14 @@ def test_the_summary_counts_what_was_played() -> None:
         "episodes": 5,
         "of": 10,
         "already_done": 2,
-        "turns": 6,
-        "model_calls": 9,
-        "generated_tokens": 30,
+        "turns": 10,
+        "model_calls": 15,
+        "generated_tokens": 50,
     }
-    assert summary["status"] == {"completed": 2, "failed": 1}
-    assert summary["stop_reasons"] == {"finished": 2, "failed": 1}
-    assert summary["outcomes"] == {"X wins": 1, "draw": 1} and summary["failures"] == {"environment in x: boom": 1}
-    assert summary["mean_reward"] == 0.5, "a failed episode deserves no score"
+    assert summary["status"] == {"completed": 4, "failed": 1}
+    assert summary["stop_reasons"] == {"finished": 4, "failed": 1}
+    assert summary["outcomes"] == {"X wins": 3, "draw": 1} and summary["failures"] == {"environment in x: boom": 1}
+    assert summary["mean_reward"] == 0.75, "a failed episode deserves no score"
     assert (summary["seconds"], summary["episodes_per_s"], summary["tokens_per_s"]) == (4.0, 0.75, 7.5)
     assert tally.remaining_s == pytest.approx(5 * 4 / 3)
 

@@ -1,0 +1,40 @@
+"""What the driver learns of a finished episode; everything else is in its row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from ray_gym.run.dispatcher import EpisodeKey
+
+COLUMNS = ("episode_id", "attempt", "status", "stop_reason", "stop_text", "failure", "reward", "turns", "usage")
+"""The columns of a row that a receipt is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    episode: EpisodeKey
+    status: str
+    stop_reason: str
+    stop_text: str
+    failure: str | None
+    reward: float | None
+    tokens: int
+    model_calls: int
+    turns: int
+
+
+def receipt_of(row: Mapping[str, Any]) -> Receipt:
+    usage, failure = row["usage"] or {}, row["failure"]
+    return Receipt(
+        episode=EpisodeKey(row["episode_id"], row["attempt"]),
+        status=row["status"],
+        stop_reason=row["stop_reason"] or "",
+        stop_text=(row["stop_text"] or "")[:80],
+        failure=f"{failure['kind']} in {failure['where']}: {failure['message']}" if failure else None,
+        reward=row["reward"],
+        tokens=usage.get("generated_tokens") or 0,
+        model_calls=usage.get("model_calls") or 0,
+        turns=row["turns"] or 0,
+    )
