@@ -8,8 +8,10 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,6 +23,17 @@ def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
+
+
+def eventually(condition: Callable[[], Any], within_s: float) -> Any:
+    """Look until it holds, and give what was found. Errors: TimeoutError."""
+    deadline = time.monotonic() + within_s
+    while time.monotonic() < deadline:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise TimeoutError(f"not within {within_s} s")
 
 
 @pytest.fixture(scope="session")

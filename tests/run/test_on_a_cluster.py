@@ -8,14 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from conftest import RAY, REPOSITORY, ray_gym
+from conftest import RAY, REPOSITORY, eventually, ray_gym
 
 from ray_gym.load import load
 from ray_gym.trajectory import without_volatile
@@ -24,17 +23,6 @@ pytestmark = pytest.mark.ray
 
 SCRIPTED = "configs/tic_tac_toe_scripted.yaml"
 Environment = dict[str, str]
-
-
-def eventually(condition: Callable[[], Any], within_s: float) -> Any:
-    """Poll until it holds. Errors: TimeoutError."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.05)
-    raise TimeoutError(f"not within {within_s} s: {condition}")
 
 
 def play(cluster: Environment, output: Path, *overrides: str, config: str = SCRIPTED) -> Path:

@@ -9,13 +9,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from conftest import REPOSITORY, ray_gym
+from conftest import REPOSITORY, eventually, ray_gym
 from transformers import AutoTokenizer
 
 from deployments.small_model import checkpoint_dir
@@ -25,16 +25,6 @@ from ray_gym.load import load
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 
 CONFIG = "configs/tic_tac_toe.yaml"
-
-
-def eventually(condition: Callable[[], Any], within_s: float) -> Any:
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
-        found = condition()
-        if found:
-            return found
-        time.sleep(0.1)
-    raise TimeoutError(f"not within {within_s} s")
 
 
 def engines() -> set[int]:
