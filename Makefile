@@ -30,7 +30,7 @@ rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 test: model  ## all tests, with real Ray and real vLLM
 	$(BIN)/python -m pytest
 
-test-fast: setup  ## without Ray and without an engine
+test-fast: model  ## without Ray and without an engine
 	$(BIN)/python -m pytest -m "not ray and not engine"
 
 lint: setup  ## ruff and mypy

@@ -360,7 +360,7 @@ def vllm_endpoint(tmp_path: Path) -> Iterator[str]:
     pytest.importorskip("vllm")
     checkpoint = Path.home() / ".cache/ray_gym/models/smollm2-135m-instruct"
     if not checkpoint.exists():
-        pytest.skip(f"no small model at {checkpoint}: make model")
+        pytest.fail(f"no small model at {checkpoint}: make model")
     port = free_port()
     settings = (
         f"--model {checkpoint} --served-model-name small --host 127.0.0.1 --port {port} "
