@@ -18,8 +18,10 @@ from ray import serve
 from ray.serve.config import RequestRouterConfig
 from ray.serve.schema import ApplicationStatus
 
+from deployments.vllm.checkpoint import local_template, resolve_model
 from deployments.vllm.options import VllmOptions
-from deployments.vllm.replica import VllmReplica, resolve_model
+from deployments.vllm.parsers import choose_parsers
+from deployments.vllm.replica import VllmReplica
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.transport import ServeModel, start_serve
@@ -65,7 +67,19 @@ class VllmEngine:
                 resolve_model(self.options.model or "")
             except UserError as error:
                 raise UserError(f"{where}.model: {error}") from None
+            self._check_parsers(where)
             self._check_seeds(request, on_cpu=self.options.gpus == 0)
+
+    def _check_parsers(self, where: str) -> None:
+        """Before anything loads, where the template is on this machine; a replica checks again, with the real tokenizer."""
+        given = self.options.chat_template
+        template = Path(given).read_text() if given else local_template(self.options.model or "")
+        if template is None:
+            return
+        try:
+            choose_parsers(self.options, template, shows_tools="tools" in template, uses_tools=self._uses_tools)
+        except UserError as error:
+            raise UserError(f"{where}: {error}") from None
 
     def _check_seeds(self, request: EngineCheck, on_cpu: bool) -> None:
         for participant, sampling in request.samplings.items():

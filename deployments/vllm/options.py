@@ -28,9 +28,13 @@ class VllmOptions(BaseModel):
     env_vars: dict[str, str] = {}
     chat_template: str | None = None
     """A Jinja file instead of the model's own template."""
+    chat_template_kwargs: dict[str, Any] = {}
+    """The template's own switches: enable_thinking, ..."""
     tool_parser: str | None = None
-    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}."""
+    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}.
+    Default: guessed from the chat template and the model's name (`parsers`)."""
     reasoning_parser: str | None = None
+    """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
     max_ongoing_requests: Count | None = None
     """A replica's; default: twice the engine's max_num_seqs, so that the engine always has a queue."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900

@@ -8,9 +8,11 @@ text, in two pieces, so that the tokenizer cannot see the control token in them.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
-_FIRST_PLACEHOLDER = 0xF0000  # a private-use plane: 65,534 code points that no text has a use for
+_FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xF0000, 0xFFFFD  # a private-use plane, whose characters no text has a use for
+_ANCHOR = "\n"
 
 
 class Placeholders:
@@ -34,18 +36,21 @@ class Placeholders:
 class TextTokenizer:
     """Wraps a Hugging Face tokenizer. Stateless beyond it, so safe in threads."""
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, templates: Iterable[str] = ()) -> None:
+        """What the `templates` write is control too, where the tokenizer has a token of its own for it."""
         self._tokenizer = tokenizer
-        controls = sorted(_control_strings(tokenizer), key=len, reverse=True)
-        placeholders = f"[{chr(_FIRST_PLACEHOLDER)}-{chr(0xFFFFD)}]"
+        placeholders = [chr(_FIRST_PLACEHOLDER), chr(_LAST_PLACEHOLDER)]
+        self._placeholder = re.compile(f"([{placeholders[0]}-{placeholders[1]}])")
         # Placeholder characters that are there already are exchanged too: then none is ever ambiguous.
-        self._literal = re.compile("|".join([*map(re.escape, controls), placeholders]))
-        self._placeholder = re.compile(f"({placeholders})")
+        controls = _either(_control_strings(tokenizer, "".join(templates)))
+        self._control = re.compile(f"{controls}|{self._placeholder.pattern}" if controls else self._placeholder.pattern)
+        self._anchor = self._plain(_ANCHOR)
+        self._needs_anchor = self._plain(_ANCHOR + "x") != self._anchor + self._plain("x")
 
     def protect(self, data: Any, placeholders: Placeholders) -> Any:
         """The same nested data with the control strings in its text exchanged."""
         if isinstance(data, str):
-            return self._literal.sub(placeholders.exchange, data)
+            return self._control.sub(placeholders.exchange, data)
         if isinstance(data, dict):
             return {self.protect(key, placeholders): self.protect(value, placeholders) for key, value in data.items()}
         if isinstance(data, list):
@@ -57,29 +62,61 @@ class TextTokenizer:
         if not placeholders.literals:
             return self._plain(rendered)
         ids: list[int] = []
-        for piece in self._placeholder.split(rendered):
-            if self._placeholder.fullmatch(piece):
-                ids.extend(self._as_text(placeholders.literal(piece)))
-            elif piece:
-                ids.extend(self._plain(piece))
+        for piece in self.pieces(rendered):
+            spelled = self.spelled(piece, placeholders)
+            if spelled is not piece:
+                ids.extend(self._as_text(spelled))
+            else:
+                ids.extend(self._within_text(piece) if ids else self._plain(piece))
         return ids
+
+    def pieces(self, rendered: str) -> list[str]:
+        """A rendering cut around its placeholders, each of which is a piece."""
+        return [piece for piece in self._placeholder.split(rendered) if piece]
+
+    def spelled(self, piece: str, placeholders: Placeholders) -> str:
+        """What a piece reads as: the very piece, unless it is a placeholder."""
+        return placeholders.literal(piece) if self._placeholder.fullmatch(piece) else piece
 
     def _plain(self, text: str) -> list[int]:
         ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False)
         return ids
 
+    def _within_text(self, text: str) -> list[int]:
+        """Ids of a piece that other text comes before: some SentencePiece models write a space at every beginning."""
+        if not self._needs_anchor:
+            return self._plain(text)
+        ids = self._plain(_ANCHOR + text)
+        return ids[len(self._anchor) :] if ids[: len(self._anchor)] == self._anchor else self._plain(text)
+
     def _as_text(self, literal: str) -> list[int]:
         """A control string broken after its first character, and again if what is left spells another."""
-        if len(literal) < 2 or not self._literal.search(literal):
-            return self._plain(literal)
-        return self._plain(literal[0]) + self._as_text(literal[1:])
+        if len(literal) < 2 or not self._control.search(literal):
+            return self._within_text(literal)
+        return self._within_text(literal[0]) + self._as_text(literal[1:])
 
 
-def _control_strings(tokenizer: Any) -> set[str]:
-    """Special tokens, and added ones that look like markup (<tool_call>); not added words or runs of spaces."""
+def _control_strings(tokenizer: Any, templates: str) -> set[str]:
+    """Special tokens, and added ones that are written as such (<|im_end|>) or that a template writes (<tool_call>).
+
+    Others are words: some tokenizers have added tokens for HTML tags and for runs of spaces.
+    """
     added = tokenizer.added_tokens_decoder.values()
     return {
         token.content
         for token in added
-        if len(token.content) > 1 and (token.special or re.search(r"[<>\[\]|]", token.content))
+        if len(token.content.strip()) > 1
+        and (token.special or re.search(r"[<\[][|｜]|[|｜][>\]]", token.content) or token.content in templates)
     }
+
+
+def _either(literals: Iterable[str]) -> str:
+    """A pattern for the longest of the literals. Thousands share their beginnings, and each is written once."""
+    rests: dict[str, list[str]] = {}
+    for literal in sorted(set(literals)):
+        rests.setdefault(literal[:1], []).append(literal[1:])
+    ends_here = rests.pop("", None) is not None
+    if not rests:
+        return ""
+    branches = "|".join(re.escape(first) + _either(rest) for first, rest in rests.items())
+    return f"(?:{branches}){'?' if ends_here else ''}"

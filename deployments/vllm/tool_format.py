@@ -1,6 +1,6 @@
-"""How a model writes tool calls: the grammar that forces one, and the parser that reads them.
+"""How a model writes tool calls and reasoning: the grammar that forces a call, and the parsers that read both.
 
-Both are vLLM's, but for models without a tool format of their own (`plain_calls`).
+They are vLLM's, but for models without a tool format of their own (`plain_calls`).
 """
 
 from __future__ import annotations
@@ -11,79 +11,123 @@ from functools import lru_cache
 from typing import Any
 
 from deployments.vllm import plain_calls
+from deployments.vllm.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.seeds import stable_id
+
+CALL_ID_LENGTH = 9
+"""Mistral's templates refuse any other; alphanumeric."""
 
 
 class ToolFormat:
-    """One parser by its vLLM name (hermes, llama3_json, ...), over one tokenizer."""
+    """One pair of parsers by their vLLM names (hermes and qwen3, say), over one tokenizer."""
 
     def __init__(self, tool_parser: str | None, reasoning_parser: str | None, tokenizer: Any) -> None:
-        """Errors: UserError for names that vLLM does not know."""
+        """Errors: UserError for names that vLLM does not know, and parsers that the tokenizer doesn't fit."""
         from vllm.reasoning import ReasoningParserManager
         from vllm.tool_parsers import ToolParserManager
 
-        self._tokenizer = tokenizer
         self._plain = tool_parser == plain_calls.NAME
+        self.reasoning_parser = reasoning_parser
         vllm_name = None if self._plain else tool_parser
         self._tool_parser = _look_up("tool_parser", vllm_name, ToolParserManager.get_tool_parser)
-        self._reasoning_parser = _look_up(
-            "reasoning_parser", reasoning_parser, ReasoningParserManager.get_reasoning_parser
-        )
+        _look_up("reasoning_parser", reasoning_parser, ReasoningParserManager.get_reasoning_parser)
+        self._tokenizer = _cached(tokenizer)
+        self._parser = self._composed(vllm_name, reasoning_parser)
         self.grammar = lru_cache(maxsize=4096)(self._grammar)
+        self.keeps_control_tokens = lru_cache(maxsize=2)(self._keeps_control_tokens)
 
     @property
     def reads_calls(self) -> bool:
         return self._plain or self._tool_parser is not None
 
-    def _grammar(self, tools_json: str, parallel: bool) -> tuple[str, str]:
-        """What forces a well-formed call of one of the tools: (kind of vLLM's structured outputs, its text)."""
+    def parse(
+        self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None, id_seed: int
+    ) -> Message:
+        """The message that a generation says. Calls that can't be read become calls that can only be refused."""
+        reasoning, content, calls = self._read(generation, tools, grammar)
+        ids = (_call_id(own, generation.text, id_seed, index) for index, (own, _, _) in enumerate(calls))
+        made = tuple(ToolCall(id, name, arguments) for id, (_, name, arguments) in zip(ids, calls, strict=True))
+        return Message("assistant", content, reasoning, made)
+
+    def _read(
+        self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None
+    ) -> tuple[str | None, str, list[_Call]]:
+        text = generation.text
+        if grammar is not None and grammar.kind == "json":
+            return None, *_read_json_calls(text)
+        reasoning, rest, calls = self._parsed(generation, tools)
+        if tools and self._plain:
+            content, read = plain_calls.read(rest)
+            return reasoning, content, [("", name, arguments) for name, arguments in read]
+        if calls:
+            return reasoning, rest.strip(), calls
+        start = getattr(self._tool_parser, "tool_call_start_token", None)
+        if tools and isinstance(start, str) and start in text.removeprefix(reasoning or ""):
+            content, _, attempt = text.partition(start)  # it began a call that the parser could not read
+            return reasoning, rest.partition(start)[0].strip() if reasoning else content.strip(), [("", "", attempt)]
+        return reasoning, rest, []
+
+    def _parsed(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
+        """Reasoning, the rest, and the calls, as vLLM's parsers have it."""
+        if self._parser is None:
+            return None, generation.text, []
+        request = _chat_request([tool.as_openai() for tool in tools], "auto" if tools else "none")
+        reasoning, content, calls = self._parser(self._tokenizer, request.tools).parse(
+            generation.text,
+            request,
+            enable_auto_tools=self._tool_parser is not None,
+            model_output_token_ids=generation.token_ids.tolist(),
+        )
+        return reasoning, content or "", [(call.id or "", call.name, call.arguments) for call in calls or []]
+
+    def _grammar(self, tools_json: str, parallel: bool) -> Grammar:
+        """What forces a well-formed call of one of the tools."""
         from vllm.tool_parsers.utils import get_json_schema_from_tools
 
         tools = json.loads(tools_json)
         if self._plain:
-            return "structural_tag", json.dumps(_compact(plain_calls.structural_tag(tools, parallel), parallel))
+            return Grammar(
+                "structural_tag", json.dumps(_compact(plain_calls.structural_tag(tools, parallel), parallel))
+            )
         for tool in tools:
             tool["function"]["strict"] = True
-        request = _chat_request(tools, parallel)
+        request = _chat_request(tools, "required", parallel)
         if self._tool_parser is not None:
             tag = self._tool_parser(self._tokenizer, request.tools).get_structural_tag(request)
             if tag is not None:
-                return "structural_tag", json.dumps(_compact(tag.model_dump(), parallel))
+                return Grammar("structural_tag", json.dumps(_compact(tag.model_dump(), parallel)))
         schema = get_json_schema_from_tools(tool_choice="required", tools=request.tools, parallel_tool_calls=parallel)
-        return "json", schema if isinstance(schema, str) else json.dumps(schema)
+        return Grammar("json", schema if isinstance(schema, str) else json.dumps(schema))
 
-    def parse(self, text: str, tools: Sequence[ToolSchema], forced: tuple[str, str] | None, id_seed: int) -> Message:
-        """The message that a generated text says. Calls that can't be read become calls that can only be refused."""
-        reasoning = None
-        request = _chat_request([tool.as_openai() for tool in tools], True)
-        if self._reasoning_parser is not None:
-            reasoning, rest = self._reasoning_parser(self._tokenizer).extract_reasoning(text, request)
-            text = rest or ""
-        if not tools:
-            return Message("assistant", text, reasoning)
-        if forced is not None and forced[0] == "json":
-            content, calls = _read_json_calls(text)
-        else:
-            content, calls = self._read_calls(text, request)
-        made = tuple(ToolCall(f"call_{id_seed:016x}_{n}", name, arguments) for n, (name, arguments) in enumerate(calls))
-        return Message("assistant", content, reasoning, made)
+    def _keeps_control_tokens(self, has_tools: bool) -> bool:
+        """Whether the parsers look for control tokens, which a text would else leave out."""
+        if self._parser is None:
+            return False
+        probe = ToolSchema("probe", "", {"type": "object", "properties": {}}).as_openai()
+        request = _chat_request([probe] if has_tools else [], "auto" if has_tools else "none")
+        adjusted = self._parser(self._tokenizer, request.tools).adjust_request(request)
+        return not adjusted.skip_special_tokens
 
-    def _read_calls(self, text: str, request: Any) -> tuple[str, list[tuple[str, str]]]:
-        if self._plain:
-            return plain_calls.read(text)
-        if self._tool_parser is None:
-            return text, []
-        parser = self._tool_parser(self._tokenizer, request.tools)
-        found = parser.extract_tool_calls(text, request)
-        if found.tools_called:
-            calls = [(call.function.name, call.function.arguments) for call in found.tool_calls]
-            return (found.content or "").strip(), calls
-        start = getattr(parser, "tool_call_start_token", None)
-        if start and start in text:  # it began a call that the parser could not read
-            content, _, attempt = text.partition(start)
-            return content.strip(), [("", attempt)]
-        return text, []
+    def _composed(self, tool_parser: str | None, reasoning_parser: str | None) -> Any:
+        """vLLM's one parser for both; a class, made anew for every answer. Errors: UserError."""
+        from vllm.parser.parser_manager import ParserManager
+
+        try:
+            return ParserManager.get_parser(
+                tool_parser,
+                reasoning_parser,
+                enable_auto_tools=True,
+                is_harmony="openai" in (tool_parser, (reasoning_parser or "").removesuffix("_gptoss")),
+                tokenizer=self._tokenizer,
+            )
+        except TypeError as error:
+            raise UserError(f"tool_parser, reasoning_parser: {error}") from error
+
+
+_Call = tuple[str, str, str]
+"""The id that a parser gave it, name, arguments as written."""
 
 
 def tools_key(tools: Sequence[ToolSchema]) -> str:
@@ -91,10 +135,21 @@ def tools_key(tools: Sequence[ToolSchema]) -> str:
     return json.dumps([tool.as_openai() for tool in tools])
 
 
-def _chat_request(tools: list[dict[str, Any]], parallel: bool) -> Any:
+def _call_id(own: str, text: str, seed: int, index: int) -> str:
+    """The model's own id where it wrote one; parsers make others up at random, which the same seed would not repeat."""
+    return own if own and own in text else stable_id(seed, index)[:CALL_ID_LENGTH]
+
+
+def _cached(tokenizer: Any) -> Any:
+    """Parsers ask for the whole vocabulary, which takes a tokenizer as long as it is."""
+    from vllm.tokenizers.hf import get_cached_tokenizer
+
+    return get_cached_tokenizer(tokenizer) if tokenizer is not None else None
+
+
+def _chat_request(tools: list[dict[str, Any]], choice: str, parallel: bool = True) -> Any:
     from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 
-    choice = "required" if tools else "none"
     messages = [{"role": "user", "content": ""}]
     return ChatCompletionRequest(
         messages=messages, tools=tools or None, tool_choice=choice, parallel_tool_calls=parallel
@@ -134,9 +189,9 @@ def _without_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]
     return list(shortest.values())
 
 
-def _read_json_calls(text: str) -> tuple[str, list[tuple[str, str]]]:
+def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
     """vLLM's shape for forced calls of models without a tag of their own: [{"name": ..., "parameters": {...}}]."""
     try:
-        return "", [(call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]
+        return "", [("", call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]
     except (ValueError, TypeError, KeyError):
-        return "", [("", text)]
+        return "", [("", "", text)]

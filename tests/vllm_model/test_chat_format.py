@@ -57,14 +57,16 @@ def call(position: int) -> ToolCall:
 
 def call_text(position: int) -> str:
     """The call as the template renders it, so that a generation of it changes nothing in the rendering."""
-    before = FORMAT.render([{"role": "user", "content": ""}], [TOOL.as_openai()], True)
+    assert FORMAT.tool_template is not None
+    render = FORMAT.tool_template.render
+    before = render([{"role": "user", "content": ""}], [TOOL.as_openai()], generation_prompt=True)
     arguments = {"name": "make_move", "arguments": {"position": position}}
     message = {
         "role": "assistant",
         "content": "",
         "tool_calls": [{"type": "function", "id": "c", "function": arguments}],
     }
-    after = FORMAT.render([{"role": "user", "content": ""}, message], [TOOL.as_openai()], False)
+    after = render([{"role": "user", "content": ""}, message], [TOOL.as_openai()], generation_prompt=False)
     return after.removeprefix(before).removesuffix("<|im_end|>\n")
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deployments.small_model import checkpoint_dir
+from deployments.vllm.token_engine import Generation, Grammar
 from deployments.vllm.tool_format import ToolFormat, tools_key
 from ray_gym.errors import UserError
 from ray_gym.messages import ToolSchema
@@ -26,12 +28,15 @@ def hermes() -> ToolFormat:
     return ToolFormat("hermes", None, transformers.AutoTokenizer.from_pretrained(checkpoint_dir()))
 
 
-def accepts(grammar: tuple[str, str], text: str) -> bool:
+def said(text: str) -> Generation:
+    return Generation([], np.zeros(0, np.int32), np.zeros(0, np.float32), text, truncated=False)
+
+
+def accepts(grammar: Grammar, text: str) -> bool:
     """Whether the grammar lets exactly `text` be generated."""
     xgrammar = pytest.importorskip("xgrammar")
-    kind, source = grammar
-    assert kind == "structural_tag"
-    compiled = xgrammar.Grammar.from_structural_tag(source)
+    assert grammar.kind == "structural_tag"
+    compiled = xgrammar.Grammar.from_structural_tag(grammar.text)
     return bool(xgrammar.testing._is_grammar_accept_string(compiled, text))
 
 
@@ -77,7 +82,7 @@ def test_only_parallel_calls_allow_several(hermes: ToolFormat) -> None:
 def read(
     hermes: ToolFormat, text: str, tools: tuple[ToolSchema, ...] = (MOVE, WAIT)
 ) -> tuple[str, list[tuple[str, str]]]:
-    message = hermes.parse(text, tools, None, 7)
+    message = hermes.parse(said(text), tools, None, 7)
     assert message.role == "assistant" and message.reasoning is None
     assert len({call.id for call in message.tool_calls}) == len(message.tool_calls)
     return message.content, [(call.name, call.arguments) for call in message.tool_calls]
@@ -122,7 +127,7 @@ def test_words_are_words(hermes: ToolFormat) -> None:
 
 def test_the_ids_of_calls_are_the_seeds(hermes: ToolFormat) -> None:
     first, again, other = (
-        hermes.parse(written("wait", {}), (WAIT,), None, seed).tool_calls[0].id for seed in (1, 1, 2)
+        hermes.parse(said(written("wait", {})), (WAIT,), None, seed).tool_calls[0].id for seed in (1, 1, 2)
     )
     assert first == again != other
 
@@ -137,11 +142,10 @@ def test_unknown_parsers_are_refused(hermes: ToolFormat) -> None:
 def test_forced_json_of_models_without_a_tag_is_read() -> None:
     plain = ToolFormat(None, None, None)
     assert not plain.reads_calls
-    kind, schema = plain.grammar(tools_key([MOVE]), False)
-    assert kind == "json" and json.loads(schema)["type"] == "array"
-    forced = (kind, schema)
-    message = plain.parse('[{"name": "make_move", "parameters": {"position": 2}}]', (MOVE,), forced, 1)
+    forced = plain.grammar(tools_key([MOVE]), False)
+    assert forced.kind == "json" and json.loads(forced.text)["type"] == "array"
+    message = plain.parse(said('[{"name": "make_move", "parameters": {"position": 2}}]'), (MOVE,), forced, 1)
     assert [(call.name, json.loads(call.arguments)) for call in message.tool_calls] == [("make_move", {"position": 2})]
     for broken in ('[{"name": "make_move"', '{"name": "x"}', "[3]", "3"):
-        (call,) = plain.parse(broken, (MOVE,), forced, 1).tool_calls
+        (call,) = plain.parse(said(broken), (MOVE,), forced, 1).tool_calls
         assert (call.name, call.arguments) == ("", broken)

@@ -1,0 +1,63 @@
+"""Which folder, tokenizer and end-of-turn tokens a model's name stands for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from deployments.small_model import NAME as SMALL_MODEL
+from deployments.small_model import checkpoint_dir
+from ray_gym.errors import UserError, describe
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """A tokenizer, and what ends a generation: its end of sequence and those of the generation config, as vLLM has it."""
+
+    tokenizer: Any
+    stop_ids: tuple[int, ...]
+
+
+def resolve_model(name: str) -> str:
+    """Errors: UserError if the small model was not fetched, or a path is not a checkpoint."""
+    if name == SMALL_MODEL:
+        if not (checkpoint_dir() / "config.json").exists():
+            raise UserError(f"the small model is not in {checkpoint_dir()}: run `make model` first")
+        return str(checkpoint_dir())
+    path = Path(name).expanduser()
+    if name.startswith(("/", "~", ".")) and not (path / "config.json").exists():
+        raise UserError(f"{path} is no checkpoint (it has no config.json)")
+    return str(path) if (path / "config.json").exists() else name
+
+
+def load_tokens(name: str) -> Tokens:
+    """Errors: UserError if there is no tokenizer of that name."""
+    from transformers import AutoTokenizer, GenerationConfig
+
+    path = resolve_model(name)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"no tokenizer could be loaded from {path}: {describe(error)}") from error
+    try:
+        listed = GenerationConfig.from_pretrained(path).eos_token_id
+    except OSError:
+        listed = None
+    found = [tokenizer.eos_token_id, *(listed if isinstance(listed, list) else [listed])]
+    return Tokens(tokenizer, tuple(dict.fromkeys(stop_id for stop_id in found if stop_id is not None)))
+
+
+def local_template(name: str) -> str | None:
+    """The chat template of a checkpoint on this machine, read without loading anything; None if it isn't here."""
+    folder = Path(resolve_model(name))
+    if (folder / "chat_template.jinja").is_file():
+        return (folder / "chat_template.jinja").read_text()
+    settings = folder / "tokenizer_config.json"
+    if not settings.is_file():
+        return None
+    found = json.loads(settings.read_text()).get("chat_template")
+    if isinstance(found, list):  # named ones
+        found = next((entry["template"] for entry in found if entry.get("name") == "default"), None)
+    return found if isinstance(found, str) else None

@@ -1,0 +1,26 @@
+"""What a replica on a CPU sets before vLLM is imported."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from pathlib import Path
+
+from deployments.vllm.options import VllmOptions
+
+
+def prepare_cpu(options: VllmOptions) -> None:
+    """Ray gives every worker one OpenMP thread, vLLM binds all engines to the same core."""
+    os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
+    openmp = Path(sys.prefix) / "lib" / "libiomp5.so"
+    if openmp.exists():  # comes with vLLM for CPUs; about a tenth faster than GNU's (measured)
+        os.environ.setdefault("LD_PRELOAD", str(openmp))
+        os.environ.setdefault("KMP_BLOCKTIME", "1")  # ms that a thread spins: there are more processes than cores
+    os.environ["OMP_NUM_THREADS"] = options.env_vars.get("OMP_NUM_THREADS") or str(os.cpu_count() or 1)
+
+
+def cpu_dtype() -> str:
+    """Without instructions for bfloat16, a CPU computes in it several times slower than in float32 (measured)."""
+    flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
+    return "bfloat16" if re.search(r"\b(avx512_bf16|amx_bf16)\b", flags) else "float32"

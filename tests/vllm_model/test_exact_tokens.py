@@ -1,0 +1,321 @@
+"""Random conversations in many families of chat templates: what the ledger holds is what the engine was given and said.
+
+A real thread, ledger, chat format and parsers; the engine is a double that records its input (these models can't run here).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_double import EngineDouble, Line
+from families import FAMILY_NAMES, family
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from deployments.vllm.chat_format import ChatFormat
+from deployments.vllm.completer import Completer
+from deployments.vllm.options import VllmOptions
+from deployments.vllm.parsers import choose_parsers
+from deployments.vllm.rendering import Rendering
+from deployments.vllm.tool_format import ToolFormat
+from ray_gym.errors import EpisodeFailure, UserError
+from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.models.base import Completion, Sampling
+from ray_gym.participant import Participant
+from ray_gym.thread import Thread
+
+TOOL = ToolSchema(
+    "make_move",
+    "Place your mark.",
+    {"type": "object", "properties": {"position": {"type": "integer"}, "why": {"type": "string"}}},
+)
+APPEND_ONLY = {"smollm2", "smollm2_tools", "llama3", "llama3_2", "qwen2_5", "gemma3"}
+"""Families whose templates, without reasoning, never rewrite what came before."""
+CONTROL_STRINGS = [
+    *("<|im_end|>", "<|im_start|>", "<|eot_id|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "[/INST]", "</s>", "<eos>"),
+    *("<tool_call>", "</think>", "<|call|>", "<b>", "\U000f0000"),
+]
+
+
+@dataclass(frozen=True)
+class Formats:
+    chat: ChatFormat
+    tools: ToolFormat
+    tokenizer: Any
+    stop_ids: tuple[int, ...]
+    controls: frozenset[int]
+
+    @property
+    def end_of_turn(self) -> int:
+        """Of the tokens that end a generation, the one that the template itself writes after an answer."""
+        asked, answered = Message("user", "x"), Message("assistant", "y")
+        text = Rendering(self.chat.template, self.chat._text, [asked, answered, asked], ()).plain
+        found = {text.rfind(self.tokenizer.convert_ids_to_tokens(stop)): stop for stop in reversed(self.stop_ids)}
+        return found[max(found)]
+
+    @property
+    def takes_tools(self) -> bool:
+        return self.chat.tool_template is not None
+
+
+@cache
+def formats(name: str) -> Formats:
+    found = family(name)
+    chat = ChatFormat(found.tokenizer, found.stop_ids)
+    source = chat.template.source
+    takes_tools = chat.tool_template is not None
+    parsers = choose_parsers(VllmOptions(model=name), source, shows_tools=chat.shows_tools, uses_tools=takes_tools)
+    added = found.tokenizer.added_tokens_decoder
+    controls = frozenset(
+        number
+        for number, token in added.items()
+        if token.special or token.content in source or {"|", "｜"} & set(token.content[1:-1])
+    )
+    tool_format = ToolFormat(parsers.tool, parsers.reasoning, found.tokenizer)
+    return Formats(chat, tool_format, found.tokenizer, found.stop_ids, controls)
+
+
+@dataclass
+class Talk:
+    """One thread, played as an episode plays it. After every step all that must hold is checked."""
+
+    formats: Formats
+    has_tools: bool
+    events: int = 0
+    forks: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.engine = EngineDouble(self.formats.tokenizer, self.formats.end_of_turn)
+        self.completer = Completer(self.formats.chat, self.formats.tools, self.engine)
+        policy = Participant("policy", "double", Sampling(max_tokens=10_000), True, 99, 99)
+        self.thread = Thread("policy", policy, self.completer, "session", 1)  # type: ignore[arg-type]
+        self.tools = (TOOL,) if self.has_tools else ()
+        self.frozen: list[list[int]] = []
+
+    def put(self, message: Message) -> None:
+        self.thread.append(message, self.events)
+        self.events += 1
+
+    def speak(self, line: Line, limit: int = 10_000) -> Message:
+        self.engine.lines.append(line)
+        before = [sample.token_ids.tolist() for sample in self.thread.ledger.samples]
+        new_messages = self.thread.messages[self.thread.known :]
+        harmless = self._control_count_of_harmless()
+        completion = asyncio.run(self.thread.complete(self.tools, self.tools, limit))
+        self.thread.accept(completion, self.events)
+        self.events += 1
+        self._check(before, completion, new_messages)
+        assert self._control_count(completion.prompt_ids) == harmless or completion.fork_reason, "text became control"
+        return completion.message
+
+    def _check(self, before: list[list[int]], completion: Completion, new_messages: list[Message]) -> None:
+        samples = self.thread.ledger.samples
+        given, said = self.engine.prompts[-1], self.engine.said[-1]
+        assert samples[-1].token_ids.tolist() == given + said, "deltas and generated ids are what the engine was given"
+        forked = len(samples) > len(before)
+        if forked and before:
+            assert completion.fork_reason in ("reasoning_stripped", "template_rewrote_history")
+            assert samples[-1].fork_reason == completion.fork_reason
+            self.forks.append(completion.fork_reason)
+        assert [sample.token_ids.tolist() for sample in samples[: len(before)]][:-1] == before[:-1]
+        if before:
+            kept = samples[len(before) - 1].token_ids.tolist()
+            assert kept[: len(before[-1])] == before[-1] and (not forked or kept == before[-1])
+        self._check_mask(len(said))
+        if not forked:
+            assert len(completion.prompt_lengths) == len(new_messages)
+
+    def _check_mask(self, generated: int) -> None:
+        sample = self.thread.ledger.samples[-1]
+        mask, ids = sample.loss_mask, sample.token_ids
+        assert mask[len(mask) - generated :].all() and (generated == len(mask) or not mask[-generated - 1])
+        assert np.array_equal(sample.logprobs, np.where(mask == 1, -ids.astype(np.float32), 0))
+        covered = np.zeros(sample.length, dtype=int)
+        for span in sample.spans:
+            covered[span.start : span.end] += 1
+            assert (mask[span.start : span.end] == int(span.generated)).all()
+        assert (covered == 1).all(), "every token belongs to exactly one span"
+        versioned = sorted(token for version in sample.versions for token in range(version.start, version.end))
+        assert versioned == np.flatnonzero(mask).tolist()
+
+    def _control_count(self, ids: Any) -> int:
+        return sum(int(token) in self.formats.controls for token in ids)
+
+    def _control_count_of_harmless(self) -> int:
+        """How many control ids the same messages give with every control string in their text made harmless."""
+        thread = self.thread
+        known = thread.known
+        messages = [*thread.messages[:known], *(self._harmless(message) for message in thread.messages[known:])]
+        try:
+            prompt = self.formats.chat.prompt(messages, self.tools, known, thread.ledger.history)
+        except UserError:
+            return -1
+        return self._control_count(prompt.new_ids)
+
+    def _harmless(self, message: Message) -> Message:
+        calls = tuple(ToolCall(c.id, self._clean(c.name), self._clean(c.arguments)) for c in message.tool_calls)
+        reasoning = None if message.reasoning is None else self._clean(message.reasoning)
+        return Message(message.role, self._clean(message.content), reasoning, calls, message.tool_call_id)
+
+    def _clean(self, text: str) -> str:
+        """Every control string of this family turned into a word, also those that appear when one is taken out."""
+        return self.formats.chat._text._control.sub("word", text)
+
+    def rendering(self) -> str:
+        """The whole conversation by the template alone, with the generation prompt."""
+        chat = self.formats.chat
+        template = chat.tool_template if self.tools else chat.template
+        assert template is not None
+        return Rendering(template, chat._text, self.thread.messages, self.tools).plain
+
+
+def as_text(chosen: Formats, text: str) -> list[int]:
+    """Ids of a text that a model generates: control strings in it are text."""
+    from deployments.vllm.text_tokens import Placeholders
+
+    placeholders = Placeholders()
+    return chosen.chat._text.encode(chosen.chat._text.protect(text, placeholders), placeholders)
+
+
+def as_the_template_writes(talk: Talk, message: Message) -> list[int] | None:
+    """What a model of this family generates for a message; None if its template can't write it."""
+    chat = talk.formats.chat
+    template = chat.tool_template if talk.tools else chat.template
+    assert template is not None
+    try:
+        before = Rendering(template, chat._text, talk.thread.messages, talk.tools)
+        after = Rendering(template, chat._text, [*talk.thread.messages, message], talk.tools)
+    except UserError:
+        return None
+    with_answer = after.text(after.count)
+    if with_answer is None or not with_answer.startswith(before.full):
+        return None
+    written = with_answer[len(before.full) :]
+    stops = [talk.formats.tokenizer.convert_ids_to_tokens(stop) for stop in talk.formats.stop_ids]
+    position = max(written.rfind(stop) for stop in stops)
+    return chat._text.encode(written[: position if position >= 0 else None], after.placeholders)
+
+
+words = st.text("abc 019.,!?'{}\"\n é日🙂", max_size=24)
+texts = st.lists(st.one_of(words, words, st.sampled_from(CONTROL_STRINGS)), max_size=4).map("".join)
+plain_texts = st.text("abc 019.,!?é日", min_size=1, max_size=24).map(lambda text: f"a{text}b")
+arguments = st.fixed_dictionaries({"position": st.integers(0, 8)}, optional={"why": texts})
+
+
+@st.composite
+def moves(draw: st.DrawFn) -> dict[str, Any]:
+    """What the model does in one step, and what follows it."""
+    kind = draw(st.sampled_from(["text", "text", "calls", "calls", "reasoning", "empty", "broken call", "raw ids"]))
+    return {
+        "kind": kind,
+        "text": draw(texts),
+        "arguments": draw(st.lists(arguments, min_size=1, max_size=2)),
+        "ids": draw(st.lists(st.integers(300, 30_000), max_size=8)),
+        "cut": draw(st.integers(0, 12)) == 0,
+        "replies": draw(st.lists(texts, min_size=1, max_size=2)),
+    }
+
+
+def said_by(talk: Talk, move: dict[str, Any]) -> Line:
+    chosen, text = talk.formats, move["text"]
+    if move["kind"] == "empty":
+        return Line([])
+    if move["kind"] == "raw ids":
+        return Line([number for number in move["ids"] if number not in chosen.stop_ids])
+    if move["kind"] == "reasoning":
+        return Line(as_the_template_writes(talk, Message("assistant", text, "Let me see.")) or as_text(chosen, text))
+    if talk.tools and move["kind"] == "calls":
+        calls = tuple(ToolCall(f"abcdefgh{n}", "make_move", json.dumps(a)) for n, a in enumerate(move["arguments"]))
+        written = as_the_template_writes(talk, Message("assistant", "", tool_calls=calls))
+        return Line(written if written is not None else as_text(chosen, text))
+    if talk.tools and move["kind"] == "broken call":
+        call = ToolCall("abcdefgh0", "make_move", json.dumps(move["arguments"][0]))
+        written = as_the_template_writes(talk, Message("assistant", "", tool_calls=(call,))) or []
+        return Line(written[: len(written) * 2 // 3])
+    return Line(as_text(chosen, text))
+
+
+def play(talk: Talk, script: list[dict[str, Any]]) -> None:
+    for move in script:
+        line = said_by(talk, move)
+        try:
+            answer = talk.speak(line, max(1, len(line.ids) // 2) if move["cut"] else 10_000)
+        except EpisodeFailure as failure:
+            # Some templates refuse what some tasks begin with. What a model says is never refused.
+            assert "the chat template refuses the messages" in failure.failure.message and talk.thread.known == 0
+            return
+        for call, reply in zip(answer.tool_calls, move["replies"] * 9, strict=False):
+            talk.put(Message("tool", reply, tool_call_id=call.id))
+        if not answer.tool_calls:
+            for reply in move["replies"]:
+                talk.put(Message("user", reply))
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    system=st.one_of(st.none(), texts),
+    opening=st.lists(texts, min_size=1, max_size=2),
+    earlier=st.booleans(),
+    has_tools=st.booleans(),
+    script=st.lists(moves(), min_size=1, max_size=5),
+)
+def test_the_ledger_is_what_the_engine_was_given(
+    name: str, system: str | None, opening: list[str], earlier: bool, has_tools: bool, script: list[dict[str, Any]]
+) -> None:
+    chosen = formats(name)
+    talk = Talk(chosen, has_tools and chosen.takes_tools)
+    if system is not None:
+        talk.put(Message("system", system))
+    if earlier:  # turns that the task brings along are prompt
+        talk.put(Message("user", "Hello."))
+        talk.put(Message("assistant", opening[0]))
+    for text in opening:
+        talk.put(Message("user", text))
+    play(talk, script)
+
+
+@pytest.mark.parametrize("name", sorted(APPEND_ONLY & set(FAMILY_NAMES)))
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    system=st.one_of(st.none(), plain_texts),
+    script=st.lists(
+        st.tuples(st.booleans(), plain_texts, plain_texts, arguments, st.booleans()), min_size=1, max_size=5
+    ),
+)
+def test_templates_that_only_append_are_followed_to_the_letter(
+    name: str, system: str | None, script: list[Any]
+) -> None:
+    """Decoded, the deltas and what was generated are the template's own rendering of the whole conversation."""
+    chosen = formats(name)
+    talk = Talk(chosen, chosen.takes_tools)
+    if system is not None:
+        talk.put(Message("system", system))
+    talk.put(Message("user", "Go."))
+    for calls_tool, said, reply, given_arguments, cut in script:
+        call = ToolCall("abcdefgh0", "make_move", json.dumps({"position": given_arguments["position"]}))
+        written = None
+        if calls_tool and talk.tools:
+            written = as_the_template_writes(talk, Message("assistant", "", tool_calls=(call,)))
+        line = Line(as_text(chosen, said) if written is None else written)
+        answer = talk.speak(line, len(line.ids) if cut and written is None else 10_000)
+        assert not talk.forks
+        for made in answer.tool_calls:
+            talk.put(Message("tool", reply, tool_call_id=made.id))
+        if not answer.tool_calls:
+            talk.put(Message("user", reply))
+        whole = talk.rendering()
+        prompt = chosen.chat.prompt(talk.thread.messages, talk.tools, talk.thread.known, talk.thread.ledger.history)
+        ids = [*talk.thread.ledger.history.tolist(), *prompt.new_ids.tolist()]
+        assert _without_ids(chosen.tokenizer.decode(ids)) == _without_ids(whole)
+
+
+def _without_ids(text: str) -> str:
+    return re.sub(r"\b[0-9a-f]{9}\b|abcdefgh0", "ID", text)
