@@ -7,7 +7,6 @@ came before there is no such text: the prompt is made anew and `fork_reason` say
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from deployments.vllm.parsers import REASONING_MARK
 from deployments.vllm.rendering import Rendering
 from deployments.vllm.template import Template
 from deployments.vllm.text_tokens import TextTokenizer
@@ -26,8 +26,6 @@ OUR_TEMPLATE = Path(__file__).parent / "templates" / "chatml_tools.jinja"
 
 REASONING_STRIPPED = "reasoning_stripped"
 TEMPLATE_REWROTE_HISTORY = "template_rewrote_history"
-
-_REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|thought)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,8 +133,8 @@ class ChatFormat:
     def _fork_reason(self, rendering: Rendering, known: Sequence[Message], history: TokenIds) -> str:
         text = rendering.plain
         lost = any(message.reasoning and message.reasoning.strip() not in text for message in known)
-        marks_before = len(_REASONING_MARK.findall(self._decoded(history)))
-        if lost or marks_before > len(_REASONING_MARK.findall(text)):
+        marks_before = len(REASONING_MARK.findall(self._decoded(history)))
+        if lost or marks_before > len(REASONING_MARK.findall(text)):
             return REASONING_STRIPPED
         return TEMPLATE_REWROTE_HISTORY
 

@@ -13,6 +13,9 @@ from deployments.vllm import plain_calls
 from deployments.vllm.options import VllmOptions
 from ray_gym.errors import UserError
 
+REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|thought)")
+"""Where reasoning begins or ends."""
+
 
 @dataclass(frozen=True, slots=True)
 class Parsers:

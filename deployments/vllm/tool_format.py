@@ -11,11 +11,14 @@ from functools import lru_cache
 from typing import Any
 
 from deployments.vllm import plain_calls
+from deployments.vllm.parsers import REASONING_MARK
 from deployments.vllm.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.seeds import stable_id
 
+HARMONY = ("openai", "openai_gptoss")
+"""vLLM's names for the tool and reasoning parser of gpt-oss."""
 CALL_ID_LENGTH = 9
 """Mistral's templates refuse any other; alphanumeric."""
 
@@ -35,6 +38,8 @@ class ToolFormat:
         _look_up("reasoning_parser", reasoning_parser, ReasoningParserManager.get_reasoning_parser)
         self._tokenizer = _cached(tokenizer)
         self._parser = self._composed(vllm_name, reasoning_parser)
+        # vLLM's parser for gpt-oss is one class whose parts are set on it, so there can be no second of it.
+        self._call_parser = self._composed(vllm_name, None) if reasoning_parser != HARMONY[1] else self._parser
         self.grammar = lru_cache(maxsize=4096)(self._grammar)
         self.keeps_control_tokens = lru_cache(maxsize=2)(self._keeps_control_tokens)
 
@@ -73,14 +78,30 @@ class ToolFormat:
         """Reasoning, the rest, and the calls, as vLLM's parsers have it."""
         if self._parser is None:
             return None, generation.text, []
+        reasoning, content, calls = self._parsed_by(self._parser, generation, tools)
+        if reasoning and not content and not calls and not self._reasons(generation):
+            # Parsers for models that always reason take an answer without any mark of it for reasoning without an end.
+            if self._call_parser is None:
+                return None, generation.text, []
+            return self._parsed_by(self._call_parser, generation, tools)
+        return reasoning, content, calls
+
+    def _parsed_by(
+        self, parser: Any, generation: Generation, tools: Sequence[ToolSchema]
+    ) -> tuple[str | None, str, list[_Call]]:
         request = _chat_request([tool.as_openai() for tool in tools], "auto" if tools else "none")
-        reasoning, content, calls = self._parser(self._tokenizer, request.tools).parse(
+        reasoning, content, calls = parser(self._tokenizer, request.tools).parse(
             generation.text,
             request,
             enable_auto_tools=self._tool_parser is not None,
             model_output_token_ids=generation.token_ids.tolist(),
         )
         return reasoning, content or "", [(call.id or "", call.name, call.arguments) for call in calls or []]
+
+    def _reasons(self, generation: Generation) -> bool:
+        """Whether there is a mark of reasoning, in what was generated or as the end of what it continued."""
+        prompt = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
+        return bool(REASONING_MARK.search(generation.text) or REASONING_MARK.search(prompt))
 
     def _grammar(self, tools_json: str, parallel: bool) -> Grammar:
         """What forces a well-formed call of one of the tools."""
@@ -119,7 +140,7 @@ class ToolFormat:
                 tool_parser,
                 reasoning_parser,
                 enable_auto_tools=True,
-                is_harmony="openai" in (tool_parser, (reasoning_parser or "").removesuffix("_gptoss")),
+                is_harmony=tool_parser == HARMONY[0] or reasoning_parser == HARMONY[1],
                 tokenizer=self._tokenizer,
             )
         except TypeError as error:

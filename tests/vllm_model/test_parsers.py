@@ -1,0 +1,134 @@
+"""The guess of a model's parsers: what its own template writes, they read back."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from engine_double import Line
+from families import FAMILY_NAMES
+from test_exact_tokens import TOOL, Talk, as_text, as_the_template_writes, formats
+
+from deployments.vllm.options import VllmOptions
+from deployments.vllm.parsers import Parsers, choose_parsers, guess
+from deployments.vllm.token_engine import Generation
+from deployments.vllm.tool_format import ToolFormat
+from ray_gym.errors import UserError
+from ray_gym.messages import Message, ToolCall
+
+SHOW_TOOLS = [
+    "gpt_oss", "llama3_2", "mistral", "mistral_v3", "qwen2_5", "qwen3", "qwen3_5", "smollm2", "smollm2_tools"
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHOW_TOOLS)
+def test_a_call_that_the_template_writes_is_read(name: str) -> None:
+    talk = Talk(formats(name), has_tools=True)
+    talk.put(Message("user", "Your move."))
+    given = {"position": 4, "why": "the <b>centre</b>"}
+    call = ToolCall("abcdefgh0", "make_move", json.dumps(given))
+    written = as_the_template_writes(talk, Message("assistant", "", None, (call,)))
+    assert written is not None
+    answer = talk.speak(Line(written))
+    assert [(made.name, json.loads(made.arguments)) for made in answer.tool_calls] == [("make_move", given)]
+    assert answer.content == ""
+    (made,) = answer.tool_calls
+    assert len(made.id) == 9 and made.id.isalnum()
+    talk.put(Message("tool", "done", tool_call_id=made.id))
+    assert talk.speak(Line(as_text(talk.formats, "Your turn."))).tool_calls == ()
+    assert not talk.forks
+
+
+def test_every_family_that_shows_tools_is_tried() -> None:
+    assert {name for name in FAMILY_NAMES if formats(name).takes_tools} == set(SHOW_TOOLS)
+
+
+def test_a_call_after_reasoning_is_read() -> None:
+    """In the form of a family whose template shows calls, but no tools."""
+    tokenizer = formats("deepseek_v3").tokenizer
+    call = 'function<｜tool▁sep｜>make_move\n```json\n{"position": 4}\n```'
+    calls = f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{call}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+    text = f"I think.\n</think>\n\n{calls}"
+    ids = np.array(tokenizer.encode(text, add_special_tokens=False), dtype=np.int32)
+    generation = Generation([], ids, np.zeros(len(ids), np.float32), text, truncated=False)
+    answer = ToolFormat("deepseek_v3", "deepseek_r1", tokenizer).parse(generation, (TOOL,), None, 1)
+    assert (answer.reasoning or "").strip() == "I think." and answer.content == ""
+    assert [(made.name, json.loads(made.arguments)) for made in answer.tool_calls] == [("make_move", {"position": 4})]
+
+
+REASONING = {
+    "qwen3": "<think>\nI think.\n</think>\n\nI say.",
+    "qwen3_5": "I think.\n</think>\n\nI say.",  # its generation prompt opens the reasoning
+    "deepseek_r1": "I think.\n</think>\n\nI say.",
+    "gpt_oss": "<|channel|>analysis<|message|>I think.<|end|><|start|>assistant<|channel|>final<|message|>I say.",
+}
+
+
+@pytest.mark.parametrize("name", REASONING)
+def test_reasoning_is_read_and_its_loss_is_a_fork_with_that_reason(name: str) -> None:
+    chosen = formats(name)
+    talk = Talk(chosen, has_tools=False)
+    talk.put(Message("user", "What?"))
+    answer = talk.speak(Line(chosen.tokenizer.encode(REASONING[name], add_special_tokens=False)))
+    assert (answer.reasoning or "").strip() == "I think." and answer.content.strip() == "I say."
+    talk.put(Message("user", "And then?"))
+    talk.speak(Line(as_text(chosen, "Then this.")))
+    assert talk.forks == ["reasoning_stripped"]
+    first, second = (chosen.tokenizer.decode(sample.token_ids) for sample in talk.thread.ledger.samples)
+    assert "I think." in first and "I think." not in second and "I say." in second
+
+
+def test_words_without_any_reasoning_are_words() -> None:
+    """Also where a parser for reasoning is guessed, which would take words that never end their reasoning for it."""
+    for name in ("qwen3", "gpt_oss", "smollm2"):
+        talk = Talk(formats(name), has_tools=False)
+        talk.put(Message("user", "What?"))
+        text = "<|channel|>final<|message|>Just this." if name == "gpt_oss" else "Just this."
+        answer = talk.speak(Line(talk.formats.tokenizer.encode(text, add_special_tokens=False)))
+        assert answer.content == "Just this." and not answer.reasoning
+
+
+@pytest.mark.parametrize(
+    ("model", "template", "parsers"),
+    [
+        ("Qwen/Qwen3-Coder-30B-A3B", "<tool_call>\n<function=", Parsers("qwen3_xml", None)),
+        ("zai-org/GLM-4.5-Air", "<tool_call> <arg_key> enable_thinking", Parsers("glm45", "glm45")),
+        ("zai-org/GLM-4.7", "<tool_call> <arg_key> enable_thinking", Parsers("glm47", "glm47")),
+        ("nvidia/Nemotron-3-Nano", "<tool_call>\n<function= <think>", Parsers("qwen3_xml", "nemotron_v3")),
+        ("mine", "nothing of the kind", Parsers(None, None)),
+    ],
+)
+def test_families_are_told_apart(model: str, template: str, parsers: Parsers) -> None:
+    assert guess(model, template) == parsers
+
+
+def test_every_name_that_is_guessed_is_one_of_vllms() -> None:
+    from vllm.reasoning import ReasoningParserManager
+    from vllm.tool_parsers import ToolParserManager
+
+    from deployments.vllm import parsers, plain_calls
+
+    for family in parsers._FAMILIES:
+        assert family.tool is None or family.tool in {plain_calls.NAME, *ToolParserManager.lazy_parsers}
+        assert family.reasoning is None or family.reasoning in ReasoningParserManager.lazy_parsers
+
+
+def chosen(template: str, *, shows_tools: bool = True, uses_tools: bool = True, **options: str) -> Parsers:
+    return choose_parsers(VllmOptions(model="m", **options), template, shows_tools=shows_tools, uses_tools=uses_tools)  # type: ignore[arg-type]
+
+
+def test_the_config_wins_over_the_guess() -> None:
+    template = "<tool_call> <think>"
+    assert chosen(template) == Parsers("hermes", "qwen3")
+    assert chosen(template, tool_parser="pythonic", reasoning_parser="olmo3") == Parsers("pythonic", "olmo3")
+    assert chosen(template, reasoning_parser="none") == Parsers("hermes", None)
+
+
+def test_a_model_whose_calls_nobody_can_read_is_refused_if_there_are_tools() -> None:
+    assert chosen("who knows", uses_tools=False) == Parsers(None, None)
+    with pytest.raises(UserError, match="set tool_parser to vLLM's name"):
+        chosen("who knows")
+    with pytest.raises(UserError, match="set chat_template and tool_parser"):
+        chosen("who knows", shows_tools=False)
+    assert chosen("<|im_start|>", shows_tools=False) == Parsers("plain", None)
