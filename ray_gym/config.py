@@ -6,7 +6,7 @@ are validated by those.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
@@ -104,6 +104,8 @@ class OutputSection(Section):
 
 class RunConfig(Section):
     run: RunSection = RunSection()
+    train: Literal["any", "strict"] = "any"
+    """strict: refuse to start if a trainable participant's samples would be other than plain (see docs/tokens.md); any: warn."""
     environment: EnvironmentSection
     tasks: TasksSection
     models: Annotated[dict[str, ModelSection], Field(min_length=1)]

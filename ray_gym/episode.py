@@ -149,7 +149,7 @@ class Episode:
         if self.turns_of(name) >= participant.max_turns:
             self.end(StopReason.MAX_TURNS, name)
             return turn
-        if not self.threads[name].has_something_to_answer:
+        if self.turns and not self.threads[name].has_something_to_answer:
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)

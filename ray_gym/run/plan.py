@@ -35,10 +35,18 @@ class Plan:
     def warnings(self) -> list[str]:
         """What a trainer should know before it spends the compute."""
         return [
-            f"participants.{p.name}: its samples are not plain ({reason}); docs/record.md says what their logprobs are"
+            f"participants.{name}: its samples are not plain ({reason}); docs/tokens.md says what their logprobs are"
+            for name, reason in self.not_plain.items()
+        ]
+
+    @property
+    def not_plain(self) -> dict[str, str]:
+        """Trainable participants whose logprobs a forward pass and the temperature alone don't give, and why."""
+        return {
+            p.name: reason
             for p in self.participants.values()
             if p.trainable and self.engines[p.model].gives_tokens and (reason := _not_plain(p, self.environment))
-        ]
+        }
 
     @property
     def gives_tokens(self) -> dict[str, bool]:
@@ -56,7 +64,13 @@ def make_plan(config: RunConfig, config_path: Path) -> Plan:
         samplings = {p.name: p.sampling for p in participants.values() if p.model == name}
         uses_tools = any(_has_tools(environment, p) for p in participants.values() if p.model == name)
         engine.check(EngineCheck(name, samplings, uses_tools))
-    return Plan(config, environment, participants, engines, make_specs(config, tasks))
+    plan = Plan(config, environment, participants, engines, make_specs(config, tasks))
+    if config.train == "strict" and plan.not_plain:
+        refused = "; ".join(f"participants.{name}: {reason}" for name, reason in plan.not_plain.items())
+        raise UserError(
+            f"{file}: train: strict takes plain samples only, but {refused}; change that, or set train: any"
+        )
+    return plan
 
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:

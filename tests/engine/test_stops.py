@@ -99,6 +99,40 @@ async def test_silence_is_not_answered_later_either() -> None:
     assert game.stop[0] == "nothing_said" and scored(game)
 
 
+async def test_a_system_prompt_is_enough_for_the_first_to_speak() -> None:
+    class UserFirst(Talk):
+        def opening(self, task: Any, state: dict[str, Any]) -> Opening:
+            return Opening(system={"user": "You are in a hurry."}, first="user")
+
+    game = await play_script(UserFirst(), ["hello"], ["hi"], policy={"max_turns": 1}, user={"max_turns": 1})
+    assert game.models["user"].seen(0) == [("system", "You are in a hurry.")]
+    assert game.models["policy"].seen(0) == [("user", "hi")] and game.stop[0] == "max_turns"
+
+
+LIMITS = {  # what a call comes back with, under which limits, and the reason that is recorded
+    "max_tokens": (with_tokens("4 and", [1, 2], [3], "length"), {}),
+    "context_full": (with_tokens("4 and", [1, 2], [3], "context_full"), {}),
+    "token_budget": (with_tokens("4 and", [1, 2], [3], "length"), {"token_budget": 2}),
+}
+
+
+@pytest.mark.parametrize("reason", LIMITS)
+@pytest.mark.parametrize("speaker", ["policy", "user"])
+async def test_either_sides_truncation_has_its_reason_and_its_tokens_are_kept(reason: str, speaker: str) -> None:
+    cut, limits = LIMITS[reason]
+    replies = [[cut], []] if speaker == "policy" else [[with_tokens("hello", [8], [9])], [cut]]
+    if speaker == "policy" and reason == "token_budget":
+        limits = {"token_budget": 1}
+    trainable = {"policy": {"trainable": True}, "user": {"trainable": True}}
+    game = await play_script(Talk(), *replies, limits=limits, **trainable)
+    assert game.stop == (reason, "4 and") and scored(game)
+    last = [event for event in game.episode.events if event.kind == "message"][-1]
+    assert (last.participant, last.content) == (speaker, "4 and")
+    assert last.finish_reason == ("context_full" if reason == "context_full" else "length")
+    (sample,) = game.episode.threads[speaker].ledger.samples
+    assert sample.token_ids.tolist() == [1, 2, 3] and sample.loss_mask.tolist() == [0, 0, 1]
+
+
 async def test_a_call_that_hits_its_output_limit_ends_the_episode() -> None:
     game = await play_script(Talk(), [with_tokens("4 and", [1, 2], [3], "length")])
     assert game.stop == ("max_tokens", "4 and") and scored(game)

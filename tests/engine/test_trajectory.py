@@ -13,7 +13,7 @@ from playing import Alone, Game, Talk, calls, play_script, with_tokens
 
 from ray_gym import Episode, Message, Participant, Score, Task, tool
 from ray_gym.errors import UserError
-from ray_gym.load import load
+from ray_gym.load import _flat, load
 from ray_gym.trajectory import SCHEMA, VOLATILE_COLUMNS, as_row, as_table, checked, without_volatile
 
 
@@ -125,6 +125,24 @@ async def test_what_was_written_is_loaded(tmp_path: Path) -> None:
     assert [sample["token_ids"] for sample in samples] == [[1, 2, 3, 4, 5, 6, 7], [1, 9, 8]] * 2
     for sample, row in zip(samples[::2], (run.episodes.to_pylist()[n] for n in (0, 2)), strict=True):
         assert row["samples"][0] == {name: sample[name] for name in row["samples"][0]}
+
+
+async def test_samples_are_views_of_what_was_read_without_padding() -> None:
+    batch = table_of(await talk(), await quiet(), await talk(1)).combine_chunks().to_batches()[0]
+    flat = _flat(batch)
+    nested = batch.column("samples").flatten()
+    for name in ("token_ids", "loss_mask", "logprobs"):
+        read = nested.field(name)
+        assert flat.column(name).values.buffers()[1].address == read.values.buffers()[1].address
+        assert len(flat.column(name).values) == 2 * (7 + 3)
+    tokens = flat.column("token_ids")
+    assert tokens.values.to_numpy(zero_copy_only=True)[tokens.offsets[1].as_py() :][:3].tolist() == [1, 9, 8]
+    part = _flat(batch.slice(2, 1))
+    assert part.column("episode_id").to_pylist() == ["episode-1"] * 2 and part.column("token_ids")[1].as_py() == [
+        1,
+        9,
+        8,
+    ]
 
 
 def test_the_name_of_the_package_loads_a_run(tmp_path: Path) -> None:

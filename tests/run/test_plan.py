@@ -157,6 +157,38 @@ def test_wrong_options_of_vllm_are_found_without_loading_it(options: dict[str, A
     assert told in error_of(models=vllm(**options))
 
 
+def test_calls_that_nobody_can_read_are_found_without_loading_the_model(tmp_path: Path) -> None:
+    template = tmp_path / "chat.jinja"
+    options = {"model": "smollm2-135m-instruct", "chat_template": str(template)}
+    template.write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
+    assert "models.small: the participants have tools, but the model's chat template does not show them" in error_of(
+        models=vllm(**options)
+    )
+    template.write_text("{% for t in tools %}?{{ t }}?{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}")
+    message = error_of(models=vllm(**options))
+    assert message.startswith("models.small: its chat template shows tools in a form") and "set tool_parser" in message
+    assert plan(models=vllm(**options, tool_parser="hermes")).engines
+
+
+PLAIN = {"model": "small", "sampling": {"temperature": 0.7}}
+NOT_PLAIN = {
+    "tool_choice: required renormalises over a grammar": {**PLAIN, "tool_choice": "required"},
+    "temperature 0": {"model": "small", "sampling": {"temperature": 0}},
+    "top-p": {"model": "small", "sampling": {"top_p": 0.9}},
+}
+
+
+@pytest.mark.parametrize("reason", NOT_PLAIN)
+def test_strict_training_refuses_what_a_forward_pass_does_not_give(reason: str) -> None:
+    models = vllm(model="smollm2-135m-instruct")
+    cast = {"policy": NOT_PLAIN[reason], "user": {"model": "small", "tool_choice": "required"}}
+    assert "participants.policy: its samples are not plain" in plan(models=models, participants=cast).warnings[0]
+    message = error_of(models=models, participants=cast, train="strict")
+    assert message.startswith(f"{FILE}: train: strict takes plain samples only") and reason in message
+    assert "participants.user" not in message, "who is not trained may sample as it likes"
+    assert plan(models=models, participants={**cast, "policy": PLAIN}, train="strict").not_plain == {}
+
+
 def test_a_small_model_that_was_not_fetched_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAY_GYM_CACHE", str(tmp_path))
     message = error_of(models=vllm(model="smollm2-135m-instruct"))
