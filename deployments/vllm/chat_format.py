@@ -28,6 +28,11 @@ REASONING_STRIPPED = "reasoning_stripped"
 TEMPLATE_REWROTE_HISTORY = "template_rewrote_history"
 
 
+RENDERED_CHARACTERS = 500_000
+"""Where a message ends is found by a rendering of what goes before. In a long prompt that is all new, only the last messages are told
+apart, so that the work stays within this; the tokens of earlier ones go with the first of those."""
+
+
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """`new_ids` go after the history (or are the whole prompt, if there is a `fork_reason`).
@@ -149,8 +154,9 @@ class ChatFormat:
         start, lead = after.start, after.closing
         ids: list[int] = []
         lengths: list[int] = []
+        told_apart = max(1, RENDERED_CHARACTERS // max(len(rendering.full), 1))
         for count in range(known + 1, rendering.count + 1):
-            end = rendering.end_of(count)
+            end = rendering.end_of(count) if count > rendering.count - told_apart else None
             before = len(ids)
             if end is not None and end > start:
                 ids += self._text.encode(lead + rendering.full[start:end], rendering.placeholders)

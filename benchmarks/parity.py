@@ -1,0 +1,298 @@
+"""Whether recorded logprobs are those that the tokens were drawn with: `python -m benchmarks.parity`.
+
+The small model plays tic-tac-toe under vLLM on this machine's CPU, one run a way of sampling. Then the engine is gone, and every
+trainable token's logprob is computed anew from the Parquet files alone: a forward pass by transformers with the same weights and
+in the same precision, brought under the sampling that the record says (`recompute.py`), against what was recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import packages_distributions, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.orchestration import table
+from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs, shared_beginning
+from deployments.small_model import NAME, checkpoint_dir
+from deployments.vllm import VllmEngine
+from deployments.vllm.options import VllmOptions
+from ray_gym.config import RunConfig
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.load import Run, load
+from ray_gym.models.base import EngineCheck
+from ray_gym.run import cluster
+from ray_gym.run.directory import create, plan_directory
+from ray_gym.run.driver import carry_out
+from ray_gym.run.plan import make_plan
+
+CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
+ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}
+LEAST_SHARE_MULTI_TURN = 0.5
+"""Of a case's samples, how many must hold more than one generated span for it to say something of multi-turn episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A way of sampling. Free text ends at a line break or full stop, so that games go on over several turns."""
+
+    sampling: Mapping[str, Any]
+    required: bool = False
+    legal_moves_only: bool = False
+
+
+PENALTIES = {"repetition_penalty": 1.1, "presence_penalty": 0.5, "frequency_penalty": 0.2}
+CASES: Mapping[str, Case] = {
+    "plain-1.0": Case({"temperature": 1.0}),
+    "plain-0.7": Case({"temperature": 0.7}),
+    "top-p": Case({"temperature": 1.0, "top_p": 0.9}),
+    "greedy": Case({"temperature": 0.0}),
+    "mixed": Case({"temperature": 0.8, "top_p": 0.95, "top_k": 20, "min_p": 0.02, **PENALTIES}),
+    "constrained-1.0": Case({"temperature": 1.0}, required=True),
+    "constrained-0.7-top-p": Case({"temperature": 0.7, "top_p": 0.9}, required=True, legal_moves_only=True),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What is played in a data type, and how far the two computations may differ there.
+
+    A token of the vocabulary whose probability lies within rounding of where top-p or min-p cut off is in for the one computation
+    and out for the other, and all logprobs of the position move: with noise of 1e-5 on the logits, at 1 of 4,650 positions at
+    top-p 0.9 (`edge_share` is ten times that). `edge` is how far rounding moves a threshold: there the record may agree with
+    either side, within the same bounds. `outside` tokens are drawn from where the second computation has cut off.
+    """
+
+    mean: float
+    largest: float
+    cases: tuple[str, ...]
+    max_turns: int
+    max_tokens: int
+    edge: float = 0
+    edge_share: float = 0
+    outside_share: float = 0
+
+
+PRECISIONS: Mapping[str, Precision] = {
+    "float32": Precision(2e-5, 2e-4, tuple(CASES), max_turns=5, max_tokens=64, edge=1e-5, edge_share=0.002),
+    # Without instructions for it a CPU computes in bfloat16 several times slower: fewer ways of sampling, and shorter games.
+    "bfloat16": Precision(
+        0.05, math.inf, ("plain-1.0", "plain-0.7", "top-p"), max_turns=3, max_tokens=32, outside_share=0.01
+    ),
+}
+
+
+@dataclass(slots=True)
+class Compared:
+    """One line of the table."""
+
+    dtype: str
+    case: str
+    asked: int
+    episodes: int
+    samples: int
+    multi_turn: int = 0
+    spans: int = 0
+    kinds: set[str] = field(default_factory=set)
+    differences: list[float] = field(default_factory=list)
+    at_edge: int = 0
+    outside: int = 0
+    broken: list[str] = field(default_factory=list)
+
+    @property
+    def tokens(self) -> int:
+        return len(self.differences) + self.outside
+
+    @property
+    def mean(self) -> float:
+        return sum(self.differences) / max(1, len(self.differences))
+
+    def problems(self) -> list[str]:
+        """Why the case does not hold."""
+        bound, found = PRECISIONS[self.dtype], list(dict.fromkeys(self.broken))
+        if not self.differences:
+            found.append("nothing was compared")
+        if self.episodes != self.asked:
+            found.append(f"{self.episodes} episodes were completed, but {self.asked} were asked for")
+        if self.multi_turn < LEAST_SHARE_MULTI_TURN * self.samples:
+            found.append(f"only {self.multi_turn} of {self.samples} samples have more than one generated span")
+        if not self.mean <= bound.mean:
+            found.append(f"mean |difference| {self.mean:.1e} is over {bound.mean:.0e}")
+        if not (largest := max(self.differences, default=0.0)) <= bound.largest:
+            found.append(f"max |difference| {largest:.1e} is over {bound.largest:.0e}")
+        if self.at_edge > bound.edge_share * self.tokens:
+            found.append(f"{self.at_edge} of {self.tokens} tokens agree only at the edge of what is cut off")
+        if self.outside > bound.outside_share * self.tokens:
+            found.append(f"{self.outside} of {self.tokens} tokens lie where the recorded sampling cuts off")
+        return [f"{self.dtype}, {self.case}: {problem}" for problem in found]
+
+    def figures(self) -> dict[str, Any]:
+        """By the table's headings."""
+        bound = PRECISIONS[self.dtype]
+        return {
+            "dtype": self.dtype,
+            "case": self.case,
+            "kind": ", ".join(sorted(self.kinds)),
+            "episodes": self.episodes,
+            "samples": self.samples,
+            "multi-turn": self.multi_turn,
+            "spans": self.spans,
+            "tokens": self.tokens,
+            "mean": f"{self.mean:.1e}",
+            "max": f"{max(self.differences, default=0.0):.1e}",
+            "at edge": self.at_edge,
+            "outside": self.outside,
+            "bound": f"mean {bound.mean:.0e}, max {bound.largest:.0e}",
+            "ok": "no" if self.problems() else "yes",
+        }
+
+
+@contextmanager
+def engine_up(dtype: str) -> Iterator[str]:
+    """The small model as a Serve application; its name."""
+    engine = VllmEngine(VllmOptions(model=NAME, gpus=0, engine_args={**ENGINE_ARGS, "dtype": dtype}))
+    engine.check(EngineCheck("small", {}, uses_tools=True))
+    try:
+        engine.start(f"parity-{dtype}", "small", say)
+        yield engine.app
+    finally:
+        engine.stop()
+
+
+def play(config: RunConfig) -> Path:
+    """Its run directory. Errors: MeasurementFailed if it was not played to its end."""
+    path = Path("parity.yaml")  # nothing is read from it
+    say(f"playing {config.run.name}")
+    plan, directory = make_plan(config, path), plan_directory(config, path)
+    create(directory)
+    directory.write_config(config)
+    try:
+        outcome = carry_out(plan, directory, lambda text: None, lambda tally, in_flight: None)
+    finally:
+        directory.close()
+    if outcome.failure or outcome.interrupted:
+        raise MeasurementFailed(f"{config.run.name}: {outcome.failure or 'interrupted'}")
+    return directory.path
+
+
+def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
+    """Only the policy is a language model; the user moves at random."""
+    case, precision = CASES[name], PRECISIONS[dtype]
+    sampling = {"max_tokens": precision.max_tokens, **case.sampling, "stop": [] if case.required else ["\n", "."]}
+    return RunConfig.model_validate(
+        {
+            "run": {"name": f"{dtype}-{name}"},
+            "environment": {"id": "tic_tac_toe", "legal_moves_only": case.legal_moves_only},
+            "tasks": {"generate": episodes},
+            "models": {
+                "small": {"engine": "vllm", "app": app},
+                "random": {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"},
+            },
+            "participants": {
+                "policy": {
+                    "model": "small",
+                    "tool_choice": "required" if case.required else "auto",
+                    "sampling": sampling,
+                },
+                "user": {"model": "random"},
+            },
+            "limits": {"max_turns": precision.max_turns, "max_steps_per_turn": 1},
+            "output": {"dir": str(output)},
+        }
+    )
+
+
+def compare(dtype: str, name: str, asked: int, run: Run, reference: Reference, grammars: Grammars) -> Compared:
+    samples = [sample for sample in run.samples.to_pylist() if sample["trainable"]]
+    completed = run.episodes.column("status").to_pylist().count("completed")
+    compared = Compared(dtype, name, asked, completed, len(samples))
+    reference.begin_with(shared_beginning(samples))
+    for sample in samples:
+        spans = [span for span in sample["spans"] if span["generated"]]
+        compared.broken += mask_problems(sample)
+        compared.spans += len(spans)
+        compared.multi_turn += len(spans) > 1
+        compared.kinds.update(span["kind"] for span in spans)
+        if spans and not compared.broken:
+            _add(compared, sample, reference, grammars)
+    return compared
+
+
+def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, grammars: Grammars) -> None:
+    bound = PRECISIONS[compared.dtype]
+    computed, at_edge = sample_logprobs(sample, reference, grammars, bound.edge, bound.largest)
+    compared.at_edge += at_edge
+    recorded = torch.tensor(sample["logprobs"])[torch.tensor(sample["loss_mask"], dtype=torch.bool)]
+    inside = computed.isfinite()
+    compared.outside += int((~inside).sum())
+    compared.differences += (computed - recorded)[inside].abs().tolist()
+
+
+def measure(dtype: str, names: Sequence[str], episodes: int, output: Path) -> list[Compared]:
+    """Errors: MeasurementFailed."""
+    with cluster.connected(), engine_up(dtype) as app:
+        runs = {name: play(config_of(dtype, name, episodes, app, output)) for name in names}
+    reference, grammars = Reference(checkpoint_dir(), dtype), Grammars.of(checkpoint_dir())
+    say(f"{dtype}: computing logprobs anew")
+    return [compare(dtype, name, episodes, load(path), reference, grammars) for name, path in runs.items()]
+
+
+def say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    command = shlex.join(["python", "-m", "benchmarks.parity", *(sys.argv[1:] if arguments is None else arguments)])
+    packages = [packages_distributions()["vllm"][0], "transformers"]  # vLLM has several builds
+    here = {**machine(), **{package: version(package) for package in packages}}
+    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    os.environ["RAY_ADDRESS"] = "local"  # a cluster of our own, also where another is running
+    lines: list[Compared] = []
+    try:
+        with tempfile.TemporaryDirectory(prefix="ray_gym_parity_") as output:
+            for dtype in given.dtypes:
+                lines += measure(dtype, given.cases or PRECISIONS[dtype].cases, given.episodes, Path(output))
+    except (MeasurementFailed, RunFailed, UserError) as error:
+        say(f"error: {error}")
+        return 1
+    print(table([line.figures() for line in lines]))
+    problems = [problem for line in lines for problem in line.problems()]
+    if given.json is not None:
+        cases = [{**line.figures(), "differences": line.differences} for line in lines]
+        report = {"machine": here, "command": command, "cases": cases, "problems": problems}
+        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    for problem in problems:
+        say(f"error: {problem}")
+    return 1 if problems else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.parity", description=__doc__)
+    parser.add_argument("--episodes", type=_positive, default=32, help="a case (default 32)")
+    parser.add_argument("--dtypes", nargs="+", choices=PRECISIONS, default=list(PRECISIONS), help="default: both")
+    parser.add_argument("--cases", nargs="+", choices=CASES, help="default: all in float32, three in bfloat16")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

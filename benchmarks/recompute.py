@@ -1,0 +1,252 @@
+"""Logprobs of recorded tokens, computed anew: the model's logits, brought under the sampling that a span records.
+
+The order, and what counts at a threshold, are those of vLLM 0.32 (`vllm/v1/sample/sampler.py`): grammar, penalties, temperature,
+min-p, top-k, top-p. All is written here a second time, on purpose: what checks the engine must not call it. Nothing here knows
+an engine, so a trainer can get the logprobs of its own weights under the recorded sampling in the same way.
+
+Logits are float32 of shape (tokens, vocabulary): row t is what token t of the span was drawn from.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ray_gym.models.base import Sampling
+
+LEAST_TEMPERATURE = 0.01
+"""vLLM raises smaller ones to it; below `GREEDY` it takes the likeliest token."""
+GREEDY = 1e-5
+NOT_SAMPLED = -float("inf")
+
+
+def recorded_sampling(record: Mapping[str, Any]) -> Sampling:
+    """`spans[].sampling` of a record, without its grammar."""
+    known = {field.name for field in fields(Sampling)}
+    return Sampling(**{name: value for name, value in record.items() if name in known})
+
+
+def token_logprobs(
+    logits: torch.Tensor,
+    prompt_ids: torch.Tensor,
+    token_ids: torch.Tensor,
+    sampling: Sampling,
+    allowed: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """Of each generated token, under the distribution it was drawn from; shape (tokens,). `allowed` is the grammar's mask."""
+    processed = processed_logits(logits, prompt_ids, token_ids, sampling, allowed)
+    return processed.log_softmax(dim=-1).gather(-1, token_ids.unsqueeze(-1)).squeeze(-1)
+
+
+def processed_logits(
+    logits: torch.Tensor,
+    prompt_ids: torch.Tensor,
+    token_ids: torch.Tensor,
+    sampling: Sampling,
+    allowed: torch.Tensor | None = None,
+) -> torch.Tensor:
+    """The logits whose softmax the tokens were drawn from; -inf where a token could not be drawn.
+
+    `prompt_ids` are all tokens of the sample before the span: what the engine had as its prompt in this step.
+    """
+    if allowed is not None:
+        logits = logits.masked_fill(~allowed, NOT_SAMPLED)
+    counts = counts_before(token_ids, logits.shape[-1])
+    logits = repetition_penalised(logits, in_prompt(prompt_ids, logits.shape[-1]) | (counts > 0), sampling)
+    logits = logits - sampling.frequency_penalty * counts - sampling.presence_penalty * (counts > 0)
+    if sampling.temperature < GREEDY:
+        return logits  # what a greedy token is recorded under: no temperature, and nothing cut off
+    logits = logits / max(sampling.temperature, LEAST_TEMPERATURE)
+    logits = logits.masked_fill(below_min_p(logits, sampling.min_p), NOT_SAMPLED)
+    logits = logits.masked_fill(below_top_k(logits, sampling.top_k), NOT_SAMPLED)
+    return logits.masked_fill(outside_top_p(logits, sampling.top_p), NOT_SAMPLED)
+
+
+def in_prompt(prompt_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
+    """bool, shape (vocabulary,)."""
+    found = torch.zeros(vocabulary, dtype=torch.bool)
+    found[prompt_ids] = True
+    return found
+
+
+def counts_before(token_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
+    """float32, shape (tokens, vocabulary): how often each id was generated before each position of the span."""
+    drawn = torch.nn.functional.one_hot(token_ids, vocabulary).to(torch.float32)
+    return drawn.cumsum(dim=0) - drawn
+
+
+def repetition_penalised(logits: torch.Tensor, seen: torch.Tensor, sampling: Sampling) -> torch.Tensor:
+    """Ids that were seen get less likely by a factor, whatever the sign of their logit (Keskar et al. 2019, CTRL, section 4.1)."""
+    penalty = sampling.repetition_penalty
+    return torch.where(seen, torch.where(logits > 0, logits / penalty, logits * penalty), logits)
+
+
+def below_min_p(logits: torch.Tensor, min_p: float) -> torch.Tensor:
+    """Less likely than this share of the likeliest (Nguyen et al. 2024, min-p sampling)."""
+    probabilities = logits.softmax(dim=-1)
+    return probabilities < probabilities.amax(dim=-1, keepdim=True) * min_p
+
+
+def below_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
+    """Less likely than the k-th likeliest; ids as likely as that one all stay. 0 cuts nothing off."""
+    if not 0 < top_k < logits.shape[-1]:
+        return torch.zeros_like(logits, dtype=torch.bool)
+    return logits < logits.topk(top_k, dim=-1).values[..., -1:]
+
+
+def outside_top_p(logits: torch.Tensor, top_p: float) -> torch.Tensor:
+    """Outside of the nucleus (Holtzman et al. 2020): ids that, least likely first, add up to no more than 1 - top_p."""
+    if top_p >= 1:
+        return torch.zeros_like(logits, dtype=torch.bool)
+    ascending, order = logits.sort(dim=-1)
+    outside = ascending.softmax(dim=-1).cumsum(dim=-1) <= 1 - torch.tensor(top_p, dtype=torch.float32)
+    outside[..., -1] = False
+    return torch.zeros_like(outside).scatter(-1, order, outside)
+
+
+class Grammars:
+    """What recorded grammars allow, as vLLM's xgrammar backend has it (`vllm/v1/structured_output/backend_xgrammar.py`)."""
+
+    def __init__(self, tokenizer: Any, vocabulary: int, stop_ids: Sequence[int], any_whitespace: bool = True) -> None:
+        """`vocabulary` is the model's, which may be larger than the tokenizer's.
+
+        `any_whitespace` is vLLM's default for JSON schemas (`disable_any_whitespace: false`); structural tags say it themselves.
+        """
+        import xgrammar
+
+        self._vocabulary = vocabulary
+        self._stop_ids = list(stop_ids)
+        self._any_whitespace = any_whitespace
+        information = xgrammar.TokenizerInfo.from_huggingface(tokenizer, vocab_size=vocabulary)
+        self._compiler = xgrammar.GrammarCompiler(information)  # it caches what it compiled
+
+    @staticmethod
+    def of(checkpoint: Path) -> Grammars:
+        """With the ids that end a generation there: the tokenizer's and those of the generation config."""
+        from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+
+        tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+        listed = GenerationConfig.from_pretrained(checkpoint).eos_token_id
+        stop_ids = {tokenizer.eos_token_id, *(listed if isinstance(listed, list) else [listed])} - {None}
+        return Grammars(tokenizer, AutoConfig.from_pretrained(checkpoint).vocab_size, sorted(stop_ids))
+
+    def allowed(self, grammar: str, token_ids: Sequence[int]) -> torch.Tensor:
+        """bool, shape (tokens, vocabulary). Errors: ValueError for a token that the grammar does not allow."""
+        import xgrammar
+
+        matcher = xgrammar.GrammarMatcher(self._compiled(grammar), override_stop_tokens=self._stop_ids)
+        packed = xgrammar.allocate_token_bitmask(len(token_ids), self._vocabulary)
+        for position, token_id in enumerate(token_ids):
+            if matcher.is_terminated():
+                raise ValueError(f"the grammar had come to its end before token {position} of {len(token_ids)}")
+            matcher.fill_next_token_bitmask(packed, position)
+            if not matcher.accept_token(token_id):
+                raise ValueError(f"the grammar does not allow token {position}, {token_id}")
+        return unpacked(packed, self._vocabulary)
+
+    def _compiled(self, grammar: str) -> Any:
+        if json.loads(grammar).get("type") == "structural_tag":
+            return self._compiler.compile_structural_tag(grammar)
+        separators = None if self._any_whitespace else (",", ":")
+        return self._compiler.compile_json_schema(grammar, any_whitespace=self._any_whitespace, separators=separators)
+
+
+def unpacked(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
+    """xgrammar's bits, 32 ids an int32 with the first in the lowest bit, as bool of shape (tokens, vocabulary)."""
+    bits = (packed.unsqueeze(-1) >> torch.arange(32, dtype=torch.int32)) & 1
+    return bits.flatten(start_dim=-2)[..., :vocabulary].to(torch.bool)
+
+
+class Reference:
+    """A model under transformers that gives what generated tokens were drawn from: no batches, no padding."""
+
+    def __init__(self, checkpoint: Path, dtype: str) -> None:
+        from transformers import AutoModelForCausalLM
+
+        self._model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=getattr(torch, dtype)).eval()
+        self._shared = 0
+        self._cache: Any = None
+
+    def begin_with(self, token_ids: torch.Tensor) -> None:
+        """Compute once the beginning that all sequences to come share (system prompt and tools: half of a short sample)."""
+        self._shared = len(token_ids)
+        self._cache = None
+        if self._shared:
+            with torch.inference_mode():
+                self._cache = self._model(input_ids=token_ids.unsqueeze(0), use_cache=True).past_key_values
+
+    def logits(self, token_ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+        """float32 logits that the tokens at `positions` were drawn from, which are those one position before."""
+        with torch.inference_mode():
+            output = self._model(
+                input_ids=token_ids[self._shared :].unsqueeze(0),
+                past_key_values=copy.deepcopy(self._cache),
+                use_cache=self._cache is not None,
+                logits_to_keep=positions - 1 - self._shared,
+            )
+        return output.logits[0].to(torch.float32)
+
+
+def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
+    """The ids that all samples begin with before anything is generated, less one: that one's logits are wanted."""
+    firsts = [list(sample["loss_mask"]).index(1) for sample in samples if 1 in sample["loss_mask"]]
+    prompts = [list(sample["token_ids"][: min(firsts, default=1) - 1]) for sample in samples]
+    shared = takewhile(lambda column: len(set(column)) == 1, zip(*prompts, strict=False))
+    return torch.tensor([column[0] for column in shared], dtype=torch.long)
+
+
+def sample_logprobs(
+    sample: Mapping[str, Any], reference: Reference, grammars: Grammars, edge: float = 0, tolerance: float = math.inf
+) -> tuple[torch.Tensor, int]:
+    """Of the generated tokens of a recorded sample, in order, from nothing but its columns; and how many lay at an `edge`.
+
+    A token that differs by more than `tolerance` is taken from the side of the edge on which the record lies.
+    """
+    token_ids, recorded = torch.tensor(sample["token_ids"]), torch.tensor(sample["logprobs"])
+    spans = [span for span in sample["spans"] if span["generated"]]
+    positions = torch.cat([torch.arange(span["start"], span["end"]) for span in spans])
+    rows = reference.logits(token_ids, positions).split([span["end"] - span["start"] for span in spans])
+    made, at_edge = [], 0
+    for span, logits in zip(spans, rows, strict=True):
+        prompt_ids, drawn = token_ids[: span["start"]], token_ids[span["start"] : span["end"]]
+        sampling, grammar = recorded_sampling(span["sampling"]), span["sampling"]["grammar"]
+        allowed = grammars.allowed(grammar, drawn.tolist()) if grammar else None
+        computed = token_logprobs(logits, prompt_ids, drawn, sampling, allowed)
+        wanted = recorded[span["start"] : span["end"]]
+        for side in both_sides(sampling, edge):
+            far = (computed - wanted).abs() > tolerance
+            if far.any():
+                other = token_logprobs(logits, prompt_ids, drawn, side, allowed)
+                better = far & ((other - wanted).abs() <= tolerance)
+                computed, at_edge = torch.where(better, other, computed), at_edge + int(better.sum())
+        made.append(computed)
+    return torch.cat(made), at_edge
+
+
+def both_sides(sampling: Sampling, edge: float) -> list[Sampling]:
+    """The same sampling with its thresholds moved by as much as rounding moves the probabilities that they are held against."""
+    if not edge or sampling.temperature < GREEDY or (sampling.top_p >= 1 and sampling.min_p <= 0):
+        return []
+    moved = ((sampling.top_p + by if sampling.top_p < 1 else 1.0, sampling.min_p * (1 - by)) for by in (edge, -edge))
+    return [replace(sampling, top_p=top_p, min_p=min_p) for top_p, min_p in moved]
+
+
+def mask_problems(sample: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a sample's loss mask: it is 1 exactly on the generated spans, which do not overlap."""
+    covered = [0] * len(sample["token_ids"])
+    for span in sample["spans"]:
+        if span["generated"]:
+            for position in range(span["start"], span["end"]):
+                covered[position] += 1
+    if covered != list(sample["loss_mask"]):
+        return ["the loss mask is not 1 exactly on the generated spans"]
+    outside = [logprob for logprob, mask in zip(sample["logprobs"], covered, strict=True) if not mask]
+    return ["there are logprobs outside of the loss mask"] if any(outside) else []

@@ -1,0 +1,162 @@
+"""Whether a replica's event loop stays free: `python -m benchmarks.replica_lag`.
+
+Conversations of 16k tokens, 64 at once, through Ray Serve handles into a replica that renders, tokenises and parses as in a
+run. Its engine is a double, because the small model's context is 8k: it answers with a tool call after two seconds, as 64 sequences
+at 15 tokens a second would. Lag is how much later than asked the replica's event loop wakes, looked at every 2 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from ray import serve
+
+from benchmarks.conversation import TOOL, answer, conversation, new_messages
+from benchmarks.engine_double import EngineDouble
+from benchmarks.measure import machine
+from benchmarks.orchestration import table
+from deployments.small_model import NAME
+from deployments.vllm.checkpoint import load_tokens
+from deployments.vllm.completer import Completer
+from deployments.vllm.options import VllmOptions
+from deployments.vllm.replica import make_formats
+from ray_gym.models.base import Completion, CompletionRequest, Sampling
+from ray_gym.run.cluster import connected
+from ray_gym.transport import ServeModel, start_serve
+
+BOUND_MS = 20.0
+LOOK_S = 0.002
+APP = "replica-lag"
+
+
+class MeasuredReplica:
+    """A replica's chat format, parsers and handle path; the engine is a double."""
+
+    def __init__(self, seconds: float) -> None:
+        tokens = load_tokens(NAME)
+        chat_format, tool_format = make_formats(VllmOptions(model=NAME, gpus=0), tokens, uses_tools=True)
+        text = answer(1)[1]
+        ids = [*tokens.tokenizer.encode(text, add_special_tokens=False), tokens.stop_ids[0]]
+        self._completer = Completer(chat_format, tool_format, EngineDouble(ids, text, seconds))
+        self._lags: list[float] = []
+        self._watch: asyncio.Task[None] | None = None
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        return await self._completer.complete(request)
+
+    async def watch(self) -> None:
+        """Begin to look at the loop, afresh."""
+        self._lags.clear()
+        if self._watch is None:
+            self._watch = asyncio.create_task(self._look())
+
+    async def lags(self) -> list[float]:
+        """In seconds."""
+        return self._lags
+
+    async def _look(self) -> None:
+        while True:
+            asked = time.perf_counter() + LOOK_S
+            await asyncio.sleep(LOOK_S)
+            self._lags.append(time.perf_counter() - asked)
+
+
+async def play(model: ServeModel, request: CompletionRequest, steps: int) -> list[float]:
+    """Seconds of each step."""
+    seconds = []
+    for number in range(steps):
+        request.messages += new_messages(number)
+        began = time.perf_counter()
+        completion = await model.complete(request)
+        seconds.append(time.perf_counter() - began)
+        if completion.fork_reason is not None or not completion.message.tool_calls:
+            raise RuntimeError(f"not the step that was meant to be measured: {completion}")
+        request.history = np.concatenate([request.history, completion.prompt_ids, completion.token_ids])
+        request.messages.append(completion.message)
+        request.known = len(request.messages)
+    return seconds
+
+
+async def measure(conversations: int, tokens: int, steps: int) -> dict[str, Any]:
+    handle = serve.get_app_handle(APP)
+    model = ServeModel(APP, sticky=False)
+    loaded = load_tokens(NAME)
+    chat_format, _ = make_formats(VllmOptions(model=NAME, gpus=0), loaded, uses_tools=True)
+    talk = conversation(chat_format, loaded.tokenizer, loaded.stop_ids[0], tokens)
+    requests = [
+        CompletionRequest(
+            list(talk.messages),
+            Sampling(),
+            f"session-{n}",
+            n,
+            "policy",
+            len(talk.messages),
+            talk.history,
+            (TOOL,),
+            (TOOL,),
+        )
+        for n in range(conversations)
+    ]
+    await play(
+        model,
+        CompletionRequest(
+            list(talk.messages), Sampling(), "warm", 0, "policy", len(talk.messages), talk.history, (TOOL,), (TOOL,)
+        ),
+        2,
+    )
+    await handle.watch.remote()
+    began = time.perf_counter()
+    seconds = [s for played in await asyncio.gather(*(play(model, r, steps) for r in requests)) for s in played]
+    took = time.perf_counter() - began
+    lags = 1000 * np.array(await handle.lags.remote())
+    return {
+        "conversations": conversations,
+        "tokens": len(talk.history),
+        "steps": len(seconds),
+        "steps/s": len(seconds) / took,
+        "step p50 (s)": float(np.percentile(seconds, 50)),
+        "lag p50 (ms)": float(np.percentile(lags, 50)),
+        "lag p99 (ms)": float(np.percentile(lags, 99)),
+        "lag max (ms)": float(lags.max()),
+        "looks": len(lags),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    with connected():
+        start_serve()
+        replica = serve.deployment(MeasuredReplica, name="model", max_ongoing_requests=256)
+        serve.run(replica.bind(options.seconds), name=APP, route_prefix=None)
+        line = asyncio.run(measure(options.conversations, options.tokens, options.steps))
+        serve.delete(APP)
+    found = machine()
+    print(f"{found}\npython -m benchmarks.replica_lag {shlex.join(sys.argv[1:] if arguments is None else arguments)}\n")
+    print(table([line]))
+    print(f"\np99 of the lag: {line['lag p99 (ms)']:.1f} ms (bound {BOUND_MS:g})")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": found, "line": line}, indent=1))
+    return 0 if line["lag p99 (ms)"] <= BOUND_MS else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.replica_lag", description=__doc__)
+    parser.add_argument("--conversations", type=int, default=64)
+    parser.add_argument("--tokens", type=int, default=16_000)
+    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long the engine's double takes")
+    parser.add_argument("--json", type=Path)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
