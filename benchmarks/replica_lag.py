@@ -27,8 +27,8 @@ from benchmarks.orchestration import table
 from deployments.small_model import NAME
 from deployments.vllm.checkpoint import load_tokens
 from deployments.vllm.completer import Completer
-from deployments.vllm.options import VllmOptions
-from deployments.vllm.replica import make_formats
+from deployments.vllm.formats import make_formats
+from deployments.vllm.options import ChatOptions
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 from ray_gym.run.cluster import connected
 from ray_gym.transport import ServeModel, start_serve
@@ -43,7 +43,7 @@ class MeasuredReplica:
 
     def __init__(self, seconds: float) -> None:
         tokens = load_tokens(NAME)
-        chat_format, tool_format = make_formats(VllmOptions(model=NAME, gpus=0), tokens, uses_tools=True)
+        chat_format, tool_format = make_formats(ChatOptions(), NAME, tokens, uses_tools=True)
         text = answer(1)[1]
         ids = [*tokens.tokenizer.encode(text, add_special_tokens=False), tokens.stop_ids[0]]
         self._completer = Completer(chat_format, tool_format, EngineDouble(ids, text, seconds))
@@ -90,7 +90,7 @@ async def measure(conversations: int, tokens: int, steps: int) -> dict[str, Any]
     handle = serve.get_app_handle(APP)
     model = ServeModel(APP, sticky=False)
     loaded = load_tokens(NAME)
-    chat_format, _ = make_formats(VllmOptions(model=NAME, gpus=0), loaded, uses_tools=True)
+    chat_format, _ = make_formats(ChatOptions(), NAME, loaded, uses_tools=True)
     talk = conversation(chat_format, loaded.tokenizer, loaded.stop_ids[0], tokens)
     requests = [
         CompletionRequest(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -101,3 +104,55 @@ def small_model_app(cluster: dict[str, str]) -> Iterator[str]:
     yield line.split()[1]
     holder.stdin.close()
     holder.wait(timeout=60)
+
+
+@pytest.fixture(scope="session")
+def vllm_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """vLLM's own OpenAI server with the small model. It and its engine processes are one process group."""
+    from deployments.small_model import checkpoint_dir
+    from deployments.vllm.hardware import cpu_dtype
+
+    checkpoint = checkpoint_dir()
+    if not checkpoint.exists():
+        pytest.fail(f"no small model at {checkpoint}: make model")
+    tmp_path = tmp_path_factory.mktemp("vllm_server")
+    port = free_port()
+    settings = (
+        f"--model {checkpoint} --served-model-name small --host 127.0.0.1 --port {port} "
+        f"--dtype {cpu_dtype()} --enforce-eager --max-model-len 2048 --block-size 32 --kv-cache-memory-bytes 268435456 "
+        "--logprobs-mode processed_logprobs --enable-auto-tool-choice --tool-call-parser hermes "
+        "--enable-prompt-tokens-details"
+    ).split()
+    environment = {**os.environ, "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+    log = tmp_path / "vllm.log"
+    with log.open("wb") as output:
+        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *settings]
+        server = subprocess.Popen(
+            command, stdout=output, stderr=output, env=environment, cwd=tmp_path, start_new_session=True
+        )
+        try:
+            wait_for_health(server, f"http://127.0.0.1:{port}/health", log)
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            end_group(server)
+
+
+def wait_for_health(server: subprocess.Popen[bytes], url: str, log: Path, deadline_s: float = 180) -> None:
+    deadline = time.monotonic() + deadline_s
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            if httpx.get(url, timeout=5).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.5)
+    pytest.fail(f"vLLM did not come up:\n{log.read_text()[-3000:]}")
+
+
+def end_group(server: subprocess.Popen[bytes]) -> None:
+    """Politely, then for good. What is left of the group is killed also when its leader is gone already."""
+    server.terminate()
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        server.wait(timeout=20)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(server.pid, signal.SIGKILL)
+    server.wait()

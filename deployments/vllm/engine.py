@@ -18,9 +18,9 @@ from ray import serve
 from ray.serve.config import RequestRouterConfig
 from ray.serve.schema import ApplicationStatus
 
-from deployments.vllm.checkpoint import local_template, resolve_model
+from deployments.vllm.checkpoint import resolve_model
+from deployments.vllm.formats import check_formats
 from deployments.vllm.options import VllmOptions
-from deployments.vllm.parsers import choose_parsers
 from deployments.vllm.replica import VllmReplica
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
@@ -60,26 +60,13 @@ class VllmEngine:
         self._request = request
         if self.options.app is None and self.options.model is None:
             raise UserError(f"{where}: set model (what to load) or app (a Serve application to attach to)")
-        if self.options.chat_template and not Path(self.options.chat_template).is_file():
-            raise UserError(f"{where}.chat_template: there is no file {self.options.chat_template}")
         if self.options.app is None:
             try:
                 resolve_model(self.options.model or "")
             except UserError as error:
                 raise UserError(f"{where}.model: {error}") from None
-            self._check_parsers(where)
+            check_formats(self.options, self.options.model or "", where, self._uses_tools)
             self._check_seeds(request, on_cpu=self.options.gpus == 0)
-
-    def _check_parsers(self, where: str) -> None:
-        """Before anything loads, where the template is on this machine; a replica checks again, with the real tokenizer."""
-        given = self.options.chat_template
-        template = Path(given).read_text() if given else local_template(self.options.model or "")
-        if template is None:
-            return
-        try:
-            choose_parsers(self.options, template, shows_tools="tools" in template, uses_tools=self._uses_tools)
-        except UserError as error:
-            raise UserError(f"{where}: {error}") from None
 
     def _check_seeds(self, request: EngineCheck, on_cpu: bool) -> None:
         for participant, sampling in request.samplings.items():

@@ -1,4 +1,4 @@
-"""The keys of a `models.NAME` section whose engine is vllm."""
+"""The keys of a `models.NAME` section whose engine is vllm, and those that it shares with other engines."""
 
 from __future__ import annotations
 
@@ -9,9 +9,23 @@ from pydantic import BaseModel, ConfigDict, Field
 Count = Annotated[int, Field(ge=1)]
 
 
-class VllmOptions(BaseModel):
+class ChatOptions(BaseModel):
+    """How the conversations of a model are written and read. What is left out is the model's own, or guessed."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
+    chat_template: str | None = None
+    """A Jinja file instead of the model's own template."""
+    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
+    """The template's own switches: enable_thinking, ..."""
+    tool_parser: str | None = None
+    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}.
+    Default: guessed from the chat template and the model's name (`parsers`)."""
+    reasoning_parser: str | None = None
+    """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
+
+
+class VllmOptions(ChatOptions):
     model: str | None = None
     """A checkpoint folder, a model hub's name, or smollm2-135m-instruct (the small model of `make model`)."""
     app: str | None = None
@@ -26,15 +40,6 @@ class VllmOptions(BaseModel):
     engine_args: dict[str, Any] = {}
     """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
     env_vars: dict[str, str] = {}
-    chat_template: str | None = None
-    """A Jinja file instead of the model's own template."""
-    chat_template_kwargs: dict[str, Any] = {}
-    """The template's own switches: enable_thinking, ..."""
-    tool_parser: str | None = None
-    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}.
-    Default: guessed from the chat template and the model's name (`parsers`)."""
-    reasoning_parser: str | None = None
-    """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
     max_ongoing_requests: Count | None = None
     """A replica's; default: twice the engine's max_num_seqs, so that the engine always has a queue."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from deployments.vllm import plain_calls
-from deployments.vllm.options import VllmOptions
+from deployments.vllm.options import ChatOptions
 from ray_gym.errors import UserError
 
 REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|thought)")
@@ -80,12 +80,12 @@ def guess(model: str, template: str) -> Parsers:
     return Parsers(None, None)
 
 
-def choose_parsers(options: VllmOptions, template: str, *, shows_tools: bool, uses_tools: bool) -> Parsers:
+def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_tools: bool, uses_tools: bool) -> Parsers:
     """What the config says, or else the guess. `shows_tools` tells whether the template has a place for tools.
 
     Errors: UserError if participants have tools and nobody knows how this model calls them.
     """
-    guessed = guess(options.model or "", template)
+    guessed = guess(model, template)
     reasoning = options.reasoning_parser or guessed.reasoning
     if options.reasoning_parser == "none":
         reasoning = None

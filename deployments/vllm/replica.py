@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from deployments.vllm import reaper
 from deployments.vllm.async_llm import AsyncLLMEngine
-from deployments.vllm.chat_format import ChatFormat
-from deployments.vllm.checkpoint import Tokens, load_tokens, resolve_model
+from deployments.vllm.checkpoint import load_tokens, resolve_model
 from deployments.vllm.completer import Completer
+from deployments.vllm.formats import make_formats
 from deployments.vllm.hardware import prepare_cpu
 from deployments.vllm.options import VllmOptions
-from deployments.vllm.parsers import choose_parsers
-from deployments.vllm.tool_format import ToolFormat
 from ray_gym.models.base import Completion, CompletionRequest
 
 
@@ -24,7 +21,7 @@ class VllmReplica:
         if options.gpus == 0:
             prepare_cpu(options)
         model = options.model or ""
-        chat_format, self._tool_format = make_formats(options, load_tokens(model), uses_tools)
+        chat_format, self._tool_format = make_formats(options, model, load_tokens(model), uses_tools)
         self._reaper = reaper.watch()
         self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser)
         self._completer = Completer(chat_format, self._tool_format, self._engine)
@@ -50,15 +47,3 @@ class VllmReplica:
         engine = getattr(self, "_engine", None)
         if engine is not None:
             engine.shutdown()
-
-
-def make_formats(options: VllmOptions, tokens: Tokens, uses_tools: bool) -> tuple[ChatFormat, ToolFormat]:
-    """How the model's conversations are written and read.
-
-    Errors: UserError for a template or parser that doesn't fit, or none that is known.
-    """
-    template = Path(options.chat_template).read_text() if options.chat_template else None
-    chat_format = ChatFormat(tokens.tokenizer, tokens.stop_ids, template, options.chat_template_kwargs)
-    template_source = chat_format.template.source
-    parsers = choose_parsers(options, template_source, shows_tools=chat_format.shows_tools, uses_tools=uses_tools)
-    return chat_format, ToolFormat(parsers.tool, parsers.reasoning, tokens.tokenizer)

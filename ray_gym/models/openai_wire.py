@@ -8,7 +8,6 @@ checkpoint's generation config, and the record would then say `plain` of tokens 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, Logprobs, Sampling, SpanKind, TokenIds
+from ray_gym.models.endpoint import error_text
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
@@ -33,7 +33,6 @@ SHAPING_FIELDS = frozenset(
 )
 """Fields of `extra_body` that change which tokens can be drawn, beyond what a sampling says."""
 
-_CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
 _RAW_LOGPROB = -1e-4
 
 
@@ -106,26 +105,6 @@ def listed_models(answer: Any) -> dict[str, int | None]:
     if not isinstance(data, list) or not all(isinstance(entry, dict) and "id" in entry for entry in data):
         raise BadAnswer("not a list of models")
     return {str(entry["id"]): _count(entry.get("max_model_len")) or None for entry in data}
-
-
-def error_text(body: str) -> str:
-    """What an error answer says, in one short line. The known shapes are OpenAI's, FastAPI's and plain text."""
-    text: Any = body
-    try:
-        answer = json.loads(body)
-    except ValueError:
-        answer = None
-    if isinstance(answer, dict):
-        error = answer.get("error")
-        inner = error.get("message") if isinstance(error, dict) else error
-        text = inner or answer.get("message") or answer.get("detail") or body
-    line = " ".join(str(text).split())
-    return line if len(line) <= 300 else line[:297] + "..."
-
-
-def context_is_full(body: str) -> bool:
-    """Whether a 400 means that the conversation no longer fits. Endpoints say so in words only."""
-    return _CONTEXT_IS_FULL.search(body) is not None
 
 
 def _message(message: Message, exact: bool) -> Json:

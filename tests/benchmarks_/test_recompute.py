@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM
 
 from benchmarks.parity import Compared
 from benchmarks.recompute import (
+    Grammars,
+    Reference,
     both_sides,
     counts_before,
     mask_problems,
@@ -19,6 +23,7 @@ from benchmarks.recompute import (
     token_logprobs,
     unpacked,
 )
+from deployments.small_model import checkpoint_dir
 from ray_gym.models.base import Sampling
 
 PROBABILITIES = [0.4, 0.3, 0.15, 0.1, 0.05]
@@ -137,6 +142,39 @@ def test_what_samples_begin_with() -> None:
     assert beginning(([1, 2, 3, 4], 3), ([1, 2, 3, 4], 3)) == [1, 2], "3 gives the logits of what was drawn first"
     assert beginning(([1, 2, 3, 4], 3), ([1, 2], 1)) == []
     assert beginning() == []
+
+
+def test_logits_are_those_one_position_before_with_a_shared_beginning_or_without(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    sizes = {"hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    model = LlamaForCausalLM(LlamaConfig(vocab_size=32, **sizes)).eval()
+    model.save_pretrained(tmp_path)
+    ids, positions = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6]), torch.tensor([4, 5, 7])
+    with torch.inference_mode():
+        expected = model(input_ids=ids.unsqueeze(0)).logits[0][[3, 4, 6]]
+    reference = Reference(tmp_path, "float32")
+    assert torch.allclose(reference.logits(ids, positions), expected, atol=1e-6)
+    reference.begin_with(ids[:3])
+    for _ in range(2):  # what one sequence adds is not there for the next
+        assert torch.allclose(reference.logits(ids, positions), expected, atol=1e-6)
+    reference.begin_with(ids[:0])
+    assert torch.allclose(reference.logits(ids, positions), expected, atol=1e-6)
+
+
+def test_a_recorded_grammar_allows_its_calls_and_nothing_else() -> None:
+    grammars, tokenizer = Grammars.of(checkpoint_dir()), AutoTokenizer.from_pretrained(checkpoint_dir())
+    schema = {"type": "object", "properties": {"n": {"enum": [4, 7]}}, "required": ["n"]}
+    content = {"type": "json_schema", "json_schema": schema, "max_whitespace_cnt": 1}
+    tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "go ", "content": content, "end": ""}}
+    for grammar, text in ((json.dumps(tag), 'go {"n": 7}'), (json.dumps(schema), '{"n": 7}')):
+        drawn = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
+        allowed = grammars.allowed(grammar, drawn)
+        assert allowed.shape == (len(drawn), 49152) and bool(allowed.gather(1, torch.tensor([drawn]).T).all())
+        digits = {tokenizer.decode(int(token)) for token in allowed[-3].nonzero()}
+        assert {text.strip() for text in digits} - {""} == {"4", "7"}
+        assert allowed[-1].nonzero().flatten().tolist() == [drawn[-1]]
+    with pytest.raises(ValueError, match="does not allow token 0"):
+        grammars.allowed(json.dumps(tag), [tokenizer.eos_token_id])
 
 
 def sample(mask: list[int], logprobs: list[float]) -> dict[str, Any]:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import os
 import pickle
-import signal
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
+from conftest import free_port
 from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running_endpoint
 from pydantic import ValidationError
 
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
-from ray_gym.models import openai as engine_module
+from ray_gym.models import endpoint_check as check_module
 from ray_gym.models.base import CompletionRequest, EngineCheck, Sampling
 from ray_gym.models.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
 from ray_gym.participant import Participant
@@ -74,12 +67,6 @@ async def complete(endpoint: EndpointDouble, exact: bool = False, retries: int =
         await model.close()
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 # What is found out before a run starts
 
 
@@ -89,7 +76,7 @@ async def test_an_endpoint_that_is_down_is_named() -> None:
 
 
 async def test_an_endpoint_that_hangs_is_given_up(endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "CHECK_TIMEOUT_S", 0.3)
+    monkeypatch.setattr(check_module, "CHECK_TIMEOUT_S", 0.3)
     endpoint.models = Reply("", hang=True)
     with pytest.raises(UserError, match=r"models\.judge\.base_url: .* did not answer GET /models in time"):
         await check(OpenAIEngine(options(endpoint)))
@@ -265,7 +252,7 @@ async def test_garbage_is_tried_again_then_infra(endpoint: EndpointDouble, garba
     endpoint.will_answer(garbage, Reply(answer()))
     assert (await complete(endpoint)).message.content == "Hello."
     endpoint.will_answer(garbage)
-    with pytest.raises(EpisodeFailure, match="not a chat completion"):
+    with pytest.raises(EpisodeFailure, match="not a completion"):
         await complete(endpoint)
 
 
@@ -352,55 +339,6 @@ async def test_ids_are_never_invented(endpoint: EndpointDouble) -> None:
 
 
 # A real server
-
-
-@pytest.fixture
-def vllm_endpoint(tmp_path: Path) -> Iterator[str]:
-    """vLLM's own OpenAI server with the small model. It and its engine processes are one process group."""
-    pytest.importorskip("vllm")
-    checkpoint = Path.home() / ".cache/ray_gym/models/smollm2-135m-instruct"
-    if not checkpoint.exists():
-        pytest.fail(f"no small model at {checkpoint}: make model")
-    port = free_port()
-    settings = (
-        f"--model {checkpoint} --served-model-name small --host 127.0.0.1 --port {port} "
-        "--dtype bfloat16 --enforce-eager --max-model-len 2048 --block-size 32 --kv-cache-memory-bytes 268435456 "
-        "--logprobs-mode processed_logprobs --enable-auto-tool-choice --tool-call-parser hermes "
-        "--enable-prompt-tokens-details"
-    ).split()
-    environment = {**os.environ, "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
-    log = tmp_path / "vllm.log"
-    with log.open("wb") as output:
-        command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *settings]
-        server = subprocess.Popen(
-            command, stdout=output, stderr=output, env=environment, cwd=tmp_path, start_new_session=True
-        )
-        try:
-            wait_for_health(server, f"http://127.0.0.1:{port}/health", log)
-            yield f"http://127.0.0.1:{port}/v1"
-        finally:
-            end_group(server)
-
-
-def wait_for_health(server: subprocess.Popen[bytes], url: str, log: Path, deadline_s: float = 180) -> None:
-    deadline = time.monotonic() + deadline_s
-    while time.monotonic() < deadline and server.poll() is None:
-        try:
-            if httpx.get(url, timeout=5).status_code == 200:
-                return
-        except httpx.HTTPError:
-            time.sleep(0.5)
-    pytest.fail(f"vLLM did not come up:\n{log.read_text()[-3000:]}")
-
-
-def end_group(server: subprocess.Popen[bytes]) -> None:
-    """Politely, then for good. What is left of the group is killed also when its leader is gone already."""
-    server.terminate()
-    with contextlib.suppress(subprocess.TimeoutExpired):
-        server.wait(timeout=20)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(server.pid, signal.SIGKILL)
-    server.wait()
 
 
 async def say(thread: Thread, text: str, seq: int, tools: tuple[ToolSchema, ...] = ()) -> Any:

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from deployments.vllm.chat_format import ChatFormat
 from deployments.vllm.completer import Completer
-from deployments.vllm.options import VllmOptions
+from deployments.vllm.options import ChatOptions
 from deployments.vllm.parsers import choose_parsers
 from deployments.vllm.rendering import Rendering
 from deployments.vllm.tool_format import ToolFormat
@@ -71,7 +71,7 @@ def formats(name: str) -> Formats:
     chat = ChatFormat(found.tokenizer, found.stop_ids)
     source = chat.template.source
     takes_tools = chat.tool_template is not None
-    parsers = choose_parsers(VllmOptions(model=name), source, shows_tools=chat.shows_tools, uses_tools=takes_tools)
+    parsers = choose_parsers(ChatOptions(), name, source, shows_tools=chat.shows_tools, uses_tools=takes_tools)
     added = found.tokenizer.added_tokens_decoder
     controls = frozenset(
         number

@@ -10,7 +10,7 @@ from engine_double import Line
 from families import FAMILY_NAMES
 from test_exact_tokens import TOOL, Talk, as_text, as_the_template_writes, formats
 
-from deployments.vllm.options import VllmOptions
+from deployments.vllm.options import ChatOptions
 from deployments.vllm.parsers import Parsers, choose_parsers, guess
 from deployments.vllm.token_engine import Generation
 from deployments.vllm.tool_format import ToolFormat
@@ -115,7 +115,7 @@ def test_every_name_that_is_guessed_is_one_of_vllms() -> None:
 
 
 def chosen(template: str, *, shows_tools: bool = True, uses_tools: bool = True, **options: str) -> Parsers:
-    return choose_parsers(VllmOptions(model="m", **options), template, shows_tools=shows_tools, uses_tools=uses_tools)  # type: ignore[arg-type]
+    return choose_parsers(ChatOptions(**options), "m", template, shows_tools=shows_tools, uses_tools=uses_tools)  # type: ignore[arg-type]
 
 
 def test_the_config_wins_over_the_guess() -> None:

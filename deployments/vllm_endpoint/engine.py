@@ -1,0 +1,119 @@
+"""The engine of a config: `models: {policy: {engine: vllm_endpoint, base_url: http://host:8000/v1, model: NAME, tokenizer: ...}}`.
+
+The server only generates. Prompts are rendered and answers parsed in the workers, by the same code as in our own replicas, so that
+the samples are as exact. The server has to be started with `--logprobs-mode processed_logprobs`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from deployments.vllm.checkpoint import load_tokens, resolve_model
+from deployments.vllm.completer import Completer
+from deployments.vllm.formats import check_formats, make_formats
+from deployments.vllm.options import ChatOptions
+from deployments.vllm.token_engine import Generation
+from deployments.vllm_endpoint.server import PATH, VllmServer, generation
+from ray_gym.errors import UserError
+from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
+from ray_gym.models.endpoint import Endpoint, EndpointOptions, error_text
+from ray_gym.models.endpoint_check import EndpointCheck, endpoint_check
+
+PROBE_IDS = [1, 2, 3]
+_RAW_LOGPROB = -1e-4
+
+
+class VllmEndpointOptions(EndpointOptions, ChatOptions):
+    tokenizer: str | None = None
+    """A checkpoint folder or a model hub's name, of the very model that is served. Default: `model`."""
+
+    @property
+    def tokenizer_name(self) -> str:
+        return self.tokenizer or self.model
+
+
+class VllmEndpointModel:
+    """Made in a worker; tokenizer and parsers are loaded there."""
+
+    def __init__(self, options: VllmEndpointOptions, key: str | None, uses_tools: bool, max_model_len: int) -> None:
+        name = options.tokenizer_name
+        chat_format, tool_format = make_formats(options, name, load_tokens(name), uses_tools)
+        self._endpoint = Endpoint(options, key)
+        self._completer = Completer(chat_format, tool_format, VllmServer(self._endpoint, options.model, max_model_len))
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Errors: EpisodeFailure, as `Completer` has them."""
+        return await self._completer.complete(request)
+
+    async def close(self) -> None:
+        self._completer.close()
+        await self._endpoint.close()
+
+
+class VllmEndpointEngine:
+    Options = VllmEndpointOptions
+    gives_tokens = True
+
+    def __init__(self, options: VllmEndpointOptions) -> None:
+        self.options = options
+        self._key: str | None = None
+        """The driver's, for workers whose environment lacks it."""
+        self._uses_tools = False
+        self._max_model_len = 0
+
+    def check(self, request: EngineCheck) -> None:
+        where = f"models.{request.model}"
+        self._uses_tools = request.uses_tools
+        self._key = self.options.required_key(where)
+        try:
+            resolve_model(self.options.tokenizer_name)
+        except UserError as error:
+            raise UserError(f"{where}.tokenizer: {error}") from None
+        check_formats(self.options, self.options.tokenizer_name, where, self._uses_tools)
+        with endpoint_check(self.options, self._key, request) as check:
+            length = check.check_model()
+            if length is None:
+                raise check.error("base_url", "does not say max_model_len in GET /models; is it a vLLM server?")
+            self._max_model_len = length
+            self._check_tokens(check)
+
+    def gpus(self) -> float:
+        return 0
+
+    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
+        """Nothing to bring up. Errors: UserError for a tokenizer or template that does not load or fit."""
+        if not self._max_model_len:
+            self.check(EngineCheck(name, {}, uses_tools=self._uses_tools))
+        try:
+            make_formats(
+                self.options, self.options.tokenizer_name, load_tokens(self.options.tokenizer_name), self._uses_tools
+            )
+        except UserError as error:
+            raise UserError(f"models.{name}: {error}") from None
+        say(f"model {name}: {self.options.model} at {self.options.base_url}, given exact token ids")
+
+    def connect(self) -> VllmEndpointModel:
+        key = self.options.key() or self._key
+        return VllmEndpointModel(self.options, key, self._uses_tools, self._max_model_len)
+
+    def stop(self) -> None:
+        return None
+
+    def _check_tokens(self, check: EndpointCheck) -> None:
+        """One token, asked for so that the answer shows whether ids come back, and which logprobs."""
+        body: dict[str, Any] = {"model": self.options.model, "prompt": PROBE_IDS, "max_tokens": 1, "temperature": 1.0}
+        status, text = check.ask("POST", PATH, {**body, "top_k": 1, "logprobs": 0, "return_token_ids": True})
+        if status in (400, 422):
+            raise check.error("base_url", f"takes no token ids for a prompt ({error_text(text)}); is it a vLLM server?")
+        check.refuse(status, text)
+        try:
+            answer: Generation = generation(json.loads(text))
+        except ValueError as error:
+            raise check.error("base_url", f"gives no token ids ({error}); is it a vLLM server?") from None
+        if answer.prompt_ids != PROBE_IDS:
+            raise check.error("base_url", f"was given the ids {PROBE_IDS} and says they were {answer.prompt_ids}")
+        if (answer.logprobs < _RAW_LOGPROB).any():
+            what = "gives logprobs from before temperature and truncation"
+            raise check.error("base_url", f"{what}; start vLLM with --logprobs-mode processed_logprobs")

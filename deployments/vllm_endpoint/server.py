@@ -1,0 +1,65 @@
+"""A vLLM server as a `TokenEngine`: its completions endpoint takes token ids for a prompt and gives token ids back."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from deployments.vllm.token_engine import Generation, GenerationRequest
+from ray_gym.models.base import VersionSpan
+from ray_gym.models.endpoint import Endpoint, RefusedRequest
+
+PATH = "/completions"
+
+
+@dataclass(frozen=True, slots=True)
+class VllmServer:
+    endpoint: Endpoint
+    model: str
+    max_model_len: int
+
+    async def generate(self, request: GenerationRequest) -> Generation:
+        """Errors: EpisodeFailure (infra) when the server can't be reached, or refuses the request."""
+        body = request_body(request, self.model)
+        try:
+            return await self.endpoint.post(
+                PATH, body, request.session_id, lambda answer: generation(json.loads(answer))
+            )
+        except RefusedRequest as refused:
+            raise self.endpoint.failure(str(refused)) from None
+
+
+def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:
+    body = {
+        "model": model,
+        "prompt": request.prompt_ids,
+        **request.sampling_fields(),
+        "logprobs": 0,  # of the sampled token alone
+        "return_token_ids": True,
+    }
+    if request.grammar is not None:
+        body["structured_outputs"] = {request.grammar.kind: request.grammar.text}
+    return body
+
+
+def generation(answer: Any) -> Generation:
+    """Errors: ValueError if the answer is not what was asked for."""
+    try:
+        (choice,) = answer["choices"]
+        token_ids = np.array(choice["token_ids"], dtype=np.int32)
+        logprobs = np.array(choice["logprobs"]["token_logprobs"], dtype=np.float32)
+        prompt_ids = [int(token) for token in choice["prompt_token_ids"]]
+        text, finish_reason = str(choice["text"]), choice["finish_reason"]
+        details = (answer.get("usage") or {}).get("prompt_tokens_details") or {}
+        cached = int(details.get("cached_tokens") or 0)
+    except (KeyError, TypeError, AttributeError, OverflowError) as error:
+        raise ValueError(f"a completion without token ids, logprobs or text ({error!r})") from None
+    if len(token_ids) != len(logprobs):
+        raise ValueError(f"{len(token_ids)} token ids but {len(logprobs)} logprobs")
+    if finish_reason not in ("stop", "length"):
+        raise ValueError(f"the generation ended by {finish_reason!r}")
+    versions = (VersionSpan(0, 0, len(token_ids)),) if len(token_ids) else ()  # the server doesn't say them
+    return Generation(prompt_ids, token_ids, logprobs, text, finish_reason == "length", versions, cached)
