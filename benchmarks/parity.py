@@ -227,6 +227,7 @@ def compare(dtype: str, name: str, asked: int, run: Run, reference: Reference, g
         compared.kinds.update(span["kind"] for span in spans)
         if spans and not compared.broken:
             _add(compared, sample, reference, grammars)
+    say(", ".join(f"{heading} {figure}" for heading, figure in compared.figures().items()))
     return compared
 
 
