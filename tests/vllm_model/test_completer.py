@@ -1,0 +1,114 @@
+"""One model call around an engine's double: what is checked, what is refused, and what leaves the event loop."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_double import EngineDouble, Line
+
+from deployments.small_model import NAME
+from deployments.vllm import completer as completer_module
+from deployments.vllm.chat_format import ChatFormat
+from deployments.vllm.checkpoint import load_tokens
+from deployments.vllm.completer import Completer
+from deployments.vllm.formats import make_formats
+from deployments.vllm.options import ChatOptions
+from deployments.vllm.token_engine import Generation, GenerationRequest
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.messages import Message, ToolSchema
+from ray_gym.models.base import CompletionRequest, Sampling
+
+TOKENS = load_tokens(NAME)
+END = TOKENS.stop_ids[0]
+CHAT, TOOLS = make_formats(ChatOptions(), NAME, TOKENS, uses_tools=True)
+MOVE = ToolSchema("make_move", "", {"type": "object", "properties": {"position": {"type": "integer"}}})
+
+
+def ids_of(text: str) -> list[int]:
+    ids: list[int] = TOKENS.tokenizer.encode(text, add_special_tokens=False)
+    return ids
+
+
+def double(*texts: str, **more: Any) -> EngineDouble:
+    return EngineDouble(TOKENS.tokenizer, END, lines=[Line(ids_of(text)) for text in texts], **more)
+
+
+def request(text: str = "Hello", **more: Any) -> CompletionRequest:
+    return CompletionRequest([Message("user", text)], more.pop("sampling", Sampling()), "session", 1, **more)
+
+
+async def test_a_context_without_room_calls_no_engine() -> None:
+    engine = double(max_model_len=10)
+    completion = await Completer(CHAT, TOOLS, engine).complete(request("word " * 50))
+    assert completion.finish_reason == "context_full" and not completion.has_tokens and engine.prompts == []
+
+
+async def test_a_context_that_fills_up_is_told_from_an_output_limit() -> None:
+    prompt = len(CHAT.prompt([Message("user", "Hello")], [], 0, np.zeros(0, np.int32)).new_ids)
+    full = await Completer(CHAT, TOOLS, double("one two three four", max_model_len=prompt + 2)).complete(request())
+    assert (full.finish_reason, len(full.token_ids)) == ("context_full", 2) and full.message.content
+    short = await Completer(CHAT, TOOLS, double("one two three four")).complete(
+        request(sampling=Sampling(max_tokens=2))
+    )
+    assert (short.finish_reason, len(short.token_ids)) == ("length", 2) and short.message.content
+
+
+async def test_half_a_call_is_words() -> None:
+    asked = request(tools=(MOVE,), allowed_tools=(MOVE,), sampling=Sampling(max_tokens=4))
+    completion = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(asked)
+    assert completion.message.tool_calls == () and completion.message.content.startswith("make_move")
+    whole = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(
+        replace(asked, sampling=Sampling())
+    )
+    assert [call.arguments for call in whole.message.tool_calls] == ['{"position": 4}']
+
+
+async def test_an_engine_that_was_given_other_ids_fails_the_call() -> None:
+    class Forgetful(EngineDouble):
+        async def generate(self, request: GenerationRequest) -> Generation:
+            return replace(await super().generate(request), prompt_ids=request.prompt_ids[1:])
+
+    engine = Forgetful(TOKENS.tokenizer, END, lines=[Line(ids_of("x"))])
+    with pytest.raises(EpisodeFailure, match="other token ids than the history") as caught:
+        await Completer(CHAT, TOOLS, engine).complete(request())
+    assert caught.value.failure.kind == FailureKind.INFRA
+
+
+async def test_messages_that_the_template_refuses_are_the_tasks_fault() -> None:
+    fussy = ChatFormat(TOKENS.tokenizer, TOKENS.stop_ids, "{{ raise_exception('no such role') }}")
+    with pytest.raises(EpisodeFailure, match="no such role") as caught:
+        await Completer(fussy, TOOLS, double("x")).complete(request())
+    assert caught.value.failure.kind == FailureKind.DATA
+
+
+async def test_long_renderings_leave_the_event_loop_and_short_ones_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+    original = ChatFormat.prompt
+
+    def noting(self: ChatFormat, *arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return original(self, *arguments)
+
+    monkeypatch.setattr(ChatFormat, "prompt", noting)
+    monkeypatch.setattr(completer_module, "INLINE_S", 0.02)
+    completer = Completer(CHAT, TOOLS, double("a", "b", "c"))
+    await completer.complete(request("word " * 20_000))
+    await completer.complete(request("word"))
+    assert threads[0].startswith("chat-format") and threads[1] == threading.main_thread().name
+
+
+async def test_what_was_sampled_how_is_told() -> None:
+    for sampling, tool_choice, kind in (
+        (Sampling(temperature=0.7), "auto", "plain"),
+        (Sampling(temperature=0), "auto", "truncated"),
+        (Sampling(top_p=0.9), "auto", "truncated"),
+        (Sampling(repetition_penalty=1.1), "auto", "truncated"),
+        (Sampling(), "required", "constrained"),
+    ):
+        asked = request(sampling=sampling, tools=(MOVE,), allowed_tools=(MOVE,), tool_choice=tool_choice)
+        completion = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(asked)
+        assert completion.kind == kind and (completion.grammar is not None) == (kind == "constrained")
