@@ -1,8 +1,8 @@
 """Whether recorded logprobs are those that the tokens were drawn with: `python -m benchmarks.parity`.
 
 The small model plays tic-tac-toe under vLLM on this machine's CPU, one run a way of sampling. Then the engine is gone, and every
-trainable token's logprob is computed anew from the Parquet files alone: a forward pass by transformers with the same weights and
-in the same precision, brought under the sampling that the record says (`recompute.py`), against what was recorded.
+trainable token's logprob is computed anew from the Parquet files alone: a forward pass by transformers with the same weights, in
+float32 whatever the engine computed in, so that only the engine's rounding is between the two, brought under the sampling that the record says (`recompute.py`), against what was recorded.
 """
 
 from __future__ import annotations
@@ -245,7 +245,7 @@ def measure(dtype: str, names: Sequence[str], episodes: int, output: Path) -> li
     """Errors: MeasurementFailed."""
     with cluster.connected(), engine_up(dtype) as app:
         runs = {name: play(config_of(dtype, name, episodes, app, output)) for name in names}
-    reference, grammars = Reference(checkpoint_dir(), dtype), Grammars.of(checkpoint_dir())
+    reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())
     say(f"{dtype}: computing logprobs anew")
     return [compare(dtype, name, episodes, load(path), reference, grammars) for name, path in runs.items()]
 

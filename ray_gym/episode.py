@@ -149,7 +149,9 @@ class Episode:
         if self.turns_of(name) >= participant.max_turns:
             self.end(StopReason.MAX_TURNS, name)
             return turn
-        if self.turns and not self.threads[name].has_something_to_answer:
+        thread = self.threads[name]
+        speaks_first = not self.turns and bool(thread.messages)  # to whom a system prompt is enough
+        if not speaks_first and not thread.has_something_to_answer:
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)

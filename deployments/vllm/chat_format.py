@@ -26,11 +26,12 @@ OUR_TEMPLATE = Path(__file__).parent / "templates" / "chatml_tools.jinja"
 
 REASONING_STRIPPED = "reasoning_stripped"
 TEMPLATE_REWROTE_HISTORY = "template_rewrote_history"
+TEMPLATE_REFUSED_MESSAGE = "template_refused_message"
 
 
-RENDERED_CHARACTERS = 500_000
-"""Where a message ends is found by a rendering of what goes before. In a long prompt that is all new, only the last messages are told
-apart, so that the work stays within this; the tokens of earlier ones go with the first of those."""
+TOLD_APART, RENDERED_CHARACTERS = 32, 500_000
+"""Where a message ends is found by a rendering of all that goes before. In a long prompt that is all new, only so many of the last
+messages are told apart, and with so many characters rendered; the tokens of earlier ones go with the first of those."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ class ChatFormat:
         if not isinstance(source, str):
             raise UserError("the model has no chat template; set chat_template to a file with one")
         self._tokenizer = tokenizer
-        self._stop_ids = frozenset(stop_ids)
-        self._stop_strings = [tokenizer.convert_ids_to_tokens(stop_id) for stop_id in stop_ids]
+        self._stops: dict[int, str] = {stop_id: tokenizer.convert_ids_to_tokens(stop_id) for stop_id in stop_ids}
+        self._stop_strings = list(self._stops.values())
         self.template = Template(tokenizer, source, variables)
         self.tool_template: Template | None = self.template if self.template.shows_tools else None
-        if self.tool_template is None and "<|im_start|>" in source:
+        if self.tool_template is None and "<|im_start|>" in source and "<|im_end|>" in self._stop_strings:
             self.tool_template = Template(tokenizer, OUR_TEMPLATE.read_text())
         self._text = TextTokenizer(tokenizer, {source, (self.tool_template or self.template).source})
 
@@ -114,21 +115,26 @@ class ChatFormat:
             return None
         if not covered.startswith(before_answer) or not rendering.full.startswith(covered):
             return None
-        answer = covered[len(before_answer) :]
-        ended = int(history[-1]) in self._stop_ids
-        closing = self._closing(answer, ended=ended)
-        return _Continuation(len(covered), rendering.closing_of_plain_text(known) if closing is None else closing)
+        generated_stop = self._stops.get(int(history[-1]), "")
+        closing = self._closing(covered[len(before_answer) :], generated_stop)
+        if closing is not None:
+            return _Continuation(len(covered), closing)
+        if generated_stop and rendering.full.startswith(generated_stop, len(covered)):
+            # In some families (GLM) what ends an answer is the mark that the next message begins with.
+            return _Continuation(len(covered) + len(generated_stop), "")
+        return _Continuation(len(covered), rendering.closing_of_plain_text(known))
 
-    def _closing(self, answer: str, *, ended: bool) -> str | None:
-        """What the template writes after the text of an answer, less the end-of-turn token if the model generated it.
+    def _closing(self, answer: str, generated_stop: str) -> str | None:
+        """What the template writes after the text of an answer, less its end-of-turn token if the model generated that one.
 
-        None if it writes no end-of-turn token that the model could generate.
+        If the model ended with another token, it stands before the template's. None if the template writes none of those that a model
+        could generate.
         """
         found = [(answer.rfind(stop), stop) for stop in self._stop_strings]
         position, stop = max(found, default=(-1, ""))
         if position < 0:
             return None
-        return answer[position + len(stop) :] if ended else answer[position:]
+        return answer[position + len(stop) :] if stop == generated_stop else answer[position:]
 
     def _spelled_out(self, rendering: Rendering, history: TokenIds) -> _Continuation | None:
         """If the full text begins with the very text of the history, as when a template adds to a last answer only."""
@@ -136,6 +142,8 @@ class ChatFormat:
         return None if start is None else _Continuation(start, "")
 
     def _fork_reason(self, rendering: Rendering, known: Sequence[Message], history: TokenIds) -> str:
+        if rendering.stands_in:
+            return TEMPLATE_REFUSED_MESSAGE
         text = rendering.plain
         lost = any(message.reasoning and message.reasoning.strip() not in text for message in known)
         marks_before = len(REASONING_MARK.findall(self._decoded(history)))
@@ -154,13 +162,14 @@ class ChatFormat:
         start, lead = after.start, after.closing
         ids: list[int] = []
         lengths: list[int] = []
-        told_apart = max(1, RENDERED_CHARACTERS // max(len(rendering.full), 1))
+        told_apart = min(TOLD_APART, max(1, RENDERED_CHARACTERS // max(len(rendering.full), 1)))
         for count in range(known + 1, rendering.count + 1):
             end = rendering.end_of(count) if count > rendering.count - told_apart else None
             before = len(ids)
             if end is not None and end > start:
-                ids += self._text.encode(lead + rendering.full[start:end], rendering.placeholders)
+                text = lead + rendering.full[start:end]
+                ids += self._text.encode(text, rendering.placeholders, continued=start > 0)
                 start, lead = end, ""
             lengths.append(len(ids) - before)
-        ids += self._text.encode(lead + rendering.full[start:], rendering.placeholders)
+        ids += self._text.encode(lead + rendering.full[start:], rendering.placeholders, continued=start > 0)
         return Prompt(np.array(ids, dtype=np.int32), tuple(lengths), fork_reason)

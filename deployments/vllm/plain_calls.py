@@ -39,7 +39,7 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
             content = text[: found.start()]
         try:
             _, length = json.JSONDecoder().raw_decode(text[found.end() :])
-        except ValueError:
+        except (ValueError, RecursionError):
             length = len(text[found.end() :].split("\n", 1)[0])
         position = found.end() + length
         calls.append((found.group(1), text[found.end() : position]))

@@ -34,13 +34,14 @@ class Rendering:
         self.count = len(messages)
         self._tools = [self._protected(tool.as_openai()) for tool in tools]
         self._messages = [self._protected(template.data(message)) for message in messages]
+        self.stands_in = False
+        """Whether a known message that the template refuses is shown by another one."""
         try:
             self.full = self._render(self._messages, generation_prompt=True)
         except UserError:
             if known == 0:
                 raise
-            self._messages[:known] = [self._protected(template.stand_in(message)) for message in messages[:known]]
-            self.full = self._render(self._messages, generation_prompt=True)
+            self._stand_in(messages[:known])
 
     @property
     def plain(self) -> str:
@@ -85,6 +86,14 @@ class Rendering:
 
     def _render(self, messages: Sequence[Data], *, generation_prompt: bool) -> str:
         return self._template.render(messages, self._tools, generation_prompt=generation_prompt)
+
+    def _stand_in(self, known: Sequence[Message]) -> None:
+        """Replace the messages that the template refuses; all of the model's own, if it doesn't refuse any by itself."""
+        self.stands_in = True
+        refused = [index for index, message in enumerate(known) if not self._template.takes(message)]
+        for index in refused or range(len(known)):
+            self._messages[index] = self._protected(self._template.stand_in(known[index]))
+        self.full = self._render(self._messages, generation_prompt=True)
 
     def _protected(self, data: Data) -> Data:
         protected: Data = self._text.protect(data, self.placeholders)

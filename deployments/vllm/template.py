@@ -18,6 +18,11 @@ Data = dict[str, Any]
 
 _TOOL = ToolSchema("a_probe_of_the_template", "", {"type": "object", "properties": {}})
 _USER: Data = {"role": "user", "content": "x"}
+_ANSWER: Data = {"role": "assistant", "content": "x"}
+_SYSTEM = "a system prompt of the probe"
+
+BEGIN = "Begin."
+"""What a first speaker is told by a user's message, where a template takes no conversation without one."""
 
 
 class Template:
@@ -31,17 +36,18 @@ class Template:
         self.shows_tools = _TOOL.name in (self._probe([_USER], [_TOOL.as_openai()]) or "")
         self._takes_objects = self._takes_arguments({"key": "value"}) or not self._takes_arguments("{}")
         self._takes_broken = self._takes_arguments("{")
-        self._alternates = (
-            self._probe([_USER, _USER]) is None
-            and self._probe([_USER, {"role": "assistant", "content": "x"}, _USER]) is not None
-        )
+        user_twice, user_after_tool = [_USER, _USER], [*self._asked_and_answered({"key": "value"}), _USER]
+        self._joins_users = self._refuses(user_twice) and not self._refuses([_USER, _ANSWER, _USER])
+        self._joins_user_to_tool = self._refuses(user_after_tool) and not self._refuses(user_after_tool[:-1])
+        opened = self._probe([{"role": "system", "content": _SYSTEM}]) or ""
+        self._wants_user_first = _SYSTEM not in opened or self._refuses([_ANSWER, _USER])
         self._names_thinking = "thinking" in source
 
     def render(self, messages: Sequence[Data], tools: Sequence[Data], *, generation_prompt: bool) -> str:
         """Errors: UserError if the template refuses the messages; templates raise whatever they like."""
         try:
             rendered: str = self._tokenizer.apply_chat_template(
-                self._alternating(messages) if self._alternates else list(messages),
+                self._as_taken(messages),
                 tools=list(tools) or None,
                 chat_template=self.source,
                 add_generation_prompt=generation_prompt,
@@ -88,28 +94,46 @@ class Template:
             return text
         try:
             parsed = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             parsed = text
         return parsed if isinstance(parsed, dict) or self._takes_broken else {"arguments": text}
 
-    def _alternating(self, messages: Sequence[Data]) -> list[Data]:
-        """Messages of the user in a row made into one, for templates that refuse them."""
-        merged: list[Data] = []
+    def _as_taken(self, messages: Sequence[Data]) -> list[Data]:
+        """The messages in an order that this template takes: some want a user's first, and never two speakers of a kind in a row."""
+        taken: list[Data] = []
+        first = next((message["role"] for message in messages if message["role"] != "system"), None)
+        if self._wants_user_first and first not in ("user", "tool"):
+            systems = [message for message in messages if message["role"] == "system"]
+            messages = [*systems, {"role": "user", "content": BEGIN}, *messages[len(systems) :]]
         for message in messages:
-            last = merged[-1] if merged else None
-            if last is not None and last["role"] == message["role"] == "user":
-                merged[-1] = {**last, "content": f"{last['content']}\n\n{message['content']}"}
+            last = taken[-1]["role"] if taken else None
+            joins = (last == "user" and self._joins_users) or (last == "tool" and self._joins_user_to_tool)
+            if message["role"] == "user" and joins:
+                taken[-1] = {**taken[-1], "content": f"{taken[-1]['content']}\n\n{message['content']}"}
             else:
-                merged.append(message)
-        return merged
+                taken.append(message)
+        return taken
+
+    def takes(self, message: Message) -> bool:
+        """Whether a message of the assistant can be shown by itself."""
+        if message.role != "assistant":
+            return True
+        return not self._refuses([_USER, self.data(message)])
 
     def _takes_arguments(self, arguments: Any) -> bool:
-        function = {"name": "x", "arguments": arguments}
-        call = {"type": "function", "id": "abcdefghi", "function": function}
-        asked = {"role": "assistant", "content": "", "tool_calls": [call]}
-        answered = {"role": "tool", "content": "x", "tool_call_id": "abcdefghi"}
-        rendered = self._probe([_USER, asked, answered], [_TOOL.as_openai()])
+        rendered = self._probe(self._asked_and_answered(arguments), [_TOOL.as_openai()])
         return rendered is not None and "'key'" not in rendered  # which is Python's way to write a dict, and not JSON
+
+    def _asked_and_answered(self, arguments: Any) -> list[Data]:
+        """A call of a tool, and its result."""
+        if isinstance(arguments, dict) and not getattr(self, "_takes_objects", True):
+            arguments = json.dumps(arguments)
+        call = {"type": "function", "id": "abcdefghi", "function": {"name": "x", "arguments": arguments}}
+        asked = {"role": "assistant", "content": "", "tool_calls": [call]}
+        return [_USER, asked, {"role": "tool", "content": "x", "tool_call_id": "abcdefghi"}]
+
+    def _refuses(self, messages: list[Data]) -> bool:
+        return self._probe(messages) is None
 
     def _probe(self, messages: list[Data], tools: Sequence[Data] = ()) -> str | None:
         try:

@@ -13,6 +13,11 @@ from typing import Any
 
 _FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xF0000, 0xFFFFD  # a private-use plane, whose characters no text has a use for
 _ANCHOR = "\n"
+_MARKUP = re.compile(r"^[<\[].*[>\]]$", re.DOTALL)
+_HTML = frozenset(
+    "a b blockquote br caption code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre s span strong sub sup table tbody td "
+    "tfoot th thead tr u ul".split()
+)
 
 
 class Placeholders:
@@ -57,17 +62,16 @@ class TextTokenizer:
             return [self.protect(item, placeholders) for item in data]
         return data
 
-    def encode(self, rendered: str, placeholders: Placeholders) -> list[int]:
-        """Ids of a rendering; control tokens are those that the template wrote."""
-        if not placeholders.literals:
-            return self._plain(rendered)
+    def encode(self, rendered: str, placeholders: Placeholders, *, continued: bool = False) -> list[int]:
+        """Ids of a rendering; control tokens are those that the template wrote. `continued`: other text comes before it."""
         ids: list[int] = []
-        for piece in self.pieces(rendered):
+        for piece in self.pieces(rendered) if placeholders.literals else [rendered]:
             spelled = self.spelled(piece, placeholders)
             if spelled is not piece:
                 ids.extend(self._as_text(spelled))
             else:
-                ids.extend(self._within_text(piece) if ids else self._plain(piece))
+                ids.extend(self._within_text(piece) if continued else self._plain(piece))
+            continued = True
         return ids
 
     def pieces(self, rendered: str) -> list[str]:
@@ -97,7 +101,7 @@ class TextTokenizer:
 
 
 def _control_strings(tokenizer: Any, templates: str) -> set[str]:
-    """Special tokens, and added ones that are written as such (<|im_end|>) or that a template writes (<tool_call>).
+    """Special tokens, and added ones that mark something up (<|im_end|>, <tool_call>, </think>) or that a template writes.
 
     Others are words: some tokenizers have added tokens for HTML tags and for runs of spaces.
     """
@@ -106,8 +110,12 @@ def _control_strings(tokenizer: Any, templates: str) -> set[str]:
         token.content
         for token in added
         if len(token.content.strip()) > 1
-        and (token.special or re.search(r"[<\[][|｜]|[|｜][>\]]", token.content) or token.content in templates)
+        and (token.special or token.content in templates or (_MARKUP.search(token.content) and not _is_html(token)))
     }
+
+
+def _is_html(token: Any) -> bool:
+    return token.content.strip("</>").lower() in _HTML
 
 
 def _either(literals: Iterable[str]) -> str:

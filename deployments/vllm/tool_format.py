@@ -51,7 +51,10 @@ class ToolFormat:
         self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None, id_seed: int
     ) -> Message:
         """The message that a generation says. Calls that can't be read become calls that can only be refused."""
-        reasoning, content, calls = self._read(generation, tools, grammar)
+        try:
+            reasoning, content, calls = self._read(generation, tools, grammar)
+        except Exception:  # parsers meet whatever a model writes: what they can't read is words
+            reasoning, content, calls = None, generation.text, []
         ids = (_call_id(own, generation.text, id_seed, index) for index, (own, _, _) in enumerate(calls))
         made = tuple(ToolCall(id, name, arguments) for id, (_, name, arguments) in zip(ids, calls, strict=True))
         return Message("assistant", content, reasoning, made)
@@ -214,5 +217,5 @@ def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
     """vLLM's shape for forced calls of models without a tag of their own: [{"name": ..., "parameters": {...}}]."""
     try:
         return "", [("", call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return "", [("", "", text)]

@@ -152,7 +152,7 @@ def test_logits_are_those_one_position_before_with_a_shared_beginning_or_without
     ids, positions = torch.tensor([3, 1, 4, 1, 5, 9, 2, 6]), torch.tensor([4, 5, 7])
     with torch.inference_mode():
         expected = model(input_ids=ids.unsqueeze(0)).logits[0][[3, 4, 6]]
-    reference = Reference(tmp_path, "float32")
+    reference = Reference(tmp_path)
     assert torch.allclose(reference.logits(ids, positions), expected, atol=1e-6)
     reference.begin_with(ids[:3])
     for _ in range(2):  # what one sequence adds is not there for the next

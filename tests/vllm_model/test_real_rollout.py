@@ -48,9 +48,10 @@ def attached(
 def games(
     cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
-    """Eight games on an attached model, played while no other engine came up."""
+    """Eight games of self-play on an attached model, played while no other engine came up."""
     before = engines()
-    played = attached(cluster, small_model_app, tmp_path_factory.mktemp("games"), "tasks.limit=4", "tasks.repeats=2")
+    overrides = ["tasks.limit=4", "tasks.repeats=2", "participants.user.trainable=true"]
+    played = attached(cluster, small_model_app, tmp_path_factory.mktemp("games"), *overrides)
     assert engines() == before, "a run that attaches loads nothing"
     return played
 
@@ -88,8 +89,16 @@ def test_samples_decode_to_the_events(games: list[dict[str, Any]]) -> None:
                 elif event["kind"] != "message":
                     assert text_of(event) in said
             assert position == len(ids) == len(sample["logprobs"]) == len(sample["loss_mask"])
-            assert sample["fork_reason"] is None and sample["trainable"] == (sample["participant"] == "policy")
+            assert sample["fork_reason"] is None
             assert all(lp <= 0 for lp in sample["logprobs"])
+
+
+def test_self_play_gives_each_side_samples_and_a_reward_of_its_own(games: list[dict[str, Any]]) -> None:
+    for game in games:
+        own = {sample["participant"]: sample for sample in game["samples"]}
+        assert own["policy"]["trainable"] and own["user"]["trainable"]
+        assert own["policy"]["reward"] == game["reward"] and own["user"]["reward"] == 1 - game["reward"]
+        assert own["policy"]["token_ids"] != own["user"]["token_ids"]
 
 
 def test_a_sample_is_the_whole_conversation_as_the_template_writes_it(games: list[dict[str, Any]]) -> None:
