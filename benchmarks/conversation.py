@@ -36,24 +36,22 @@ def answer(number: int) -> tuple[Message, str]:
 
 
 def conversation(chat_format: ChatFormat, tokenizer: Any, stop_id: int, tokens: int) -> Conversation:
-    """At least so many tokens of history, ending with a generation."""
+    """At least so many tokens of history, ending with a generation; made step by step, as a thread makes it."""
     messages = [Message("system", "You work at a shop's help desk."), Message("user", SENTENCE * 3)]
-    history = chat_format.prompt(messages, [TOOL], 0, np.zeros(0, np.int32)).new_ids
-    number = 0
+    history: TokenIds = np.zeros(0, np.int32)
+    known = number = 0
     while True:
+        prompt = chat_format.prompt(messages, [TOOL], known, history)
+        if prompt.fork_reason is not None:
+            raise RuntimeError(f"the conversation forked: {prompt.fork_reason}")
         said, text = answer(number)
         generated = [*tokenizer.encode(text, add_special_tokens=False), stop_id]
-        history = np.concatenate([history, np.array(generated, dtype=np.int32)])
+        history = np.concatenate([history, prompt.new_ids, np.array(generated, dtype=np.int32)])
         messages.append(said)
+        known = len(messages)
         if len(history) >= tokens:
             return Conversation(messages, history)
-        known = len(messages)
         messages += new_messages(number)
-        # The deltas of a thread are short, so this stays cheap: only the last few messages are rendered with it.
-        history = np.concatenate(
-            [history, chat_format.prompt(messages[-3:], [TOOL], 1, generated_only(history)).new_ids]
-        )
-        assert known + 2 == len(messages)
         number += 1
 
 
@@ -61,8 +59,3 @@ def new_messages(number: int) -> list[Message]:
     """What comes between two steps of the policy."""
     result = Message("tool", RESULT * 4, tool_call_id=f"abcde{number:04d}")
     return [result, Message("user", SENTENCE * 2)]
-
-
-def generated_only(history: TokenIds) -> TokenIds:
-    """Enough of a history for its end to be looked at."""
-    return history[-1:]

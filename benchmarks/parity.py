@@ -2,7 +2,8 @@
 
 The small model plays tic-tac-toe under vLLM on this machine's CPU, one run a way of sampling. Then the engine is gone, and every
 trainable token's logprob is computed anew from the Parquet files alone: a forward pass by transformers with the same weights, in
-float32 whatever the engine computed in, so that only the engine's rounding is between the two, brought under the sampling that the record says (`recompute.py`), against what was recorded.
+float32 whatever the engine computed in, so that only the engine's rounding lies between the two. It is brought under the sampling
+that the record says (`recompute.py`), and held against what was recorded.
 """
 
 from __future__ import annotations

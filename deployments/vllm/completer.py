@@ -60,9 +60,9 @@ class Completer:
         return await self._completion(request, prompt, generation, grammar, room)
 
     async def _prompt(self, request: CompletionRequest) -> Prompt:
-        new = sum(len(message.content) for message in request.messages[request.known :])
+        new = sum(map(_characters, request.messages[request.known :]))
         if request.known == 0:
-            new += sum(len(str(tool.parameters)) for tool in request.tools)
+            new += sum(len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
         size = 4 * len(request.history) + new  # in characters, about
         arguments = (request.messages, request.tools, request.known, request.history)
         try:
@@ -112,6 +112,10 @@ class Completer:
 
     def close(self) -> None:
         self._thread.shutdown(wait=False)
+
+
+def _characters(message: Message) -> int:
+    return len(message.content) + len(message.reasoning or "") + sum(len(call.arguments) for call in message.tool_calls)
 
 
 class _Pace:

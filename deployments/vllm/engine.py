@@ -20,7 +20,7 @@ from ray.serve.schema import ApplicationStatus
 
 from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.formats import check_formats
-from deployments.vllm.options import VllmOptions
+from deployments.vllm.options import ChatOptions, VllmOptions
 from deployments.vllm.replica import VllmReplica
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
@@ -41,6 +41,7 @@ class _Lease:
 class VllmEngine:
     Options = VllmOptions
     gives_tokens = True
+    reshapes = ""
 
     def __init__(self, options: VllmOptions) -> None:
         self.options = options
@@ -60,13 +61,20 @@ class VllmEngine:
         self._request = request
         if self.options.app is None and self.options.model is None:
             raise UserError(f"{where}: set model (what to load) or app (a Serve application to attach to)")
-        if self.options.app is None:
+        if self.options.app is not None:
+            self._check_attached(where)
+        else:
             try:
                 resolve_model(self.options.model or "")
             except UserError as error:
                 raise UserError(f"{where}.model: {error}") from None
             check_formats(self.options, self.options.model or "", where, self._uses_tools)
             self._check_seeds(request, on_cpu=self.options.gpus == 0)
+
+    def _check_attached(self, where: str) -> None:
+        """How a model that is up writes and reads was settled when it came up."""
+        for name in sorted(ChatOptions.model_fields.keys() & self.options.model_fields_set):
+            raise UserError(f"{where}.{name}: {self.options.app!r} is attached to, and has its own; leave it out here")
 
     def _check_seeds(self, request: EngineCheck, on_cpu: bool) -> None:
         for participant, sampling in request.samplings.items():

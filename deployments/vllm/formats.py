@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from deployments.vllm.chat_format import ChatFormat
@@ -32,7 +33,8 @@ def check_formats(options: ChatOptions, model: str, where: str, uses_tools: bool
     template = Path(given).read_text() if given else local_template(model)
     if template is None:
         return
+    written = re.sub(r"\{#.*?#\}", "", template, flags=re.DOTALL)  # without comments
     try:
-        choose_parsers(options, model, template, shows_tools="tools" in template, uses_tools=uses_tools)
+        choose_parsers(options, model, template, shows_tools="tools" in written, uses_tools=uses_tools)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None

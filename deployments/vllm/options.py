@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Count = Annotated[int, Field(ge=1)]
+
+OWN_ENGINE_ARGS = {
+    "model": "models.NAME.model",
+    "tensor_parallel_size": "tensor_parallel",
+    "reasoning_parser": "reasoning_parser",
+    "tokenizer": None,
+    "logprobs_mode": None,
+    "logits_processors": None,
+}
+"""What `engine_args` must leave alone, since records would be wrong, and the option that is for it."""
+OWN_TEMPLATE_KWARGS = frozenset({"tokenize", "tools", "chat_template", "conversation", "add_generation_prompt"})
 
 
 class ChatOptions(BaseModel):
@@ -18,6 +29,15 @@ class ChatOptions(BaseModel):
     """A Jinja file instead of the model's own template."""
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
     """The template's own switches: enable_thinking, ..."""
+
+    @field_validator("chat_template_kwargs")
+    @classmethod
+    def _leaves_rendering_alone(cls, value: dict[str, Any]) -> dict[str, Any]:
+        taken = sorted(OWN_TEMPLATE_KWARGS & value.keys())
+        if taken:
+            raise ValueError(f"{', '.join(taken)}: set by the rendering itself")
+        return value
+
     tool_parser: str | None = None
     """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}.
     Default: guessed from the chat template and the model's name (`parsers`)."""
@@ -47,3 +67,11 @@ class VllmOptions(ChatOptions):
     @property
     def gpus_per_replica(self) -> float:
         return self.gpus * self.tensor_parallel
+
+    @field_validator("engine_args")
+    @classmethod
+    def _leaves_records_right(cls, value: dict[str, Any]) -> dict[str, Any]:
+        for name in sorted(OWN_ENGINE_ARGS.keys() & value.keys()):
+            option = OWN_ENGINE_ARGS[name]
+            raise ValueError(f"{name} is set by {option or 'the engine: exact samples rest on it'}; leave it out here")
+        return value

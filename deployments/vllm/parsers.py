@@ -89,14 +89,14 @@ def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_too
     reasoning = options.reasoning_parser or guessed.reasoning
     if options.reasoning_parser == "none":
         reasoning = None
-    if options.tool_parser or not uses_tools:
+    if not uses_tools:
         return Parsers(options.tool_parser or guessed.tool, reasoning)
-    if shows_tools and guessed.tool:
-        return Parsers(guessed.tool, reasoning)
-    if shows_tools:
-        problem = "its chat template shows tools in a form that is not known here"
-        raise UserError(f"{problem}; set tool_parser to vLLM's name for it (hermes, llama3_json, ...)")
-    if "<|im_start|>" in template:
-        return Parsers(plain_calls.NAME, reasoning)  # what our template asks for
-    problem = "the participants have tools, but the model's chat template does not show them and is not ChatML"
-    raise UserError(f"{problem}; set chat_template and tool_parser")
+    if not shows_tools and "<|im_start|>" not in template:
+        problem = "the participants have tools, but the model's chat template does not show them and is not ChatML"
+        raise UserError(f"{problem}; set chat_template and tool_parser")
+    if not shows_tools:
+        return Parsers(options.tool_parser or plain_calls.NAME, reasoning)  # what our template asks for
+    if options.tool_parser or guessed.tool:
+        return Parsers(options.tool_parser or guessed.tool, reasoning)
+    problem = "its chat template shows tools in a form that is not known here"
+    raise UserError(f"{problem}; set tool_parser to vLLM's name for it (hermes, llama3_json, ...)")

@@ -15,8 +15,27 @@ _FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xF0000, 0xFFFFD  # a private-use plane,
 _ANCHOR = "\n"
 _MARKUP = re.compile(r"^[<\[].*[>\]]$", re.DOTALL)
 _HTML = frozenset(
-    "a b blockquote br caption code div em h1 h2 h3 h4 h5 h6 hr i img li ol p pre s span strong sub sup table tbody td "
-    "tfoot th thead tr u ul".split()
+    [
+        "a",
+        "b",
+        "blockquote",
+        "br",
+        "caption",
+        "code",
+        "div",
+        "em",
+        "hr",
+        "i",
+        "img",
+        "li",
+        "ol",
+        "p",
+        "pre",
+        "s",
+        "span",
+    ]
+    + ["strong", "sub", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul"]
+    + [f"h{level}" for level in range(1, 7)]
 )
 
 

@@ -55,6 +55,7 @@ class VllmEndpointModel:
 class VllmEndpointEngine:
     Options = VllmEndpointOptions
     gives_tokens = True
+    reshapes = ""
 
     def __init__(self, options: VllmEndpointOptions) -> None:
         self.options = options

@@ -138,6 +138,11 @@ class Engine(Protocol):
     @property
     def gives_tokens(self) -> bool: ...
 
+    @property
+    def reshapes(self) -> str:
+        """What its options do to the distribution that tokens are drawn from, beyond a participant's sampling; "" for nothing."""
+        ...
+
     def gpus(self) -> float:
         """How many GPUs `start` will ask the cluster for."""
         ...

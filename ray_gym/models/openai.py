@@ -87,6 +87,11 @@ class OpenAIEngine:
             self._exact = found if self._exact is None else self._exact
         self._checked = True
 
+    @property
+    def reshapes(self) -> str:
+        fields = wire.shaping_fields(self.options.extra_body)
+        return f"extra_body: {', '.join(fields)}" if fields else ""
+
     def gpus(self) -> float:
         return 0
 

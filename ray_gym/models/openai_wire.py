@@ -14,7 +14,16 @@ from typing import Any
 import numpy as np
 
 from ray_gym.messages import Message, ToolCall
-from ray_gym.models.base import Completion, CompletionRequest, FinishReason, Logprobs, Sampling, SpanKind, TokenIds
+from ray_gym.models.base import (
+    Completion,
+    CompletionRequest,
+    FinishReason,
+    Logprobs,
+    Sampling,
+    SpanKind,
+    TokenIds,
+    VersionSpan,
+)
 from ray_gym.models.endpoint import error_text
 from ray_gym.seeds import stable_id
 
@@ -27,11 +36,29 @@ OWN_FIELDS = frozenset(
 )
 """What a request says itself, and `extra_body` therefore must not: the record would be wrong."""
 
-SHAPING_FIELDS = frozenset(
-    {"response_format", "structured_outputs", "guided_json", "guided_regex", "guided_choice", "guided_grammar"}
-    | {"logit_bias", "bad_words", "allowed_token_ids", "min_tokens"}
+HARMLESS_FIELDS = frozenset(
+    {
+        "chat_template_kwargs",
+        "chat_template",
+        "reasoning_effort",
+        "documents",
+        "mm_processor_kwargs",
+        "include_reasoning",
+    }
+    | {
+        "user",
+        "metadata",
+        "store",
+        "service_tier",
+        "priority",
+        "request_id",
+        "cache_salt",
+        "provider",
+        "safety_identifier",
+    }
 )
-"""Fields of `extra_body` that change which tokens can be drawn, beyond what a sampling says."""
+"""Fields of `extra_body` that leave the drawing of tokens as it is. Any other may change which tokens can be drawn, and so counts as
+that."""
 
 _RAW_LOGPROB = -1e-4
 
@@ -43,7 +70,9 @@ class BadAnswer(ValueError):
 def request_body(request: CompletionRequest, model: str, exact: bool, extra: Mapping[str, Any]) -> Json:
     body: Json = {**extra, "model": model, "messages": [_message(message, exact) for message in request.messages]}
     body |= _sampling(request.sampling, exact)
-    tools = request.allowed_tools or request.tools
+    # Where ids count, a prompt that shows the tools as the state narrows them would be another at every step: only a grammar needs them.
+    narrows = not exact or request.tool_choice == "required"
+    tools = (narrows and request.allowed_tools) or request.tools
     if tools and request.tool_choice != "none":
         body["tools"] = [tool.as_openai() for tool in tools]
         body["tool_choice"] = request.tool_choice
@@ -74,6 +103,8 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     details = _object(usage.get("prompt_tokens_details"))
     kind, grammar = _kind(request, extra)
     finish_reason: FinishReason = "length" if choice.get("finish_reason") == "length" else "stop"
+    if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
+        finish_reason = "context_full"  # the server had room for no more
     found = Completion(
         message=_answered_message(given, request),
         finish_reason=finish_reason,
@@ -84,7 +115,7 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
         cached_tokens=_count(details.get("cached_tokens")),
     )
     if exact:
-        _add_tokens(found, answer, choice, request.history)
+        _add_tokens(found, answer, choice, request)
     return found
 
 
@@ -139,9 +170,13 @@ def _sampling(sampling: Sampling, exact: bool) -> Json:
     return body
 
 
+def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
+    return sorted(extra.keys() - HARMLESS_FIELDS)
+
+
 def _kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
     """What kind of distribution the tokens were drawn from, and the hash of what constrained it."""
-    shaping = {name: value for name, value in extra.items() if name in SHAPING_FIELDS}
+    shaping = {name: extra[name] for name in shaping_fields(extra)}
     tools = request.allowed_tools or request.tools
     required = [tool.as_openai() for tool in tools] if request.tool_choice == "required" else []
     if required or shaping:
@@ -194,17 +229,21 @@ def _count(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _add_tokens(found: Completion, answer: Json, choice: Json, history: TokenIds) -> None:
+def _add_tokens(found: Completion, answer: Json, choice: Json, request: CompletionRequest) -> None:
     """The endpoint renders every prompt anew: only if it begins with the exact history is the rest what is new."""
     tokens = _tokens(answer, choice)
     if tokens is None:
         return
+    history = request.history
     prompt_ids, found.token_ids, found.logprobs = tokens
+    if len(found.token_ids):
+        found.versions = (VersionSpan(0, 0, len(found.token_ids)),)  # endpoints don't say them
     if np.array_equal(prompt_ids[: len(history)], history):
         found.prompt_ids = prompt_ids[len(history) :].copy()  # a view would keep every whole prompt in memory
     else:
         found.prompt_ids = prompt_ids
-        found.fork_reason = "endpoint_rerendered"
+        narrowed = request.tool_choice == "required" and request.allowed_tools != request.tools
+        found.fork_reason = "tools_narrowed" if narrowed else "endpoint_rerendered"
 
 
 def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] | None:

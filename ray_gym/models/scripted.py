@@ -57,6 +57,7 @@ class ScriptedModel:
 class ScriptedEngine:
     Options = ScriptedOptions
     gives_tokens = False
+    reshapes = ""
 
     def __init__(self, options: ScriptedOptions) -> None:
         self.options = options

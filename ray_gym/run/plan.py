@@ -45,7 +45,9 @@ class Plan:
         return {
             p.name: reason
             for p in self.participants.values()
-            if p.trainable and self.engines[p.model].gives_tokens and (reason := _not_plain(p, self.environment))
+            if p.trainable
+            and (engine := self.engines[p.model]).gives_tokens
+            and (reason := engine.reshapes or _not_plain(p, self.environment))
         }
 
     @property
