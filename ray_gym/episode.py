@@ -150,8 +150,7 @@ class Episode:
             self.end(StopReason.MAX_TURNS, name)
             return turn
         thread = self.threads[name]
-        speaks_first = not self.turns and bool(thread.messages)  # to whom a system prompt is enough
-        if not speaks_first and not thread.has_something_to_answer:
+        if not thread.has_something_to_answer and (self.turns or not thread.has_only_a_system_prompt):
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)

