@@ -338,6 +338,29 @@ async def test_ids_are_never_invented(endpoint: EndpointDouble) -> None:
     assert not (await complete(endpoint, exact=True)).has_tokens
 
 
+def test_what_may_change_the_drawing_of_tokens_is_known() -> None:
+    def reshapes(**extra: Any) -> str:
+        return OpenAIEngine(options("http://127.0.0.1:1/v1", extra_body=extra)).reshapes
+
+    assert reshapes() == reshapes(chat_template_kwargs={"enable_thinking": False}, user="me") == ""
+    assert reshapes(structured_outputs={"regex": "a"}, user="me") == "extra_body: structured_outputs"
+    assert reshapes(something_new=1) == "extra_body: something_new", "what is not known to be harmless is not"
+
+
+async def test_narrowed_tools_and_full_contexts_have_their_names(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([8, 9], [6], [-0.5])))
+    history = np.array([1, 2], dtype=np.int32)
+    told = {"tools": (MOVE,), "allowed_tools": (MOVE_NOW,), "history": history, "known": 1}
+    forked = await complete(endpoint, exact=True, tool_choice="required", **told)
+    assert forked.fork_reason == "tools_narrowed" and forked.versions[0].end == 1
+    free = await complete(endpoint, exact=True, **told)
+    assert free.fork_reason == "endpoint_rerendered" and endpoint.requests[-1]["tools"] == [MOVE.as_openai()]
+    cut = exact_answer([1, 2, 3], [6], [-0.5])
+    cut["choices"][0]["finish_reason"] = "length"
+    endpoint.will_answer(Reply(cut))
+    assert (await complete(endpoint, exact=True, history=history, known=1)).finish_reason == "context_full"
+
+
 # A real server
 
 

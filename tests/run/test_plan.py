@@ -151,6 +151,18 @@ def test_a_sampling_seed_on_a_cpu_is_refused_with_the_reason() -> None:
             {"model": "smollm2-135m-instruct", "replicas": 0},
             f"{FILE}: models.small.replicas: Input should be greater than or equal to 1",
         ),
+        (
+            {"model": "smollm2-135m-instruct", "engine_args": {"logprobs_mode": "raw_logprobs"}},
+            "models.small.engine_args: logprobs_mode is set by the engine: exact samples rest on it",
+        ),
+        (
+            {"model": "smollm2-135m-instruct", "chat_template_kwargs": {"tokenize": True}},
+            "models.small.chat_template_kwargs: tokenize: set by the rendering itself",
+        ),
+        (
+            {"app": "other", "tool_parser": "hermes"},
+            "models.small.tool_parser: 'other' is attached to, and has its own",
+        ),
     ],
 )
 def test_wrong_options_of_vllm_are_found_without_loading_it(options: dict[str, Any], told: str) -> None:
@@ -168,6 +180,8 @@ def test_calls_that_nobody_can_read_are_found_without_loading_the_model(tmp_path
     message = error_of(models=vllm(**options))
     assert message.startswith("models.small: its chat template shows tools in a form") and "set tool_parser" in message
     assert plan(models=vllm(**options, tool_parser="hermes")).engines
+    template.write_text("{# tools #}<|im_start|>{% for m in messages %}{{ m.content }}{% endfor %}")
+    assert plan(models=vllm(**options)).engines, "what is in a comment is not shown"
 
 
 PLAIN = {"model": "small", "sampling": {"temperature": 0.7}}

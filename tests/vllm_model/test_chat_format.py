@@ -298,3 +298,51 @@ def test_templates_that_cannot_do_what_is_asked_are_refused() -> None:
     )
     assert shows.shows_tools and not shows.uses_our_template
     assert text_of(Conversation([TOOL], shows).ask(user("!")).new_ids) == "make_move!"
+
+
+ALTERNATES = (
+    "{% for t in tools or [] %}{{ t.function.name }}{% endfor %}{% set ns = namespace(last='assistant') %}"
+    "{% for m in messages %}{% if m.role in ('user', 'assistant') and not m.tool_calls %}"
+    "{% if m.role == ns.last %}{{ raise_exception('roles must alternate') }}{% endif %}{% set ns.last = m.role %}{% endif %}"
+    "<|im_start|>{{ m.role }}\n{{ m.content }}{% if m.tool_calls %}{{ m.tool_calls | length }} calls{% endif %}<|im_end|>\n"
+    "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+)
+"""As Mistral's: calls and results do not count, so a message after a result is the user's second in a row."""
+NO_USER = "{{ raise_exception('no user') if messages | selectattr('role', 'equalto', 'user') | list | length == 0 }}"
+
+
+def test_templates_that_take_no_message_after_results_get_it_with_the_results() -> None:
+    """As in tic-tac-toe, where a turn has one step: a call, its result, what the other side did."""
+    talk = Conversation([TOOL], ChatFormat(TOKENIZER, [END], ALTERNATES))
+    talk.ask(user("Go."), user("Now."))
+    talk.answer(Message("assistant", "", tool_calls=(call(1),)), "1 calls")
+    prompt = talk.ask(Message("tool", "done", tool_call_id="c"), user("O plays 3."))
+    text = text_of(talk.history)
+    assert "user\nGo.\n\nNow.<|im_end|>" in text and "tool\ndone\n\nO plays 3.<|im_end|>" in text
+    assert len(prompt.lengths) == 2
+
+
+def test_templates_that_want_a_user_first_get_one() -> None:
+    """For a participant that speaks first, whose view begins with a system prompt alone."""
+    talk = Conversation(chat_format=ChatFormat(TOKENIZER, [END], NO_USER + ALTERNATES))
+    talk.ask(Message("system", "You call the shop."))
+    assert "system\nYou call the shop.<|im_end|>" in text_of(talk.history) and "user\nBegin.<|im_end|>" in text_of(
+        talk.history
+    )
+    talk.answer(Message("assistant", "Hello?"), "Hello?")
+    assert talk.ask(user("The shop here.")).fork_reason is None
+    assert text_of(talk.history) == talk.rendering()
+    plain = Conversation()
+    plain.ask(Message("system", "You call the shop."))
+    assert "Begin." not in text_of(plain.history), "where the template takes it as it is, nothing is added"
+
+
+def test_another_token_that_ends_an_answer_does_not_stand_for_the_templates() -> None:
+    end_of_text = TOKENIZER.convert_tokens_to_ids("<|endoftext|>")
+    talk = Conversation(chat_format=ChatFormat(TOKENIZER, [END, end_of_text]))
+    talk.ask(user("Hi."))
+    talk.history += [*ids_of("Ho."), end_of_text]
+    talk.messages.append(Message("assistant", "Ho."))
+    talk.known = len(talk.messages)
+    talk.ask(user("Again."))
+    assert "Ho.<|endoftext|><|im_end|>\n<|im_start|>user\nAgain." in text_of(talk.history)

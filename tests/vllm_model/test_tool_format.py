@@ -149,3 +149,12 @@ def test_forced_json_of_models_without_a_tag_is_read() -> None:
     for broken in ('[{"name": "make_move"', '{"name": "x"}', "[3]", "3"):
         (call,) = plain.parse(said(broken), (MOVE,), forced, 1).tool_calls
         assert (call.name, call.arguments) == ("", broken)
+
+
+def test_no_answer_breaks_the_reading_of_it() -> None:
+    plain = ToolFormat("plain", None, None)
+    deep = 'make_move {"a": ' + "[" * 5000
+    (call,) = plain.parse(said(deep), (MOVE,), None, 1).tool_calls
+    assert call.name == "make_move" and call.arguments == deep.removeprefix("make_move ")
+    forced = ToolFormat(None, None, None).parse(said("[" * 5000), (MOVE,), Grammar("json", "{}"), 1)
+    assert [call.name for call in forced.tool_calls] == [""]
