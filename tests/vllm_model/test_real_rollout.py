@@ -13,12 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import psutil
 import pytest
 from conftest import REPOSITORY, eventually, ray_gym
 from transformers import AutoTokenizer
 
 from deployments.small_model import checkpoint_dir
+from deployments.vllm.hardware import cpu_dtype
 from envs.tic_tac_toe.environment import TicTacToeTask
 from ray_gym.load import load
 
@@ -108,6 +110,28 @@ def test_a_sample_is_the_whole_conversation_as_the_template_writes_it(games: lis
         assert text.startswith("<|im_start|>system\n") and text.count("<|im_start|>system") == 1
         assert "<|im_end|><|im_start|>" not in text, "the template's line break after a turn is there"
         assert text.count("<|im_start|>assistant\nmake_move {") == sum(span["generated"] for span in sample["spans"])
+
+
+def test_an_independent_forward_pass_gives_the_recorded_logprobs(
+    games: list[dict[str, Any]], cluster: dict[str, str], small_model_app: str, tmp_path: Path
+) -> None:
+    """Of forced calls under their recorded grammar, and of free text; `benchmarks.parity` has more ways of sampling."""
+    from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
+
+    free = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=24", "train=strict"]
+    talks = attached(cluster, small_model_app, tmp_path, "tasks.limit=2", "tasks.repeats=1", *free)
+    reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())
+    mean, largest = (2e-5, 2e-4) if cpu_dtype() == "float32" else (0.1, 2.0)
+    kinds = set()
+    for game in (*games[:2], *talks):
+        for sample in (sample for sample in game["samples"] if sample["trainable"]):
+            assert mask_problems(sample) == []
+            computed, at_edge = sample_logprobs(sample, reference, grammars)
+            mask = np.array(sample["loss_mask"], dtype=bool)
+            differences = np.abs(computed.numpy() - np.array(sample["logprobs"])[mask])
+            assert differences.mean() <= mean and differences.max() <= largest and at_edge == 0
+            kinds |= {span["kind"] for span in sample["spans"] if span["generated"]}
+    assert kinds == {"plain", "constrained"}
 
 
 def test_the_first_message_shows_the_board(games: list[dict[str, Any]]) -> None:
@@ -221,11 +245,12 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
 
 def test_engines_do_not_outlive_their_replica(cluster: dict[str, str], small_model_app: str) -> None:
     """Last, since it costs the application its engine: SIGKILL to the replica, and its engine's processes go too."""
-    before = engines()
     replica = next(
         p
         for p in psutil.process_iter(["cmdline"])
         if f"ServeReplica:{small_model_app}" in " ".join(p.info["cmdline"] or [])
     )
+    its_engines = {process.pid for process in replica.children(recursive=True)} & engines()
+    assert its_engines
     replica.kill()
-    eventually(lambda: not (before & engines()), 10)
+    eventually(lambda: not (its_engines & engines()), 10)
