@@ -13,29 +13,11 @@ from typing import Any
 
 _FIRST_PLACEHOLDER, _LAST_PLACEHOLDER = 0xF0000, 0xFFFFD  # a private-use plane, whose characters no text has a use for
 _ANCHOR = "\n"
-_MARKUP = re.compile(r"^[<\[].*[>\]]$", re.DOTALL)
-_HTML = frozenset(
-    [
-        "a",
-        "b",
-        "blockquote",
-        "br",
-        "caption",
-        "code",
-        "div",
-        "em",
-        "hr",
-        "i",
-        "img",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "s",
-        "span",
-    ]
-    + ["strong", "sub", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul"]
-    + [f"h{level}" for level in range(1, 7)]
+_MARKUP = re.compile(r"[<\[].*[>\]]", re.DOTALL)
+_HTML = re.compile(
+    r"</?(?:a|b|blockquote|br|caption|code|div|em|h[1-6]|hr|i|img|li|ol|p|pre|s|span|strong|sub|sup"
+    r"|table|tbody|td|tfoot|th|thead|tr|u|ul)/?>",
+    re.IGNORECASE,
 )
 
 
@@ -129,12 +111,12 @@ def _control_strings(tokenizer: Any, templates: str) -> set[str]:
         token.content
         for token in added
         if len(token.content.strip()) > 1
-        and (token.special or token.content in templates or (_MARKUP.search(token.content) and not _is_html(token)))
+        and (
+            token.special
+            or token.content in templates
+            or (_MARKUP.fullmatch(token.content) and not _HTML.fullmatch(token.content))
+        )
     }
-
-
-def _is_html(token: Any) -> bool:
-    return token.content.strip("</>").lower() in _HTML
 
 
 def _either(literals: Iterable[str]) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ray_gym
 
 from deployments.small_model import checkpoint_dir
 from deployments.vllm_endpoint import VllmEndpointEngine
 from deployments.vllm_endpoint.engine import VllmEndpointOptions
 from deployments.vllm_endpoint.server import generation
 from ray_gym.errors import UserError
+from ray_gym.load import load
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import EngineCheck, Sampling
 from ray_gym.participant import Participant
@@ -79,6 +82,25 @@ async def test_a_real_server_gives_exact_samples_without_forks(vllm_endpoint: st
     (call,) = required.message.tool_calls
     assert call.name == "move" and json.loads(call.arguments)["position"] in (3, 5) and required.kind == "constrained"
     assert (full.finish_reason, full.has_tokens) == ("context_full", False)
+
+
+@pytest.mark.ray
+@pytest.mark.engine
+def test_a_run_plays_at_a_server_as_it_plays_at_home(
+    vllm_endpoint: str, cluster: dict[str, str], tmp_path: Path
+) -> None:
+    """The state narrows the tools at every step; the prompt stays the same, and so the samples do not fork."""
+    where = {"RAY_GYM_ENDPOINT": vllm_endpoint, "RAY_GYM_MODEL": "small", "RAY_GYM_TOKENIZER": "smollm2-135m-instruct"}
+    overrides = ["tasks.limit=2", "tasks.repeats=1", "fanout.workers=1", f"output.dir={tmp_path}", "run.name=remote"]
+    done = ray_gym("rollout", "configs/vllm_endpoint.yaml", *overrides, environment={**cluster, **where})
+    assert done.returncode == 0, done.stderr + done.stdout
+    games = load(tmp_path / "remote").episodes.to_pylist()
+    assert [game["stop_reason"] for game in games] == ["finished", "finished"]
+    for game in games:
+        (sample,) = game["samples"]
+        assert sample["fork_reason"] is None and sample["participant"] == "policy"
+        calls = sum(event["kind"] == "message" and event["participant"] == "policy" for event in game["events"])
+        assert sum(span["generated"] for span in sample["spans"]) == calls
 
 
 @pytest.mark.engine
