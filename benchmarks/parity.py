@@ -2,7 +2,7 @@
 
 The small model plays tic-tac-toe under vLLM on this machine's CPU, one run a way of sampling. Then the engine is gone, and every
 trainable token's logprob is computed anew from the Parquet files alone: a forward pass by transformers with the same weights, in
-float32 whatever the engine computed in, so that only the engine's rounding lies between the two. It is brought under the sampling
+float32 unless asked otherwise, so that only the engine's rounding lies between the two. It is brought under the sampling
 that the record says (`recompute.py`), and held against what was recorded.
 """
 
@@ -242,11 +242,12 @@ def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, gr
     compared.differences += (computed - recorded)[inside].abs().tolist()
 
 
-def measure(dtype: str, names: Sequence[str], episodes: int, output: Path) -> list[Compared]:
+def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
     """Errors: MeasurementFailed."""
     with cluster.connected(), engine_up(dtype) as app:
         runs = {name: play(config_of(dtype, name, episodes, app, output)) for name in names}
-    reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())
+    reference = Reference(checkpoint_dir(), dtype if same else "float32")
+    grammars = Grammars.of(checkpoint_dir())
     say(f"{dtype}: computing logprobs anew")
     return [compare(dtype, name, episodes, load(path), reference, grammars) for name, path in runs.items()]
 
@@ -266,7 +267,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with tempfile.TemporaryDirectory(prefix="ray_gym_parity_") as output:
             for dtype in given.dtypes:
-                lines += measure(dtype, given.cases or PRECISIONS[dtype].cases, given.episodes, Path(output))
+                lines += measure(
+                    dtype, given.cases or PRECISIONS[dtype].cases, given.episodes, Path(output), given.same_precision
+                )
     except (MeasurementFailed, RunFailed, UserError) as error:
         say(f"error: {error}")
         return 1
@@ -285,6 +288,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.parity", description=__doc__)
     parser.add_argument("--episodes", type=_positive, default=32, help="a case (default 32)")
     parser.add_argument("--dtypes", nargs="+", choices=PRECISIONS, default=list(PRECISIONS), help="default: both")
+    parser.add_argument("--same-precision", action="store_true", help="compute anew in the engine's, not in float32")
     parser.add_argument("--cases", nargs="+", choices=CASES, help="default: all in float32, three in bfloat16")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
     return parser

@@ -168,10 +168,10 @@ def unpacked(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
 class Reference:
     """A model under transformers that gives what generated tokens were drawn from: no batches, no padding."""
 
-    def __init__(self, checkpoint: Path) -> None:
+    def __init__(self, checkpoint: Path, dtype: str = "float32") -> None:
         from transformers import AutoModelForCausalLM
 
-        self._model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=torch.float32).eval()
+        self._model = AutoModelForCausalLM.from_pretrained(checkpoint, dtype=getattr(torch, dtype)).eval()
         self._shared = 0
         self._cache: Any = None
 

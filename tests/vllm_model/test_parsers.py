@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from engine_double import Line
 from families import FAMILY_NAMES
-from test_exact_tokens import TOOL, Talk, as_text, as_the_template_writes, formats
+from talk import TOOL, Talk, as_text, as_the_template_writes, formats
 
 from deployments.vllm.options import ChatOptions
 from deployments.vllm.parsers import Parsers, choose_parsers, guess
