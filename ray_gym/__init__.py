@@ -4,11 +4,12 @@ What an environment author and a trainer import; everything else is reached thro
 """
 
 from ray_gym.environment import Environment, Opening, Options, Score, Task
-from ray_gym.episode import Episode, Turn
+from ray_gym.episode import Episode
 from ray_gym.load import Run, load
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.participant import Participant
 from ray_gym.tools import ToolError, tool
+from ray_gym.turn import Turn
 
 __all__ = [
     "Environment",

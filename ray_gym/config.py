@@ -14,6 +14,7 @@ from ray_gym.messages import ToolChoice
 from ray_gym.models.base import Sampling
 
 Positive = Annotated[int, Field(ge=1)]
+Natural = Annotated[int, Field(ge=0)]
 Seconds = Annotated[float, Field(gt=0)]
 
 
@@ -77,15 +78,33 @@ class ParticipantSection(Section):
     max_steps_per_turn: Positive | None = None
 
 
+class RetriesSection(Section):
+    """How often to try again, by whose fault it was."""
+
+    infra: Natural = 10
+    """Calls made again, with longer and longer pauses; some minutes in all."""
+    user: Natural = 2
+    """New tries of an episode, from its start, after a fault of the simulated user (or of a simulated tool)."""
+    judge: Natural = 2
+    environment: Natural = 0
+    nondeterminism: Natural = 1
+    """New tries after a replay that went another way than what was recorded."""
+
+
 class LimitsSection(Section):
     max_turns: Positive = 10
     """The policy's; the others have as many."""
     max_steps_per_turn: Positive = 10
     token_budget: Positive | None = None
-    """Generated tokens an episode, over all participants."""
+    """Generated tokens an episode, over all participants; judges' don't count."""
     episode_deadline_s: Seconds = 600
+    """Of the time that the episode is really played: pauses after failures don't count, nor what is replayed."""
     call_deadline_s: Seconds = 300
     tool_deadline_s: Seconds = 60
+    score_deadline_s: Seconds = 600
+    retries: RetriesSection = RetriesSection()
+    max_failed: Annotated[int, Field(ge=0)] | Annotated[float, Field(ge=0, le=1)] | None = None
+    """Stop the run when more episodes than this have failed: a number, or a share of all (a fraction)."""
 
 
 class FanoutSection(Section):
@@ -93,6 +112,20 @@ class FanoutSection(Section):
     concurrency: Positive = 64
     """Episodes in flight, over all workers."""
     cpus_per_worker: Annotated[float, Field(ge=0)] = 0
+    stuck_after_s: Seconds = 30
+    """A worker whose event loop does not turn for this long is ended; the episode that blocked it has failed."""
+    memory_gb: Annotated[float, Field(gt=0)] | None = None
+    """A worker that takes more than this is ended, and the episodes that it had are played on elsewhere. Default: Ray's own limit."""
+
+
+class GroupsSection(Section):
+    """What becomes of a group of which an episode failed."""
+
+    incomplete: Literal["wait", "release", "drop"] = "release"
+    """wait: play the failed ones again first (`extra_tries`); release: go on without them; drop: leave the whole group out."""
+    minimum: Positive = 1
+    """A group with fewer completed episodes than this is dropped."""
+    extra_tries: Natural = 2
 
 
 class OutputSection(Section):
@@ -111,5 +144,6 @@ class RunConfig(Section):
     models: Annotated[dict[str, ModelSection], Field(min_length=1)]
     participants: Annotated[dict[str, ParticipantSection], Field(min_length=1)]
     limits: LimitsSection = LimitsSection()
+    groups: GroupsSection = GroupsSection()
     fanout: FanoutSection = FanoutSection()
     output: OutputSection = OutputSection()

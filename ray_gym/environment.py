@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsFloat, TypeVar, get_args, get_origin
 
@@ -29,8 +29,9 @@ from ray_gym.messages import Message, ToolSchema
 from ray_gym.tools import Tool, tools_of
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode, Turn
+    from ray_gym.episode import Episode
     from ray_gym.participant import Participant
+    from ray_gym.turn import Turn
 
 
 class Task(BaseModel):
@@ -82,6 +83,8 @@ class Environment(Generic[TaskT, StateT]):
 
     participants: ClassVar[tuple[str, ...]] = ("policy",)
     """Who speaks, in the order of their turns."""
+    auxiliary: ClassVar[tuple[str, ...]] = ()
+    """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each is in the config."""
     pattern: ClassVar[str] = "multi-turn"
     """single-step, multi-step or multi-turn: for the listing only."""
     Options: ClassVar[type[BaseModel]] = Options
@@ -96,6 +99,10 @@ class Environment(Generic[TaskT, StateT]):
             if get_origin(base) is Environment and isinstance(arguments[0], type):
                 cls.task_type = arguments[0]
         cls.tools = tools_of(cls)
+
+    @classmethod
+    def scores_groups(cls) -> bool:
+        return cls.score_group is not Environment.score_group
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -150,6 +157,13 @@ class Environment(Generic[TaskT, StateT]):
         return None
 
     # ---- the score ----
+
+    async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Score | float | Mapping[str, float]]:
+        """The scores of a whole group's episodes (those that were played to their end), in their order, once all are over.
+
+        Overridden, it is asked instead of `score`, and may compare: `episode.state`, `episode.events`, `episode.ask`.
+        """
+        raise NotImplementedError
 
     def score(self, state: StateT, episode: Episode) -> Score | float | Mapping[str, float]:
         """The policy's reward: a number, named parts (their sum is the reward), or a `Score`. May be a coroutine function."""

@@ -7,17 +7,20 @@ raises `EpisodeOver`, so no model is ever called after it.
 
 from __future__ import annotations
 
-import asyncio
 import random
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from ray_gym.calls import Answered, Calls, WhenLost
+from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Opening, Task
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.events import Event, EventKind
+from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Model
 from ray_gym.participant import Participant
@@ -25,6 +28,7 @@ from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 from ray_gym.thread import Thread
 from ray_gym.tools import ToolAnswer, call_tool
+from ray_gym.turn import Turn, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,30 +45,6 @@ class EpisodeSpec:
     attempt: int = 0
 
 
-@dataclass(slots=True)
-class Turn:
-    """One participant speaking until it yields the floor. `text` is what it said last; `tool_results` what its tools answered."""
-
-    speaker: str
-    index: int
-    text: str = ""
-    tool_results: list[str] = field(default_factory=list)
-    tool_errors: int = 0
-    steps: int = 0
-
-
-@dataclass(slots=True)
-class Usage:
-    prompt_tokens: int = 0
-    generated_tokens: int = 0
-    cached_tokens: int = 0
-    model_calls: int = 0
-    tool_calls: int = 0
-    tool_errors: int = 0
-    model_s: float = 0.0
-    tool_s: float = 0.0
-
-
 class Episode:
     """The author's view of the session being played, and the commands on it."""
 
@@ -76,6 +56,7 @@ class Episode:
         participants: Mapping[str, Participant],
         models: Mapping[str, Model],
         limits: LimitsSection,
+        log: CallLog | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
@@ -87,18 +68,21 @@ class Episode:
         self.turns: list[Turn] = []
         self.usage = Usage()
         self.first = "policy"
+        self._system: dict[str, str] = {}
         self.stop: Stop | None = None
-        self.started_at = time.time()
-        self._began = time.monotonic()
+        self.scoring = False
+        log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
+        self.started_at = log.started_at
+        self.clock = ActiveClock()
+        self.calls = Calls(limits, log, self.clock)
+        self._models = models
+        self._budget_used = 0
+        self._opened: Counter[str] = Counter()
+        self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0
         self._step = 0
-        self.threads = {
-            name: Thread(
-                name, participant, models[participant.model], spec.episode_id, derive_seed(spec.seed, spec.try_)
-            )
-            for name, participant in self.participants.items()
-        }
+        self.threads = {name: self._new_thread(name, self.participants[name]) for name in environment.participants}
 
     # ---- what an author may ask ----
 
@@ -118,7 +102,12 @@ class Episode:
         return stable_id(self.spec.seed, self.spec.try_, "id", self._ids)
 
     def elapsed_s(self) -> float:
-        return time.monotonic() - self._began
+        """Seconds that this episode was played, over all its attempts."""
+        return self.clock.elapsed_s
+
+    def now(self) -> float:
+        """The time (Unix seconds) of the last answer of a model, or of the start: the same when the episode is gone on with elsewhere."""
+        return self._now
 
     def turns_of(self, participant: str) -> int:
         return sum(turn.speaker == participant for turn in self.turns)
@@ -127,15 +116,13 @@ class Episode:
 
     def begin(self, opening: Opening) -> None:
         """Give every thread its system prompt and first messages."""
-        unknown = [*opening.messages, *opening.system, opening.first]
-        for name in unknown:
-            if name not in self.participants:
+        for name in [*opening.messages, *opening.system, opening.first]:
+            if name not in (self.participants if name in opening.system else self.threads):
                 raise ValueError(f"opening() names participant {name!r}, which this run does not have")
         self.first = opening.first
-        for name, participant in self.participants.items():
-            chosen = self.task.system_prompts.get(name) or participant.system_prompt or opening.system.get(name)
-            if chosen:
-                self._put(name, "system", Message("system", chosen))
+        self._system = dict(opening.system)
+        for name in list(self.threads):
+            self._put_system_prompt(name)
             first = opening.messages.get(name, [])
             for message in [Message("user", first)] if isinstance(first, str) else first:
                 self._put(name, "opening", message)
@@ -150,6 +137,8 @@ class Episode:
             self.end(StopReason.MAX_TURNS, name)
             return turn
         thread = self.threads[name]
+        if self.turns and not thread.has_something_to_answer:
+            self._blame_silence(self.turns[-1])
         if not thread.has_something_to_answer and (self.turns or not thread.has_only_a_system_prompt):
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
@@ -168,13 +157,13 @@ class Episode:
         self._require_open()
         self._step = turn.steps
         turn.steps += 1
-        completion = await self._complete(self.threads[turn.speaker])
+        completion = await self._complete(self.threads[turn.speaker], tools=True)
         if completion is None:
             return False
         message = completion.message
         turn.text = message.content
         if completion.finish_reason != "stop":
-            self._end_truncated(completion)
+            self._end_truncated(turn.speaker, completion)
             return False
         for call in message.tool_calls:
             answer = await self.call(turn.speaker, call)
@@ -202,9 +191,65 @@ class Episode:
         return answer
 
     def tell(self, name: str, text: str, spoken_by: str | None = None) -> None:
-        """Put a message into a participant's view (role user)."""
+        """Put a message into the view of a participant, or of one of its threads (role user)."""
         self._require_open()
         self._put(name, "relay", Message("user", text)).participant = spoken_by
+
+    def open_thread(self, participant: str) -> str:
+        """Another conversation of a participant with its model, beside its own: for drafts, sub-agents, best of n. Gives its name.
+
+        It begins with the participant's system prompt; `tell` puts messages into it, `reply` has the model answer. Threads may be used at
+        the same time (`asyncio.gather`), each for one call at a time.
+        """
+        self._require_open()
+        name = self._open_thread(participant)
+        self._put_system_prompt(name)
+        return name
+
+    async def reply(self, thread: str) -> Message:
+        """One model call over all that is in a thread; its tool calls, if any, are not carried out.
+
+        Errors: EpisodeOver if the episode has ended, also by this call (its answer was cut, or a budget is used up).
+        """
+        self._require_open()
+        completion = await self._complete(self.threads[thread], tools=False)
+        if completion is not None and completion.finish_reason != "stop":
+            self._end_truncated(self.threads[thread].participant.name, completion)
+        self._require_open()
+        assert completion is not None
+        return completion.message
+
+    async def ask(self, auxiliary: str, *messages: str | Message) -> Message:
+        """Ask a judge, a reward model or a simulator: a fresh conversation with its system prompt and these messages.
+
+        Also after the end, from `score`. What goes wrong is the judge's fault (while scoring) or the simulator's, never the policy's.
+        Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`.
+        """
+        if auxiliary not in self.environment.auxiliary:
+            raise ValueError(f"ask: {auxiliary!r} is not in {type(self.environment).__name__}.auxiliary")
+        name = self._open_thread(auxiliary)
+        self._put_system_prompt(name)
+        for message in messages:
+            self._put(name, "judge", Message("user", message) if isinstance(message, str) else message)
+        completion = await self._complete(self.threads[name], tools=False, kind="judge")
+        assert completion is not None
+        if completion.finish_reason != "stop":
+            raise self._fault_of(auxiliary, f"its answer was cut ({completion.finish_reason})")
+        return completion.message
+
+    async def effect(
+        self,
+        name: str,
+        make: Callable[[str], Awaitable[Any]],
+        arguments: Any = None,
+        when_lost: WhenLost = "retry",
+    ) -> Any:
+        """Do something outside of the session that must not be done again when the episode is gone on with elsewhere.
+
+        `make` is awaited with an idempotency key that is the same in every attempt; its result (JSON data) is recorded, and given again
+        in a replay. If a worker dies between, the effect is made again with the same key, or fails the episode (`when_lost`).
+        """
+        return await self.calls.effect(name, arguments, make, when_lost)
 
     def note(self, text: str) -> None:
         """Write a remark into the record; nobody sees it."""
@@ -218,31 +263,21 @@ class Episode:
 
     # ---- the machinery of a step ----
 
-    async def _complete(self, thread: Thread) -> Completion | None:
-        """The model call of a step, within all limits; None when one of them ended the episode instead."""
-        remaining_tokens = self._remaining_tokens()
-        remaining_s = self.limits.episode_deadline_s - self.elapsed_s()
-        if remaining_tokens <= 0:
-            self.end(StopReason.TOKEN_BUDGET, f"{self.usage.generated_tokens} tokens generated")
-            return None
-        if remaining_s <= 0:
-            self._end_at_deadline()
-            return None
+    async def _complete(self, thread: Thread, *, tools: bool, kind: EventKind = "message") -> Completion | None:
+        """A model call, within all limits; None when one of them ended the episode instead."""
         participant = thread.participant
-        tools, allowed = self._tools_for(participant)
-        began, started_at = time.monotonic(), time.time()
+        counts = participant.name in self.environment.participants
+        if counts and self._is_used_up():
+            return None
+        shown, allowed = self._tools_for(participant) if tools else ((), ())
+        request = thread.request(shown, allowed, self._remaining_tokens() if counts else 2**31 - 1)
         try:
-            async with asyncio.timeout(min(remaining_s, self.limits.call_deadline_s)):
-                completion = await thread.complete(tools, allowed, remaining_tokens)
-        except TimeoutError as error:
-            if self.elapsed_s() >= self.limits.episode_deadline_s:
-                self._end_at_deadline()
-                return None
-            message = f"no answer within call_deadline_s ({self.limits.call_deadline_s:g} s)"
-            raise EpisodeFailure(FailureKind.INFRA, f"model {participant.model}", message) from error
-        duration = time.monotonic() - began
+            answered = await self.calls.complete(thread, request)
+        except EpisodeFailure as error:
+            raise self._blamed(participant, error) from error
+        completion = answered.completion
         event = self._event(
-            "message",
+            kind,
             participant=participant.name,
             thread=thread.name,
             role="assistant",
@@ -252,15 +287,41 @@ class Episode:
             visible_to=[participant.name],
             finish_reason=completion.finish_reason,
             model=participant.model,
-            started_at=started_at,
-            duration_s=duration,
+            started_at=answered.started_at,
+            duration_s=answered.duration_s,
         )
         thread.accept(completion, event.seq)
-        self._count(completion, duration)
+        self._count(answered, counts)
         return completion
 
-    def _end_at_deadline(self) -> None:
-        self.end(StopReason.DEADLINE, f"{self.limits.episode_deadline_s:g} s")
+    def _is_used_up(self) -> bool:
+        """Whether a limit leaves nothing for another call; then the episode has ended."""
+        if self._remaining_tokens() <= 0:
+            self.end(StopReason.TOKEN_BUDGET, f"{self._budget_used} tokens generated")
+        elif self.clock.elapsed_s >= self.limits.episode_deadline_s:
+            self.end(StopReason.DEADLINE, f"{self.limits.episode_deadline_s:g} s")
+        return self.stopped
+
+    def _blamed(self, participant: Participant, error: EpisodeFailure) -> EpisodeFailure:
+        """Infrastructure is nobody's fault; else a simulator's model that breaks is the simulator's fault."""
+        kind = error.failure.kind
+        if kind in (FailureKind.INFRA, FailureKind.DATA) or self._is_policy(participant):
+            return error
+        return self._fault_of(participant.name, f"{error.failure.where}: {error.failure.message}")
+
+    def _fault_of(self, simulator: str, message: str) -> EpisodeFailure:
+        kind = FailureKind.JUDGE if self.scoring and simulator in self.environment.auxiliary else FailureKind.USER
+        return EpisodeFailure(kind, simulator, message)
+
+    def _blame_silence(self, turn: Turn) -> None:
+        """A simulated user who says nothing has not ended the policy's episode; it has failed."""
+        speaker = self.participants[turn.speaker]
+        if not self._is_policy(speaker) and not turn.text and not turn.tool_results:
+            raise self._fault_of(speaker.name, "it said nothing")
+
+    @staticmethod
+    def _is_policy(participant: Participant) -> bool:
+        return participant.trainable or participant.name == "policy"
 
     def _tools_for(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """The tools as the prompt shows them, and as the state narrows them now."""
@@ -272,22 +333,26 @@ class Episode:
 
     def _remaining_tokens(self) -> int:
         budget = self.limits.token_budget
-        return budget - self.usage.generated_tokens if budget is not None else 2**31 - 1
+        return budget - self._budget_used if budget is not None else 2**31 - 1
 
-    def _count(self, completion: Completion, duration: float) -> None:
-        usage = self.usage
+    def _count(self, answered: Answered, counts: bool) -> None:
+        usage, completion = self.usage, answered.completion
         usage.model_calls += 1
         usage.prompt_tokens += completion.prompt_tokens
         usage.generated_tokens += completion.generated_tokens
         usage.cached_tokens += completion.cached_tokens
-        usage.model_s += duration
+        usage.model_s += answered.duration_s
+        self._budget_used += completion.generated_tokens if counts else 0
+        self._now = answered.started_at + answered.duration_s
 
-    def _end_truncated(self, completion: Completion) -> None:
+    def _end_truncated(self, speaker: str, completion: Completion) -> None:
         text = completion.message.content
-        if completion.finish_reason == "context_full":
-            self.end(StopReason.CONTEXT_FULL, text)
-        elif self._remaining_tokens() <= 0:
+        if self._remaining_tokens() <= 0:
             self.end(StopReason.TOKEN_BUDGET, text)
+        elif not self._is_policy(self.participants[speaker]):
+            raise self._fault_of(speaker, f"its message was cut ({completion.finish_reason}): {text[-200:]}")
+        elif completion.finish_reason == "context_full":
+            self.end(StopReason.CONTEXT_FULL, text)
         else:
             self.end(StopReason.MAX_TOKENS, text)
 
@@ -306,7 +371,7 @@ class Episode:
 
     def _relay(self, turn: Turn) -> None:
         """Tell everyone what the environment lets them know of a turn that has ended."""
-        for listener in self.participants.values():
+        for listener in (self.participants[name] for name in self.environment.participants):
             text = self.environment.relay(self.state, self, turn, listener)
             if text is None:
                 continue
@@ -317,19 +382,38 @@ class Episode:
             else:
                 self.tell(listener.name, text, spoken_by=turn.speaker)
 
+    def _new_thread(self, name: str, participant: Participant) -> Thread:
+        seed = derive_seed(self.spec.seed, self.spec.try_)
+        return Thread(name, participant, self._models[participant.model], self.spec.episode_id, seed)
+
+    def _open_thread(self, participant: str) -> str:
+        self._opened[participant] += 1
+        name = f"{participant}/{self._opened[participant]}"
+        self.threads[name] = self._new_thread(name, self.participants[participant])
+        return name
+
+    def _put_system_prompt(self, thread: str) -> None:
+        participant = self.threads[thread].participant
+        name = participant.name
+        chosen = self.task.system_prompts.get(name) or participant.system_prompt or self._system.get(name)
+        if chosen:
+            self._put(thread, "system", Message("system", chosen))
+
     def _put(self, name: str, kind: EventKind, message: Message) -> Event:
+        """Append a message to a thread, and write it down as an event."""
+        thread = self.threads[name]
         event = self._event(
             kind,
-            participant=name,
+            participant=thread.participant.name,
             thread=name,
             role=message.role,
             content=message.content,
             reasoning=message.reasoning,
             tool_calls=message.tool_calls,
             tool_call_id=message.tool_call_id,
-            visible_to=[name],
+            visible_to=[thread.participant.name],
         )
-        self.threads[name].append(message, event.seq)
+        thread.append(message, event.seq)
         return event
 
     def _event(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:

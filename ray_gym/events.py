@@ -7,7 +7,7 @@ from typing import Literal
 
 from ray_gym.messages import ToolCall
 
-EventKind = Literal["system", "opening", "message", "tool_result", "relay", "note", "stop"]
+EventKind = Literal["system", "opening", "message", "tool_result", "relay", "judge", "note", "stop"]
 
 
 @dataclass(slots=True)

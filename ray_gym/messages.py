@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -25,6 +25,16 @@ class Message:
     reasoning: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+
+    def encodable(self) -> Message:
+        """Without lone surrogates, which JSON can spell and UTF-8 can't."""
+        calls = tuple(ToolCall(_utf8(call.id), _utf8(call.name), _utf8(call.arguments)) for call in self.tool_calls)
+        reasoning = None if self.reasoning is None else _utf8(self.reasoning)
+        return replace(self, content=_utf8(self.content), reasoning=reasoning, tool_calls=calls)
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 @dataclass(frozen=True, slots=True)

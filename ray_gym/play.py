@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,6 +15,7 @@ from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode, EpisodeSpec
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
+from ray_gym.journal.call_log import CallLog
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
 from ray_gym.stop import EpisodeOver, StopReason
@@ -28,6 +29,8 @@ class Played:
     status: str
     score: Score | None
     failure: Failure | None
+    diverged: str | None = None
+    """Set when a replay went another way than what was recorded."""
     ended_at: float = field(default_factory=time.time)
     active_s: float = 0.0
 
@@ -42,48 +45,76 @@ class Stage:
     limits: LimitsSection
 
 
-async def play(spec: EpisodeSpec, stage: Stage) -> Played:
-    """Never raises, cancellation apart."""
+async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
+    """One try of an episode, from its start or gone on with. `cause`: why the try before it was given up.
+
+    Never raises, cancellation apart. An environment that scores whole groups leaves the score to `score_group`.
+    """
     environment = stage.environment
     try:
         task = environment.task_type.model_validate_json(spec.task)
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
-        bare = Episode(
-            spec, environment, environment.task_type.model_construct(), stage.participants, stage.models, stage.limits
-        )
-        return _failed(bare, Failure(FailureKind.DATA, "task", str(error)))
-    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits)
+        return failed(bare_episode(spec, stage), Failure(FailureKind.DATA, "task", str(error)))
+    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log)
+    if cause:
+        episode.note(f"try {spec.try_}: {cause}")
     try:
-        score = await _play(episode)
+        own_fault = await _to_its_end(episode)
+        score = None if environment.scores_groups() else await _score(episode)
     except EpisodeFailure as error:
-        return _failed(episode, error.failure)
+        return failed(episode, error.failure)
     except Exception as error:
-        return _failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
-    return Played(episode, "completed", score, None, active_s=episode.elapsed_s())
+        return failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
+    if episode.calls.broken or episode.calls.log.diverged:
+        return failed(episode, Failure(FailureKind.INFRA, "episode", "swallowed"))
+    return Played(episode, "completed", score, own_fault, active_s=episode.elapsed_s())
 
 
-async def _play(episode: Episode) -> Score:
+def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
+    """An episode of which nothing was played."""
+    task = stage.environment.task_type.model_construct()
+    return Episode(spec, stage.environment, task, stage.participants, stage.models, stage.limits)
+
+
+def failed(episode: Episode, failure: Failure) -> Played:
+    """Whatever came out of the environment's code: a replay that diverged, or infrastructure that broke, is what is recorded."""
+    calls = episode.calls
+    if calls.log.diverged:
+        failure = Failure(FailureKind.ENVIRONMENT, "replay", calls.log.diverged)
+    elif calls.broken:
+        failure = calls.broken.failure
+    episode.end(StopReason.FAILED, failure.message)
+    return Played(episode, "failed", None, failure, diverged=calls.log.diverged, active_s=episode.elapsed_s())
+
+
+async def _to_its_end(episode: Episode) -> Failure | None:
+    """Set up and play. Returns the policy's own fault, which ends an episode that is scored all the same."""
     environment, limits = episode.environment, episode.limits
     with _blaming(environment, "setup"):
-        async with asyncio.timeout(limits.call_deadline_s):
+        async with episode.clock.limit(episode.elapsed_s() + limits.call_deadline_s):
             episode.state = await _maybe_await(environment.setup(episode.task, episode))
     with _blaming(environment, "opening"):
         episode.begin(environment.opening(episode.task, episode.state))
-    with _blaming(environment, "run"):
-        await _run(episode)
+    try:
+        with _blaming(environment, "run"):
+            await _run(episode)
+    except EpisodeFailure as error:
+        if error.failure.kind != FailureKind.POLICY:
+            raise
+        episode.end(StopReason.POLICY_FAILED, error.failure.message)
+        return error.failure
     episode.end(StopReason.COMPLETED)
-    with _blaming(environment, "score"):
-        async with asyncio.timeout(limits.call_deadline_s):
-            return as_score(await _maybe_await(environment.score(episode.state, episode)))
+    return None
 
 
 async def _run(episode: Episode) -> None:
     """The environment's control flow, until it returns, the episode has ended, or its time is up."""
     if episode.stopped:
         return
+    deadline_s = episode.limits.episode_deadline_s
     try:
-        async with asyncio.timeout(episode.limits.episode_deadline_s) as deadline:
+        async with episode.clock.limit(deadline_s) as deadline:
             await episode.environment.run(episode)
     except EpisodeOver:
         if not episode.stopped:
@@ -91,7 +122,42 @@ async def _run(episode: Episode) -> None:
     except TimeoutError:
         if not deadline.expired():
             raise
-        episode.end(StopReason.DEADLINE, f"{episode.limits.episode_deadline_s:g} s")
+        episode.end(StopReason.DEADLINE, f"{deadline_s:g} s")
+
+
+async def _score(episode: Episode) -> Score:
+    environment = episode.environment
+    episode.scoring = True
+    with _blaming(environment, "score"):
+        async with episode.clock.limit(episode.elapsed_s() + episode.limits.score_deadline_s):
+            return as_score(await _maybe_await(environment.score(episode.state, episode)))
+
+
+async def score_group(group: Sequence[Played], stage: Stage) -> None:
+    """Score the episodes of a group that were played to their end, by the environment's `score_group`. Never raises, cancellation apart.
+
+    An error is the failure of them all.
+    """
+    environment = stage.environment
+    played = [one for one in group if one.status == "completed"]
+    episodes = [one.episode for one in played]
+    if not played:
+        return
+    try:
+        with _blaming(environment, "score_group"):
+            for episode in episodes:
+                episode.scoring = True
+            async with asyncio.timeout(stage.limits.score_deadline_s):
+                scores = [as_score(score) for score in await environment.score_group(episodes)]
+            if len(scores) != len(played):
+                raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
+    except EpisodeFailure as error:
+        for one in played:
+            lost = failed(one.episode, error.failure)
+            one.status, one.score, one.failure, one.diverged = lost.status, None, lost.failure, lost.diverged
+        return
+    for one, score in zip(played, scores, strict=True):
+        one.score = score
 
 
 @contextmanager
@@ -121,11 +187,6 @@ def _inner_hook(error: BaseException, environment: Environment[Any, Any]) -> str
         name for name in names if getattr(type(environment), name, None) is not getattr(Environment, name, None)
     ]
     return overridden[-1] if overridden else None
-
-
-def _failed(episode: Episode, failure: Failure) -> Played:
-    episode.end(StopReason.FAILED, failure.message)
-    return Played(episode, "failed", None, failure, active_s=episode.elapsed_s())
 
 
 async def _maybe_await(value: Any) -> Any:

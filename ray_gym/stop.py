@@ -16,6 +16,7 @@ class StopReason(StrEnum):
     CONTEXT_FULL = "context_full"
     TOKEN_BUDGET = "token_budget"
     DEADLINE = "deadline"
+    POLICY_FAILED = "policy_failed"  # the policy's own fault, by the environment's rule; scored all the same
     FAILED = "failed"
 
 

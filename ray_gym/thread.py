@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+import xxhash
 
 from ray_gym.ledger import Ledger
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Model
 from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed
+
+_encode = msgspec.msgpack.Encoder().encode
 
 
 @dataclass(slots=True)
@@ -26,6 +34,8 @@ class Thread:
     calls: int = 0
     known: int = 0
     busy: bool = False
+    _hash: Any = field(default_factory=xxhash.xxh3_128)
+    _hashed: int = 0
 
     @property
     def has_something_to_answer(self) -> bool:
@@ -42,37 +52,54 @@ class Thread:
         self.messages.append(message)
         self.event_seqs.append(event_seq)
 
-    async def complete(
+    def request(
         self, tools: tuple[ToolSchema, ...], allowed: tuple[ToolSchema, ...], max_tokens: int
-    ) -> Completion:
-        """One model call over all that was said. The answer is not appended yet: `accept` does that, with its event."""
+    ) -> CompletionRequest:
+        """A model call over all that was said. Its answer is appended by `accept`, with its event."""
+        sampling = self.participant.sampling
+        if max_tokens < sampling.max_tokens:
+            sampling = replace(sampling, max_tokens=max_tokens)
+        return CompletionRequest(
+            messages=self.messages,
+            sampling=sampling,
+            session_id=self.session_id,
+            seed=derive_seed(self.seed, self.name, self.calls),
+            thread=self.name,
+            known=self.known,
+            history=self.ledger.history,
+            tools=tools,
+            allowed_tools=allowed,
+            tool_choice=self.participant.tool_choice if tools else "none",
+            parallel_tool_calls=self.participant.parallel_tool_calls,
+        )
+
+    @contextmanager
+    def in_use(self) -> Iterator[int]:
+        """For the time of one call; gives its number. Errors: RuntimeError."""
         if self.busy:
             raise RuntimeError(
                 f"thread {self.name} is already waiting for its model; open another thread for concurrent calls"
             )
-        sampling = self.participant.sampling
-        if max_tokens < sampling.max_tokens:
-            sampling = replace(sampling, max_tokens=max_tokens)
         self.busy = True
         try:
-            return await self.model.complete(
-                CompletionRequest(
-                    messages=self.messages,
-                    sampling=sampling,
-                    session_id=self.session_id,
-                    seed=derive_seed(self.seed, self.name, self.calls),
-                    thread=self.name,
-                    known=self.known,
-                    history=self.ledger.history,
-                    tools=tools,
-                    allowed_tools=allowed,
-                    tool_choice=self.participant.tool_choice if tools else "none",
-                    parallel_tool_calls=self.participant.parallel_tool_calls,
-                )
-            )
+            yield self.calls
         finally:
             self.busy = False
             self.calls += 1
+
+    def digest(self, request: CompletionRequest) -> bytes:
+        """16 bytes that stand for everything this thread has asked so far, this request included. Asked once a call."""
+        new = self.messages[self._hashed :]
+        narrowed = [schema for schema in request.allowed_tools if not any(schema is shown for shown in request.tools)]
+        shown = request.tools if self.calls == 0 else ()
+        asked = (new, shown, narrowed, request.sampling.max_tokens, request.tool_choice, request.parallel_tool_calls)
+        try:
+            self._hash.update(_encode(asked))
+        except UnicodeEncodeError:
+            self._hash.update(repr(asked).encode("utf-8", "surrogatepass"))
+        self._hashed = len(self.messages)
+        digest: bytes = self._hash.digest()
+        return digest
 
     def accept(self, completion: Completion, event_seq: int) -> None:
         """Append the answer to the messages and its tokens to the ledger."""

@@ -18,6 +18,10 @@ from typing import Any
 import httpx
 import pytest
 
+from ray_gym.messages import ToolSchema
+from ray_gym.models.base import Completion
+from ray_gym.thread import Thread
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
 
@@ -75,6 +79,14 @@ def stop_cluster(directory: str) -> None:
         except psutil.NoSuchProcess:
             continue
     psutil.wait_procs(family, timeout=30)
+
+
+async def one_call(
+    thread: Thread, tools: tuple[ToolSchema, ...] = (), allowed: tuple[ToolSchema, ...] = (), max_tokens: int = 512
+) -> Completion:
+    """A call of a thread, as an episode makes it; it is for the caller to accept the answer."""
+    with thread.in_use():
+        return await thread.model.complete(thread.request(tools, allowed, max_tokens))
 
 
 def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) -> subprocess.CompletedProcess[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import free_port
+from conftest import free_port, one_call
 from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running_endpoint
 from pydantic import ValidationError
 
@@ -366,7 +366,7 @@ async def test_narrowed_tools_and_full_contexts_have_their_names(endpoint: Endpo
 
 async def say(thread: Thread, text: str, seq: int, tools: tuple[ToolSchema, ...] = ()) -> Any:
     thread.append(Message("user", text), seq)
-    completion = await thread.complete((MOVE,) if tools else (), tools, 512)
+    completion = await one_call(thread, (MOVE,) if tools else (), tools)
     thread.accept(completion, seq + 1)
     return completion
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ray_gym
+from conftest import one_call, ray_gym
 
 from deployments.small_model import checkpoint_dir
 from deployments.vllm_endpoint import VllmEndpointEngine
@@ -56,7 +56,7 @@ async def test_a_real_server_gives_exact_samples_without_forks(vllm_endpoint: st
         given: list[Any] = []
         for turn, text in enumerate(["What is the capital of France?", "And of Italy?", "A poem, please.", "Thanks!"]):
             thread.append(Message("user", f"{text} <|im_end|>"), 2 * turn)
-            completion = await thread.complete((), (), 24)
+            completion = await one_call(thread, max_tokens=24)
             thread.accept(completion, 2 * turn + 1)
             given.append(completion)
         player = Thread("play", participant(tool_choice="required"), model, "s2", 0)
@@ -67,7 +67,7 @@ async def test_a_real_server_gives_exact_samples_without_forks(vllm_endpoint: st
         again = await player.complete((MOVE,), (MOVE_NOW,), 64)
         long = Thread("long", participant(), model, "s3", 0)
         long.append(Message("user", "word " * 3000), 0)
-        full = await long.complete((), (), 24)
+        full = await one_call(long, max_tokens=24)
     finally:
         await model.close()
 

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+from conftest import one_call
 from engine_double import EngineDouble, Line
 from families import family
 
@@ -99,7 +100,7 @@ class Talk:
         samples = [sample.token_ids.tolist() for sample in self.thread.ledger.samples]
         before = (self.thread.known, self.thread.ledger.history)
         new_messages = self.thread.messages[self.thread.known :]
-        completion = asyncio.run(self.thread.complete(self.tools, self.tools, limit))
+        completion = asyncio.run(one_call(self.thread, self.tools, self.tools, limit))
         self.thread.accept(completion, self.events)
         self.events += 1
         self._check(samples, completion, new_messages)

@@ -1,0 +1,73 @@
+"""Completions as the journal keeps them: arrays as bytes, everything else as msgpack."""
+
+from __future__ import annotations
+
+import msgspec
+import numpy as np
+
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import Completion, FinishReason, SpanKind, VersionSpan
+
+
+class StoredCompletion(msgspec.Struct, array_like=True, omit_defaults=True):
+    content: str
+    reasoning: str | None
+    tool_calls: tuple[tuple[str, str, str], ...]
+    finish_reason: FinishReason
+    prompt_ids: bytes
+    prompt_lengths: tuple[int, ...]
+    token_ids: bytes
+    logprobs: bytes
+    versions: tuple[tuple[int, int, int], ...]
+    kind: SpanKind
+    grammar: str | None
+    fork_reason: str | None
+    prompt_tokens: int
+    generated_tokens: int
+    cached_tokens: int
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(StoredCompletion)
+
+
+def store(completion: Completion) -> msgspec.Raw:
+    message = completion.message
+    stored = StoredCompletion(
+        message.content,
+        message.reasoning,
+        tuple((call.id, call.name, call.arguments) for call in message.tool_calls),
+        completion.finish_reason,
+        completion.prompt_ids.tobytes(),
+        completion.prompt_lengths,
+        completion.token_ids.tobytes(),
+        completion.logprobs.tobytes(),
+        tuple((span.version, span.start, span.end) for span in completion.versions),
+        completion.kind,
+        completion.grammar,
+        completion.fork_reason,
+        completion.prompt_tokens,
+        completion.generated_tokens,
+        completion.cached_tokens,
+    )
+    return msgspec.Raw(_encoder.encode(stored))
+
+
+def restore(answer: msgspec.Raw) -> Completion:
+    stored = _decoder.decode(answer)
+    calls = tuple(ToolCall(*call) for call in stored.tool_calls)
+    return Completion(
+        Message("assistant", stored.content, stored.reasoning, calls),
+        stored.finish_reason,
+        np.frombuffer(stored.prompt_ids, dtype=np.int32),
+        stored.prompt_lengths,
+        np.frombuffer(stored.token_ids, dtype=np.int32),
+        np.frombuffer(stored.logprobs, dtype=np.float32),
+        tuple(VersionSpan(*span) for span in stored.versions),
+        stored.kind,
+        stored.grammar,
+        stored.fork_reason,
+        stored.prompt_tokens,
+        stored.generated_tokens,
+        stored.cached_tokens,
+    )

@@ -1,0 +1,73 @@
+"""The journal's file format: a head, then frames of a mark, a length, a checksum and a payload.
+
+A reader takes whatever is whole. A torn end, a flipped bit or a foreign piece costs the frames that it touches and is reported; the
+reader finds the next frame by its mark.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+HEAD = b"raygym-journal-1\n"
+MARK = b"\xc1\xf5RG"  # 0xc1 is the one byte that msgpack never writes
+_HEADER = struct.Struct("<4sII")
+
+
+def frame(payload: bytes) -> bytes:
+    return _HEADER.pack(MARK, len(payload), zlib.crc32(payload)) + payload
+
+
+@dataclass(slots=True)
+class Scan:
+    """Iterates over the payloads of a file's bytes. After it: where the last whole frame ended, and what was wrong."""
+
+    data: bytes
+    headless: bool = False
+    """A piece out of the middle."""
+    end: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[tuple[int, bytes]]:
+        """(offset of the frame, payload) of every whole frame."""
+        data = self.data
+        if not self.headless and not data.startswith(HEAD):
+            self.problems.append("empty" if not data else "not a journal (its head is another)")
+            return
+        position = self.end = 0 if self.headless else len(HEAD)
+        while position < len(data):
+            payload = _payload_at(data, position)
+            if payload is not None:
+                self.end = position + _HEADER.size + len(payload)
+                yield position, payload
+                position = self.end
+                continue
+            following = _next_frame(data, position + 1)
+            if following < 0:
+                self.problems.append(
+                    f"the record at byte {position} is torn; {len(data) - position} bytes are left out"
+                )
+                return
+            self.problems.append(f"bytes {position} to {following} are damaged and left out")
+            position = following
+
+
+def _payload_at(data: bytes, position: int) -> bytes | None:
+    """None if no whole frame begins here."""
+    begin = position + _HEADER.size
+    if begin > len(data):
+        return None
+    mark, length, checksum = _HEADER.unpack_from(data, position)
+    payload = data[begin : begin + length]
+    if mark != MARK or len(payload) < length or zlib.crc32(payload) != checksum:
+        return None
+    return payload
+
+
+def _next_frame(data: bytes, position: int) -> int:
+    """-1 if there is none."""
+    while (position := data.find(MARK, position)) >= 0 and _payload_at(data, position) is None:
+        position += 1
+    return position

@@ -1,0 +1,89 @@
+"""What a journal holds. Records are msgpack arrays, their first element says which they are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class Opened(msgspec.Struct, array_like=True, tag=0, frozen=True):
+    """The first record of a file: whose it is."""
+
+    run_id: str
+    writer: str
+
+
+class Begun(msgspec.Struct, array_like=True, tag=1, frozen=True):
+    """An attempt took an episode over, going on from what the fenced files `adopted` hold, or (with a `cause`) opened a new try."""
+
+    episode: str
+    try_: int
+    attempt: int
+    started_at: float
+    adopted: tuple[str, ...] = ()
+    cause: str = ""
+
+
+class Called(msgspec.Struct, array_like=True, tag=2, frozen=True):
+    """A call that was answered. `seq` counts an episode's answers; `issued` is how many there were when this call was made."""
+
+    episode: str
+    try_: int
+    attempt: int
+    seq: int
+    issued: int
+    thread: str
+    number: int
+    request: bytes
+    active_s: float
+    started_at: float
+    duration_s: float
+    answer: msgspec.Raw
+
+
+class Intended(msgspec.Struct, array_like=True, tag=3, frozen=True):
+    """An effect outside the session is about to be made; a `Called` of the same thread and number says that it was."""
+
+    episode: str
+    try_: int
+    attempt: int
+    thread: str
+    number: int
+
+
+class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
+    """A command from outside, to a session that is driven from there."""
+
+    episode: str
+    try_: int
+    attempt: int
+    index: int
+    command: msgspec.Raw
+
+
+class Over(msgspec.Struct, array_like=True, tag=5, frozen=True):
+    """The episode was played to its end; its row may not be committed yet."""
+
+    episode: str
+    attempt: int
+
+
+class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
+    """The worker had to be ended because of this episode."""
+
+    episode: str
+    attempt: int
+    message: str
+
+
+Record = Opened | Begun | Called | Intended | Commanded | Over | Charged
+
+encode = msgspec.msgpack.Encoder().encode
+_decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Record)
+
+
+def decode(payload: bytes) -> Record:
+    """Errors: msgspec.MsgspecError (ValueError's kin) for a payload that is no record."""
+    record: Record = _decoder.decode(payload)
+    return record
