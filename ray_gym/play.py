@@ -31,6 +31,10 @@ class Played:
     failure: Failure | None
     diverged: str | None = None
     """Set when a replay went another way than what was recorded."""
+    causes: dict[int, str] = field(default_factory=dict)
+    """Why the tries before this one were given up."""
+    group_size: int = 1
+    group_completed: int = 1
     ended_at: float = field(default_factory=time.time)
     active_s: float = 0.0
 

@@ -34,6 +34,8 @@ class Journal:
         self._flushed = 0
         self._flushing = asyncio.Lock()
         self._compacting = False
+        self.broken: OSError | None = None
+        """Set when a record could not be written: what is played after that could not be gone on with."""
         self._write(self._head())
 
     @property
@@ -110,10 +112,14 @@ class Journal:
         return HEAD + frame(encode(Opened(self._run_id, self.path.stem)))
 
     def _write(self, data: bytes) -> None:
-        written = os.write(self._fd, data)
-        self._size += written
-        if written < len(data):
-            raise OSError(f"{self.path}: only {written} of {len(data)} bytes could be written; is the disk full?")
+        try:
+            written = os.write(self._fd, data)
+            self._size += written
+            if written < len(data):
+                raise OSError(f"only {written} of {len(data)} bytes could be written; is the disk full?")
+        except OSError as error:
+            self.broken = OSError(f"journal {self.path}: {error.strerror or error}")
+            raise self.broken from error
 
 
 def _create(path: Path) -> int:

@@ -1,98 +1,140 @@
 """Who plays what. Invariant: every episode is accepted exactly once, whatever dies.
 
-A pure state machine that owns no tasks and no clock, so it is tested without a cluster. An episode is pending, then
-leased to one worker, then accepted with the file that holds its row. Losing a worker makes what it had pending again, as a
-new attempt; whatever an older attempt still delivers is refused.
+A pure state machine that owns no tasks and no clock, so it is tested without a cluster. A group of episodes is pending, then
+leased to one worker, then accepted with the file that holds its rows. Losing a worker makes what it had pending again, as new
+attempts that go on from what was recorded; whatever an older attempt still delivers is refused.
+
+A worker may die of an episode (a crash, its memory). One that was lost several times in a row without getting any further is a
+suspect: it is played last, alone on a worker, and if that dies too the episode is charged with it.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ray_gym.episode import EpisodeSpec
+from ray_gym.journal.history import FencedFile
+from ray_gym.run.lease import EpisodeKey, Group, Lease
 
-
-@dataclass(frozen=True, slots=True)
-class EpisodeKey:
-    """An episode as workers name it: which, and in which attempt."""
-
-    episode_id: str
-    attempt: int
+SUSPECT_AFTER = 3
+"""Attempts that were lost in a row without progress."""
 
 
 @dataclass(slots=True)
-class _Lease:
-    spec: EpisodeSpec
+class _Held:
+    lease: Lease
     over: bool = False
 
 
 @dataclass(slots=True)
 class Dispatcher:
-    pending: deque[EpisodeSpec]
+    pending: deque[Group]
+    suspects: deque[Group] = field(default_factory=deque)
     accepted: int = 0
-    _leases: dict[str, dict[str, _Lease]] = field(default_factory=dict)
+    _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
+    _strikes: dict[str, int] = field(default_factory=dict)
 
     @staticmethod
-    def of(specs: Iterable[EpisodeSpec]) -> Dispatcher:
-        return Dispatcher(deque(specs))
+    def of(specs: Iterable[EpisodeSpec], begun: Mapping[str, Lease] | None = None) -> Dispatcher:
+        """`begun` holds the leases of episodes that an earlier driver had under way."""
+        leases = [(begun or {}).get(spec.episode_id, Lease(spec)) for spec in specs]
+        return Dispatcher(deque(_grouped(leases)))
+
+    @property
+    def waiting(self) -> int:
+        """Episodes that nobody plays yet."""
+        return sum(len(group) for group in (*self.pending, *self.suspects))
 
     @property
     def done(self) -> bool:
-        return not self.pending and not any(self._leases.values())
+        return not self.pending and not self.suspects and not any(self._held.values())
 
     @property
     def in_flight(self) -> int:
         """Leased and not yet over."""
-        return sum(not lease.over for leases in self._leases.values() for lease in leases.values())
+        return sum(not held.over for leases in self._held.values() for held in leases.values())
 
     def holds(self, worker: str) -> bool:
         """Whether anything leased to the worker is not accepted yet."""
-        return bool(self._leases.get(worker))
+        return bool(self._held.get(worker))
 
     def all_over(self, worker: str) -> bool:
         """Whether the worker has played all that it holds, so that only its rows are missing."""
-        return self.holds(worker) and all(lease.over for lease in self._leases[worker].values())
+        return self.holds(worker) and all(held.over for held in self._held[worker].values())
 
-    def lease(self, worker: str, room: int) -> list[EpisodeSpec]:
-        """Up to `room` episodes, less those that the worker is still playing."""
-        leases = self._leases.setdefault(worker, {})
-        room -= sum(not lease.over for lease in leases.values())
-        taken = [self.pending.popleft() for _ in range(min(room, len(self.pending)))]
-        leases.update((spec.episode_id, _Lease(spec)) for spec in taken)
+    def lease(self, worker: str, room: int) -> list[Group]:
+        """Groups for about `room` episodes, less those that the worker is still playing."""
+        held = self._held.setdefault(worker, {})
+        if any(one.lease.alone for one in held.values()):
+            return []
+        room -= sum(not one.over for one in held.values())
+        taken: list[Group] = []
+        while self.pending and room > 0:
+            taken.append(self.pending.popleft())
+            room -= len(taken[-1])
+        if not taken and not held and self.suspects:
+            taken.append(self.suspects.popleft())
+        held.update((lease.spec.episode_id, _Held(lease)) for group in taken for lease in group)
         return taken
 
-    def over(self, worker: str, episodes: Iterable[EpisodeKey]) -> int:
-        """The worker has played these; their rows are still with it. Returns how many of them counted."""
-        leases = self._leases.get(worker, {})
-        counted = 0
+    def over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
+        """The worker has played these; their rows are still with it. Returns those that counted."""
+        leases = self._held.get(worker, {})
+        counted = []
         for played in episodes:
-            lease = leases.get(played.episode_id)
-            if lease is not None and lease.spec.attempt == played.attempt and not lease.over:
-                lease.over = True
-                counted += 1
+            held = leases.get(played.episode_id)
+            if held is not None and held.lease.key == played and not held.over:
+                held.over = True
+                counted.append(played)
         return counted
 
     def accept(self, worker: str, episodes: Iterable[EpisodeKey]) -> bool:
         """Whether a file with these rows may be committed: all of them, or none."""
-        leases = self._leases.get(worker, {})
+        leases = self._held.get(worker, {})
         rows = list(episodes)
-        ids = {played.episode_id for played in rows}
-        if len(ids) < len(rows):
+        if len(set(rows)) < len(rows):
             return False
         for played in rows:
-            lease = leases.get(played.episode_id)
-            if lease is None or lease.spec.attempt != played.attempt:
+            held = leases.get(played.episode_id)
+            if held is None or held.lease.key != played:
                 return False
-        for episode_id in ids:
-            del leases[episode_id]
-        self.accepted += len(ids)
+        for played in rows:
+            del leases[played.episode_id]
+            self._strikes.pop(played.episode_id, None)
+        self.accepted += len(rows)
         return True
 
-    def lost(self, worker: str) -> int:
-        """The worker is gone: what it had goes to the front of the queue as new attempts. Returns how many."""
-        leases = self._leases.pop(worker, {})
-        again = [replace(lease.spec, attempt=lease.spec.attempt + 1) for lease in leases.values()]
-        self.pending.extendleft(reversed(again))
-        return len(again)
+    def lost(self, worker: str, journal: FencedFile | None, reason: str = "") -> int:
+        """The worker is gone: what it had is leased anew, from what its journal says. Returns how many of them it had begun."""
+        groups = _grouped(self._again(held, journal, reason) for held in list(self._held.pop(worker, {}).values()))
+        ready = [group for group in groups if not any(lease.alone for lease in group)]
+        self.pending.extendleft(reversed(ready))
+        self.suspects.extend(tuple(replace(lease, alone=True) for lease in g) for g in groups if g not in ready)
+        return sum(lease.spec.attempt > 0 for group in groups for lease in group)
+
+    def _again(self, held: _Held, journal: FencedFile | None, reason: str) -> Lease:
+        lease, found = held.lease, journal.episodes.get(held.lease.spec.episode_id) if journal else None
+        if journal is not None and found is None:
+            return lease  # it waited at the worker, and was not begun
+        episode_id = lease.spec.episode_id
+        got_further = held.over if found is None else bool(found.calls) or found.over
+        strikes = self._strikes[episode_id] = 0 if got_further else self._strikes.get(episode_id, 0) + 1
+        charged = found.charged if found else None
+        if lease.alone and not got_further:
+            charged = charged or f"its worker died while it was the only episode there: {reason}"
+        return replace(
+            lease,
+            spec=replace(lease.spec, attempt=lease.spec.attempt + 1),
+            adopted=(*lease.adopted, journal.name) if journal else lease.adopted,
+            charged=lease.charged or charged,
+            alone=strikes >= SUSPECT_AFTER and charged is None,
+        )
+
+
+def _grouped(leases: Iterable[Lease]) -> list[Group]:
+    groups: dict[str, list[Lease]] = {}
+    for lease in leases:
+        groups.setdefault(lease.spec.group_id, []).append(lease)
+    return [tuple(group) for group in groups.values()]

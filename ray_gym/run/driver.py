@@ -12,24 +12,30 @@ from typing import Any
 import ray
 from ray.exceptions import RayActorError, RayTaskError
 
+from ray_gym.backoff import pause_s
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.run.commits import Commits, Notify
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
+from ray_gym.run.fences import Fences
 from ray_gym.run.plan import Plan
-from ray_gym.run.receipt import Receipt
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report, Worker, WorkerSetup
 
-RESTARTS_PER_WORKER = 3
+DEATHS_IN_A_ROW = 8
+"""Workers that may die one after the other without anything done; some of these are an episode's that is a suspect."""
 BACKLOG = 0.5
 """Episodes that wait at a worker, as a share of those that it plays: a free place is filled without asking the driver."""
+LEASE_GRACE_S = 15
+"""A worker that has not answered for this long after it should have ended itself is lost: frozen, or cut off."""
 ANSWER_S = 2
 """How long a worker that is being stopped has to answer what it was asked before (a healthy one answers every second)."""
 CANCEL_S = 4
 """How long it then has to stage what it finished."""
 
-Notify = Callable[[Tally, int], None]
-"""Told of progress: the tally and how many episodes are in flight."""
+
+class _WorkerLost(Exception):
+    """It doesn't answer any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,44 +52,62 @@ def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], n
 
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
     """
+    commits = _commits(plan, directory, notify)
+    for problem in commits.fences.problems:
+        say(f"journal: {problem}")
     with ExitStack() as started:
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_Driver(plan, directory, notify).run())
+        outcome = asyncio.run(_Driver(plan, directory, commits).run())
+    if not outcome.interrupted:
+        commits.fences.remove()
+        outcome.tally.refused_bytes = commits.fences.refused_bytes
+    return outcome
+
+
+def _commits(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
+    """Where the run stands: what is committed, and what was under way when an earlier driver ended."""
+    planned = {spec.episode_id: spec for spec in plan.specs}
+    done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
+    for receipt in done:
+        del planned[receipt.episode.episode_id]
+    fences = Fences(directory.journal, directory.name)
+    tally = Tally.going_on(len(plan.specs), done)
+    return Commits(directory, Dispatcher.of(planned.values(), fences.begun(planned)), fences, tally, notify)
 
 
 class _Driver:
-    def __init__(self, plan: Plan, directory: RunDirectory, notify: Notify) -> None:
-        planned = {spec.episode_id for spec in plan.specs}
-        done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
-        ids = {receipt.episode.episode_id for receipt in done}
-        specs = [spec for spec in plan.specs if spec.episode_id not in ids]
-        self._plan = plan
+    def __init__(self, plan: Plan, directory: RunDirectory, commits: Commits) -> None:
+        config = plan.config
+        self._fanout = config.fanout
         self._directory = directory
-        self._notify = notify
-        self._dispatcher = Dispatcher.of(specs)
-        self._tally = Tally.going_on(len(plan.specs), done)
-        self._uncommitted: dict[str, dict[str, Receipt]] = {}
+        self._commits = commits
+        self._dispatcher = commits.dispatcher
+        self._tally = commits.tally
         self._stopping = asyncio.Event()
+        self._failure: str | None = None
         self._made = 0
-        self._epoch = len(list(directory.episodes.glob("*.parquet")))
+        self._allowed_failures = _allowed_failures(config.limits.max_failed, len(plan.specs))
         self._setup = WorkerSetup(
             run_id=directory.name,
-            env_id=plan.config.environment.id,
+            env_id=config.environment.id,
             environment=plan.environment,
             participants=plan.participants,
             engines=plan.engines,
-            limits=plan.config.limits,
-            output=plan.config.output,
+            limits=config.limits,
+            groups=config.groups,
+            fanout=config.fanout,
+            output=config.output,
             staging=directory.staging,
+            journal=directory.journal,
         )
 
     async def run(self) -> Outcome:
         loop = asyncio.get_running_loop()
         for signal_number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(signal_number, self._stopping.set)
-        count = min(self._plan.config.fanout.workers, max(1, len(self._dispatcher.pending)))
+        count = min(self._fanout.workers, max(1, self._dispatcher.waiting))
         drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
         results = await asyncio.gather(*drives, return_exceptions=True)
         self._tally.took_s = self._tally.elapsed_s
@@ -91,74 +115,101 @@ class _Driver:
         for error in errors:
             if not isinstance(error, RunFailed):
                 raise error
-        failure = str(errors[0]) if errors else None
+        failure = self._failure or (str(errors[0]) if errors else None)
         return Outcome(self._tally, interrupted=not self._dispatcher.done, failure=failure)
 
     async def _drive(self, index: int, count: int) -> None:
         """Have one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what they have."""
         try:
-            await self._with_restarts(max(1, self._share(index, count)))
+            await self._with_replacements(max(1, self._share(index, count)))
         except BaseException:
             self._stopping.set()
             raise
 
-    async def _with_restarts(self, concurrency: int) -> None:
-        last: BaseException | None = None
-        for _ in range(RESTARTS_PER_WORKER + 1):
-            name = f"{self._epoch}-{self._made}"
+    async def _with_replacements(self, concurrency: int) -> None:
+        in_a_row = 0
+        while True:
+            name = f"{self._directory.epoch}-{self._made}"
             self._made += 1
             actor = self._make(name, concurrency)
             try:
                 return await self._use(name, actor, concurrency)
-            except RayActorError as error:
-                last = error
-                self._lose(name)
+            except (RayActorError, _WorkerLost) as error:
+                reason = _first_line(error)
             except RayTaskError as error:
                 raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error
             finally:
                 ray.kill(actor)
-        raise RunFailed(f"a worker died {RESTARTS_PER_WORKER + 1} times; the last time: {_first_line(last)}")
+            in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
+            if in_a_row == DEATHS_IN_A_ROW:
+                raise RunFailed(f"{in_a_row} workers died in a row with nothing done; the last time: {reason}")
+            if self._stopping.is_set():
+                return None
+            await asyncio.sleep(pause_s(in_a_row, first_s=0.1, longest_s=10) if in_a_row else 0)
 
     def _share(self, index: int, count: int) -> int:
-        concurrency = self._plan.config.fanout.concurrency
+        concurrency = self._fanout.concurrency
         return concurrency // count + (index < concurrency % count)
 
     def _make(self, name: str, concurrency: int) -> Any:
-        options = {"num_cpus": self._plan.config.fanout.cpus_per_worker, "max_concurrency": 8}
+        options = {"num_cpus": self._fanout.cpus_per_worker, "max_concurrency": 8}
         return ray.remote(Worker).options(**options).remote(name, self._setup, concurrency)
 
     async def _use(self, name: str, actor: Any, concurrency: int) -> None:
-        hello = await self._answer(actor.hello.remote())
-        if hello is None:
+        """Errors: RayActorError or _WorkerLost; RayTaskError for what the worker raises; UserError."""
+        if not await self._greet(name, actor):
             return
+        self._tally.start()
+        room = concurrency + max(8, int(concurrency * BACKLOG))
+        answer_s = self._fanout.stuck_after_s + LEASE_GRACE_S
+        while not self._stopping.is_set():
+            leases = self._dispatcher.lease(name, room)
+            if not leases and not self._dispatcher.holds(name):
+                return
+            report = await self._answer(actor.exchange.remote(leases, self._commits.news_for(name)), answer_s)
+            if report is None:
+                raise _WorkerLost("it did not answer when the run was stopped")
+            await self._commits.take(name, report)
+            if not self._dispatcher.pending and self._dispatcher.all_over(name):
+                await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
+            self._stop_if_too_many_failed()
+        await self._stop(name, actor)
+
+    async def _stop(self, name: str, actor: Any) -> None:
+        try:
+            await self._commits.take(name, await asyncio.wait_for(actor.cancel.remote(), CANCEL_S))
+        except TimeoutError:
+            raise _WorkerLost("it did not stop in time") from None
+
+    async def _greet(self, name: str, actor: Any) -> bool:
+        """Whether the worker is up before the run is stopped. Errors: UserError if it can't write where the run is written."""
+        hello = await self._answer(actor.hello.remote(), None)
+        if hello is None:
+            return False
         if not hello or not (self._directory.staging / hello).exists():
             raise UserError(
                 f"output.dir: {self._directory.path} is not shared with the node of worker {name}, or can't be written there"
             )
         (self._directory.staging / hello).unlink()
-        self._tally.start()
-        room = concurrency + max(8, int(concurrency * BACKLOG))
-        while not self._stopping.is_set():
-            leases = self._dispatcher.lease(name, room)
-            if not leases and not self._dispatcher.holds(name):
-                return
-            report = await self._answer(actor.exchange.remote(leases))
-            if report is None:
-                return self._lose(name)
-            self._take(name, report)
-            if not self._dispatcher.pending and self._dispatcher.all_over(name):
-                self._take(name, await actor.finish.remote())
-        try:
-            self._take(name, await asyncio.wait_for(actor.cancel.remote(), CANCEL_S))
-        except TimeoutError:
-            self._lose(name)
+        return True
 
-    async def _answer(self, reference: Any) -> Any | None:
-        """What the worker answers; None if the run is being stopped and the worker does not."""
+    def _stop_if_too_many_failed(self) -> None:
+        failed = self._tally.by_status["failed"]
+        if self._allowed_failures is not None and failed > self._allowed_failures and not self._stopping.is_set():
+            self._failure = (
+                f"{failed} episodes have failed, more than limits.max_failed allows ({self._allowed_failures}); "
+                f"most often: {self._tally.commonest_failure}"
+            )
+            self._stopping.set()
+
+    async def _answer(self, reference: Any, within_s: float | None) -> Any | None:
+        """What the worker answers; None if the run is being stopped and the worker does not. Errors: _WorkerLost."""
         answer = asyncio.ensure_future(_awaited(reference))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
-            await asyncio.wait({answer, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait({answer, stopping}, return_when=asyncio.FIRST_COMPLETED, timeout=within_s)
+            if not answer.done() and not stopping.done():
+                raise _WorkerLost(f"it did not answer for {within_s} s")
             if not answer.done():
                 await asyncio.wait({answer}, timeout=ANSWER_S)
             return answer.result() if answer.done() else None
@@ -166,32 +217,15 @@ class _Driver:
             answer.cancel()
             stopping.cancel()
 
-    def _lose(self, name: str) -> None:
-        """The worker is gone, and with it the rows that it had not staged: they are not counted any more."""
-        self._dispatcher.lost(name)
-        for receipt in self._uncommitted.pop(name, {}).values():
-            self._tally.add(receipt, sign=-1)
 
-    def _take(self, name: str, report: Report) -> None:
-        """Count what was finished; commit files whole, or refuse them whole."""
-        uncommitted = self._uncommitted.setdefault(name, {})
-        for receipt in report.finished:
-            if self._dispatcher.over(name, [receipt.episode]):
-                self._tally.add(receipt)
-                uncommitted[receipt.episode.episode_id] = receipt
-        for staged in report.staged:
-            if self._dispatcher.accept(name, staged.episodes):
-                self._directory.commit(staged.name)
-                for episode in staged.episodes:
-                    uncommitted.pop(episode.episode_id, None)
-            else:
-                self._directory.refuse(staged.name)
-        self._notify(self._tally, self._dispatcher.in_flight)
+def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
+    """A whole number counts episodes, a fraction is a share of all."""
+    return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
 
 
 async def _awaited(reference: Any) -> Any:
     return await reference
 
 
-def _first_line(error: BaseException | None) -> str:
+def _first_line(error: BaseException) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ray_gym.run.dispatcher import EpisodeKey
+from ray_gym.run.lease import EpisodeKey
 
-COLUMNS = ("episode_id", "attempt", "status", "stop_reason", "stop_text", "failure", "reward", "turns", "usage")
+COLUMNS = ("episode_id", "try", "attempt", "status", "stop_reason", "stop_text", "failure", "reward", "turns", "usage")
 """The columns of a row that a receipt is made of."""
 
 
@@ -23,9 +23,12 @@ class Receipt:
     tokens: int
     model_calls: int
     turns: int
+    try_: int = 0
+    replayed: int = 0
+    """Calls that its last attempt had answered from the journal."""
 
 
-def receipt_of(row: Mapping[str, Any]) -> Receipt:
+def receipt_of(row: Mapping[str, Any], replayed: int = 0) -> Receipt:
     usage, failure = row["usage"] or {}, row["failure"]
     return Receipt(
         episode=EpisodeKey(row["episode_id"], row["attempt"]),
@@ -37,4 +40,6 @@ def receipt_of(row: Mapping[str, Any]) -> Receipt:
         tokens=usage.get("generated_tokens") or 0,
         model_calls=usage.get("model_calls") or 0,
         turns=row["turns"] or 0,
+        try_=row["try"],
+        replayed=replayed,
     )

@@ -26,6 +26,14 @@ class Tally:
     tokens: int = 0
     model_calls: int = 0
     turns: int = 0
+    workers_lost: int = 0
+    gone_on_with: int = 0
+    """Episodes that more than one worker played."""
+    tried_again: int = 0
+    """Episodes that were played from their start more than once."""
+    replayed_calls: int = 0
+    refused_files: int = 0
+    refused_bytes: int = 0
     by_status: Counter[str] = field(default_factory=Counter)
     by_stop: Counter[str] = field(default_factory=Counter)
     by_outcome: Counter[str] = field(default_factory=Counter)
@@ -54,6 +62,9 @@ class Tally:
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls
         self.turns += sign * receipt.turns
+        self.gone_on_with += sign * (receipt.episode.attempt > 0)
+        self.tried_again += sign * (receipt.try_ > 0)
+        self.replayed_calls += sign * receipt.replayed
         self.by_status[receipt.status] += sign
         self.by_stop[receipt.stop_reason] += sign
         if receipt.reward is not None:
@@ -64,6 +75,10 @@ class Tally:
             self.by_outcome[outcome] += sign
         if receipt.failure and (receipt.failure in self.failures or len(self.failures) < MAX_FAILURES):
             self.failures[receipt.failure] += sign
+
+    @property
+    def commonest_failure(self) -> str:
+        return self.failures.most_common(1)[0][0] if self.failures else "unknown"
 
     @property
     def finished(self) -> int:
@@ -100,6 +115,14 @@ class Tally:
             "stop_reasons": dict(+self.by_stop),
             "outcomes": dict(+self.by_outcome),
             "failures": dict(+self.failures),
+            "recovery": {
+                "workers_lost": self.workers_lost,
+                "episodes_gone_on_with": self.gone_on_with,
+                "episodes_tried_again": self.tried_again,
+                "calls_from_the_journal": self.replayed_calls,
+                "stale_files_refused": self.refused_files,
+                "stale_journal_bytes_refused": self.refused_bytes,
+            },
             "mean_reward": self.mean_reward,
             "turns": self.turns,
             "model_calls": self.model_calls,

@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ray_gym.config import LimitsSection, OutputSection
+from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
 from ray_gym.environment import Environment
-from ray_gym.episode import EpisodeSpec
 from ray_gym.errors import describe
+from ray_gym.journal.history import SUFFIX, HistoryReader
+from ray_gym.journal.journal import Journal
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
-from ray_gym.play import Stage, play
+from ray_gym.play import Played, Stage
 from ray_gym.run.directory import stage as stage_file
-from ray_gym.run.dispatcher import EpisodeKey
+from ray_gym.run.lease import EpisodeKey, Group, Lease
+from ray_gym.run.player import Player
 from ray_gym.run.receipt import Receipt, receipt_of
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
 
@@ -38,8 +40,11 @@ class WorkerSetup:
     participants: Mapping[str, Participant]
     engines: Mapping[str, Engine]
     limits: LimitsSection
+    groups: GroupsSection
+    fanout: FanoutSection
     output: OutputSection
     staging: Path
+    journal: Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +55,19 @@ class StagedFile:
 
 @dataclass(slots=True)
 class Report:
+    """`over`: played, and waiting for the rest of their groups; `finished`: with a row; `staged`: files of rows."""
+
+    over: list[EpisodeKey] = field(default_factory=list)
     finished: list[Receipt] = field(default_factory=list)
     staged: list[StagedFile] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """A group of which some are still being played."""
+
+    size: int
+    played: list[Played] = field(default_factory=list)
 
 
 class Worker:
@@ -59,9 +75,11 @@ class Worker:
         models = {model: engine.connect() for model, engine in setup.engines.items()}
         self._name = name
         self._setup = setup
-        self._stage = Stage(setup.environment, setup.participants, models, setup.limits)
         self._concurrency = concurrency
-        self._waiting: deque[EpisodeSpec] = deque()
+        self._journal = _open_journal(name, setup)
+        stage = Stage(setup.environment, setup.participants, models, setup.limits)
+        self._player = Player(stage, setup.groups, self._journal, HistoryReader(setup.journal))
+        self._waiting: deque[tuple[Lease, _Gathering]] = deque()
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
         self._news = asyncio.Event()
@@ -78,10 +96,18 @@ class Worker:
         (self._setup.staging / name).touch()
         return name
 
-    async def exchange(self, leases: list[EpisodeSpec]) -> Report:
-        """Take episodes, and wait until there is something to report (or a heartbeat has passed)."""
-        self._waiting.extend(leases)
+    async def exchange(self, groups: Sequence[Group], committed: Sequence[str]) -> Report:
+        """Take episodes, hear which are committed, and wait until there is something to report (or a heartbeat has passed).
+
+        Errors: OSError when the journal can't be written any more.
+        """
+        for group in groups:
+            gathering = _Gathering(len(group))
+            self._waiting.extend((lease, gathering) for lease in group)
         self._start_waiting()
+        if self._journal is not None:
+            self._journal.forget(committed)
+            await self._journal.compact_if_due()
         try:
             async with asyncio.timeout(HEARTBEAT_S):
                 await self._news.wait()
@@ -90,47 +116,61 @@ class Worker:
             pass
         if self._roll_is_due():
             await self._roll()
-        return self._take_report()
+        return await self._take_report()
 
     async def finish(self) -> Report:
         """Nothing more is coming: stage what is left."""
         await self._roll()
-        return self._take_report()
+        return await self._take_report()
 
     async def cancel(self) -> Report:
-        """Stop playing at once; what was finished is staged, what was not is not."""
+        """Stop playing at once; what was finished is staged, what was not is in the journal."""
         self._waiting.clear()
         for task in self._playing:
             task.cancel()
         if self._playing:
             await asyncio.wait(self._playing, timeout=5)
-        for model in self._stage.models.values():
+        for model in self._player.stage.models.values():
             await model.close()
         return await self.finish()
 
     def _start_waiting(self) -> None:
-        while self._waiting and len(self._playing) < self._concurrency:
-            task = asyncio.create_task(self._play(self._waiting.popleft()))
+        while self._waiting and len(self._playing) < self._room():
+            task = asyncio.create_task(self._play(*self._waiting.popleft()))
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
             task.add_done_callback(lambda _: self._start_waiting())
 
-    async def _play(self, spec: EpisodeSpec) -> None:
+    def _room(self) -> int:
+        return 1 if self._waiting[0][0].alone else self._concurrency
+
+    async def _play(self, lease: Lease, gathering: _Gathering) -> None:
         """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
+        played = await self._player.play(lease)
+        self._report.over.append(lease.key)
+        gathering.played.append(played)
+        if len(gathering.played) == gathering.size:
+            for member in await self._player.close_group(gathering.played):
+                self._add_row(member)
+        self._news.set()
+
+    def _add_row(self, played: Played) -> None:
+        spec, setup = played.episode.spec, self._setup
         try:
-            row = checked(as_row(await play(spec, self._stage), self._setup.run_id, self._setup.env_id))
-        except asyncio.CancelledError:
-            raise
+            row = checked(as_row(played, setup.run_id, setup.env_id))
         except Exception as error:
-            row = failed_row(spec, self._setup.run_id, self._setup.env_id, describe(error))
-        receipt = receipt_of(row)
+            row = failed_row(spec, setup.run_id, setup.env_id, describe(error))
+        receipt = receipt_of(row, played.episode.calls.log.replayed)
         self._rows.append(row)
         self._row_keys.append(receipt.episode)
         self._bytes += _weight(row)
         self._report.finished.append(receipt)
-        self._news.set()
 
-    def _take_report(self) -> Report:
+    async def _take_report(self) -> Report:
+        if self._journal is not None:
+            if self._journal.broken is not None:
+                raise self._journal.broken
+            await self._journal.sync()
         report, self._report = self._report, Report()
         self._news.clear()
         return report
@@ -141,7 +181,7 @@ class Worker:
         return bool(self._rows) and (full or time.monotonic() - self._rolled_at >= output.roll_s)
 
     async def _roll(self) -> None:
-        """Stage the rows that have come together, off the event loop."""
+        """Stage the rows that have come together, whole groups only, off the event loop."""
         async with self._rolling:
             rows, keys = self._rows, tuple(self._row_keys)
             self._rows, self._row_keys, self._bytes, self._rolled_at = [], [], 0, time.monotonic()
@@ -151,6 +191,14 @@ class Worker:
             self._files += 1
             await asyncio.to_thread(lambda: stage_file(self._setup.staging, name, as_table(rows)))
             self._report.staged.append(StagedFile(name, keys))
+
+
+def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
+    """Errors: OSError."""
+    if setup.output.durability == "off":
+        return None
+    path = setup.journal / f"{name}{SUFFIX}"
+    return Journal(path, setup.run_id, flush=setup.output.durability == "disk")
 
 
 def _weight(row: dict[str, Any]) -> int:

@@ -1,0 +1,75 @@
+"""A run's journals as its driver sees them: taken over from workers that are gone, kept as long as an episode needs them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ray_gym.episode import EpisodeSpec
+from ray_gym.journal.history import SUFFIX, FencedFile, fence, fence_all, late_bytes
+from ray_gym.run.lease import Lease
+
+
+@dataclass(slots=True)
+class Fences:
+    """Blocks: to be called in a thread."""
+
+    folder: Path
+    run_id: str
+    problems: list[str] = field(default_factory=list)
+    """What was damaged, and is left out."""
+    refused_bytes: int = 0
+    """What zombies wrote to their journals after these were fenced; never read."""
+    _needed: dict[str, set[str]] = field(default_factory=dict)
+
+    def lost(self, worker: str) -> FencedFile | None:
+        """The journal of a worker that is gone; from here on nothing that it writes counts. None if it never made one."""
+        try:
+            file = fence(self.folder / f"{worker}{SUFFIX}", self.run_id)
+        except FileNotFoundError:
+            return None
+        return self._note(file, set(file.episodes))
+
+    def begun(self, specs: Mapping[str, EpisodeSpec]) -> dict[str, Lease]:
+        """Take over what an earlier driver left: leases that go on with the episodes that it had under way."""
+        leases: dict[str, Lease] = {}
+        for file in fence_all(self.folder, self.run_id) if self.folder.is_dir() else []:
+            self._note(file, file.episodes.keys() & specs.keys())
+            for episode_id in file.episodes.keys() & specs.keys():
+                found = file.episodes[episode_id]
+                spec = replace(specs[episode_id], attempt=found.attempt + 1)
+                leases[episode_id] = Lease(spec, (*found.adopted, file.name), found.charged)
+        for lease in leases.values():
+            for name in lease.adopted:
+                self._needed.setdefault(name, set()).add(lease.spec.episode_id)
+        self._remove_unneeded()
+        return leases
+
+    def committed(self, episodes: Iterable[str]) -> None:
+        """These need no journal any more."""
+        done = set(episodes)
+        if any(needed & done for needed in self._needed.values()):
+            for needed in self._needed.values():
+                needed -= done
+            self._remove_unneeded()
+
+    def remove(self) -> None:
+        """The run is done: all is committed."""
+        for path in self.folder.glob("*.fenced"):
+            self.refused_bytes += late_bytes(path)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _note(self, file: FencedFile, needed_by: set[str]) -> FencedFile:
+        self.problems += file.problems
+        self._needed[file.name] = needed_by
+        return file
+
+    def _remove_unneeded(self) -> None:
+        for name in [name for name, needed in self._needed.items() if not needed]:
+            del self._needed[name]
+            path = self.folder / name
+            if path.suffix == ".fenced":
+                self.refused_bytes += late_bytes(path)
+                path.unlink(missing_ok=True)

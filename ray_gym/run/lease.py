@@ -1,0 +1,37 @@
+"""What a worker is given to play."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ray_gym.episode import EpisodeSpec
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeKey:
+    """An episode as workers name it: which, and in which attempt."""
+
+    episode_id: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One attempt at an episode. `spec.attempt` is its fencing number: only the newest counts.
+
+    `adopted` names the fenced journal files that hold what older attempts recorded. `charged` says that the episode is not to be played any
+    more, because it brought its worker down; `alone` that it may have, so that it is played with no other beside it.
+    """
+
+    spec: EpisodeSpec
+    adopted: tuple[str, ...] = ()
+    charged: str | None = None
+    alone: bool = False
+
+    @property
+    def key(self) -> EpisodeKey:
+        return EpisodeKey(self.spec.episode_id, self.spec.attempt)
+
+
+Group = tuple[Lease, ...]
+"""The episodes of one task, which stay together: one worker plays them, and their rows are committed by one file."""
