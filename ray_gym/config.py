@@ -97,6 +97,13 @@ class FanoutSection(Section):
 
 class OutputSection(Section):
     dir: str = "runs"
+    """Where run directories are made: a path, or the URI of an object store, e.g. s3://bucket/prefix. Credentials are the environment's."""
+    journal_dir: str | None = None
+    """Where journals are kept, in a folder a run: on a filesystem that all nodes share. Default: in the run directory, which can't be
+    if that is on an object store."""
+    durability: Literal["off", "process", "disk"] = "process"
+    """What a journaled call survives. process: the end of every process, not of a machine; disk: also that of a machine; off: no
+    journal, so episodes that were half played are played anew."""
     roll_rows: Positive = 2000
     roll_mb: Positive = 64
     roll_s: Seconds = 20

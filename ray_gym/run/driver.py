@@ -67,7 +67,7 @@ class _Driver:
         self._uncommitted: dict[str, dict[str, Receipt]] = {}
         self._stopping = asyncio.Event()
         self._made = 0
-        self._epoch = len(list(directory.episodes.glob("*.parquet")))
+        self._epoch = directory.epoch
         self._setup = WorkerSetup(
             run_id=directory.name,
             env_id=plan.config.environment.id,
@@ -76,7 +76,7 @@ class _Driver:
             engines=plan.engines,
             limits=plan.config.limits,
             output=plan.config.output,
-            staging=directory.staging,
+            storage=directory.storage,
         )
 
     async def run(self) -> Outcome:
@@ -131,11 +131,10 @@ class _Driver:
         hello = await self._answer(actor.hello.remote())
         if hello is None:
             return
-        if not hello or not (self._directory.staging / hello).exists():
+        if not hello or not await asyncio.to_thread(self._directory.greeted, hello):
             raise UserError(
-                f"output.dir: {self._directory.path} is not shared with the node of worker {name}, or can't be written there"
+                f"output.dir: {self._directory.location} is not shared with the node of worker {name}, or can't be written there"
             )
-        (self._directory.staging / hello).unlink()
         self._tally.start()
         room = concurrency + max(8, int(concurrency * BACKLOG))
         while not self._stopping.is_set():

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from ray_gym.config import LimitsSection, OutputSection
@@ -17,9 +16,9 @@ from ray_gym.errors import describe
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Stage, play
-from ray_gym.run.directory import stage as stage_file
 from ray_gym.run.dispatcher import EpisodeKey
 from ray_gym.run.receipt import Receipt, receipt_of
+from ray_gym.run.storage import Storage
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
 
 HEARTBEAT_S = 1.0
@@ -39,7 +38,7 @@ class WorkerSetup:
     engines: Mapping[str, Engine]
     limits: LimitsSection
     output: OutputSection
-    staging: Path
+    storage: Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +71,11 @@ class Worker:
         self._files = 0
         self._rolling = asyncio.Lock()
 
-    def hello(self) -> str:
+    async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         name = f"hello-{self._name}"
-        (self._setup.staging / name).touch()
+        storage = self._setup.storage
+        await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
         return name
 
     async def exchange(self, leases: list[EpisodeSpec]) -> Report:
@@ -149,7 +149,7 @@ class Worker:
                 return
             name = f"part-{self._name}-{self._files:05d}.parquet"
             self._files += 1
-            await asyncio.to_thread(lambda: stage_file(self._setup.staging, name, as_table(rows)))
+            await asyncio.to_thread(lambda: self._setup.storage.stage(name, as_table(rows)))
             self._report.staged.append(StagedFile(name, keys))
 
 
