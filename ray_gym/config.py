@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ray_gym.messages import ToolChoice
 from ray_gym.models.base import Sampling
@@ -107,6 +107,12 @@ class OutputSection(Section):
     roll_rows: Positive = 2000
     roll_mb: Positive = 64
     roll_s: Seconds = 20
+
+    @field_validator("durability", mode="before")
+    @classmethod
+    def _off(cls, value: Any) -> Any:
+        """YAML reads a bare off as false."""
+        return "off" if value is False else value
 
 
 class RunConfig(Section):

@@ -192,7 +192,7 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
     """Where a new run will be; nothing is written yet. Errors: UserError if the name is taken, or there is no place for journals."""
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    directory = RunDirectory(storage_at(below(root, name)), config.output)
+    directory = RunDirectory(_opened(below(root, name), "output.dir"), config.output)
     if directory.keeps_journal and directory.journal.exists() and config.output.journal_dir is not None:
         raise UserError(f"output.journal_dir: {directory.journal} is another run's; choose another run.name or folder")
     try:
@@ -217,7 +217,7 @@ def create(directory: RunDirectory) -> None:
 
 def closed(location: str | Path) -> RunDirectory:
     """A run's directory, to be read. Errors: UserError if it is none."""
-    directory = RunDirectory(storage_at(str(location)))
+    directory = RunDirectory(_opened(str(location), "--resume"))
     try:
         there = directory.storage.exists(CONFIG)
     except OSError as error:
@@ -238,6 +238,13 @@ def reopen(location: str | Path, output: OutputSection | None = None) -> RunDire
     except OSError as error:
         raise UserError(f"--resume: can't write in {location}: {_reason(error)}") from None
     return directory
+
+
+def _opened(location: str, asked_by: str) -> Storage:
+    try:
+        return storage_at(location)
+    except UserError as error:
+        raise UserError(f"{asked_by}: {error}") from None
 
 
 def _refuse_relative(key: str, location: str, example: str) -> None:

@@ -80,7 +80,7 @@ def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, 
     """
     query = dict(parse_qsl(parts.query))
     if unknown := sorted(set(query) - set(S3_QUERY)):
-        raise UserError(f"output.dir: {parts.geturl()}: unknown {', '.join(unknown)}; known: {', '.join(S3_QUERY)}")
+        raise UserError(f"{parts.geturl()}: unknown {', '.join(unknown)}; known: {', '.join(S3_QUERY)}")
     endpoint = (
         query.get("endpoint_override") or environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
     )
@@ -103,15 +103,15 @@ def _opened(uri: str) -> tuple[FileSystem, str]:
     parts = urlsplit(uri)
     if parts.username or parts.password:
         raise UserError(
-            f"output.dir: {parts.scheme}://{parts.hostname}{parts.path} has a key in it, which would be kept in run.yaml; "
+            f"{parts.scheme}://{parts.hostname}{parts.path} has a key in it, which would be kept in run.yaml; "
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role instead"
         )
     if not parts.netloc:
-        raise UserError(f"output.dir: {uri} names no bucket; write {parts.scheme or 's3'}://BUCKET/PREFIX")
+        raise UserError(f"{uri} names no bucket; write {parts.scheme or 's3'}://BUCKET/PREFIX")
     try:
         return _opened_s3(parts) if parts.scheme == "s3" else FileSystem.from_uri(uri)
     except (ValueError, NotImplementedError) as error:
-        raise UserError(f"output.dir: {uri}: {error}") from None
+        raise UserError(f"{uri}: {error}") from None
 
 
 def _opened_s3(parts: SplitResult) -> tuple[FileSystem, str]:
@@ -121,7 +121,7 @@ def _opened_s3(parts: SplitResult) -> tuple[FileSystem, str]:
             options["region"] = resolve_s3_region(parts.netloc)
         except OSError as error:
             raise UserError(
-                f"output.dir: {parts.geturl()}: its region can't be looked up; set AWS_REGION, or add ?region=...: {error}"
+                f"{parts.geturl()}: its region can't be looked up; set AWS_REGION, or add ?region=...: {error}"
             ) from None
     filesystem = S3FileSystem(
         **options,

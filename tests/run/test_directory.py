@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ray_gym.config import RunConfig
+from ray_gym.config import OutputSection, RunConfig
 from ray_gym.config_file import read_config
-from ray_gym.errors import UserError
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.run.directory import RunDirectory, create, output_root, plan_directory, reopen
 from ray_gym.run.owner import FileOwner
 from ray_gym.trajectory import SCHEMA
@@ -136,8 +137,8 @@ def test_a_closed_run_has_a_summary_and_no_scratch(directory: RunDirectory) -> N
     directory.write_summary({"episodes": 3})
     directory.close()
     assert sorted(p.name for p in directory.path.iterdir() if p.name != ".lock") == [
-        "epoch",
         "episodes",
+        "epoch",
         "journal",
         "run.yaml",
         "summary.json",
@@ -153,3 +154,54 @@ def test_a_relative_directory_is_refused_under_a_submitted_job(monkeypatch: pyte
         output_root(config(Path("runs")))
     assert output_root(config(tmp_path)) == str(tmp_path)
     assert output_root(config(Path("~/runs"))) == str(Path.home() / "runs")
+
+
+def test_a_driver_that_was_taken_over_commits_nothing_more(directory: RunDirectory) -> None:
+    """On a filesystem that takes a lock that doesn't hold (some network filesystems' don't)."""
+    directory.storage.stage("part-0.parquet", rows("a"))
+    (directory.path / ".lock").unlink()
+    newer = reopen(directory.path)
+    assert (directory.epoch, newer.epoch) == (1, 2)
+    for act in (lambda: directory.commit("part-0.parquet"), lambda: directory.write_summary({})):
+        with pytest.raises(RunFailed, match=r"another driver took over .*mine \(epoch 2\)"):
+            act()
+    newer.storage.stage("part-1.parquet", rows("b"))
+    directory.close()
+    newer.commit("part-1.parquet")
+    assert committed_ids(newer) == {"b"}, "its close took nothing of the newer driver's"
+
+
+def test_every_driver_takes_the_next_epoch(directory: RunDirectory) -> None:
+    for epoch in (2, 3):
+        directory.close()
+        directory = reopen(directory.path)
+        assert directory.epoch == epoch
+    assert json.loads((directory.path / "epoch").read_text())["epoch"] == 3
+
+
+def test_journals_are_in_the_run_or_where_the_config_says(directory: RunDirectory, tmp_path: Path) -> None:
+    assert directory.journal == directory.path / "journal" and directory.journal.is_dir()
+    elsewhere = {"dir": str(tmp_path), "journal_dir": str(tmp_path / "journals")}
+    named = config(tmp_path, name="other").model_copy(update={"output": OutputSection(**elsewhere)})
+    other = new(named)
+    assert other.journal == tmp_path / "journals" / "other" and other.journal.is_dir()
+    other.remove()
+    other.close()
+    assert not other.path.exists() and not other.journal.exists()
+    (tmp_path / "journals" / "other").mkdir()
+    with pytest.raises(UserError, match=r"output\.journal_dir: .*other is another run's"):
+        new(named)
+    off = new(
+        config(tmp_path, name="off").model_copy(update={"output": OutputSection(dir=str(tmp_path), durability="off")})
+    )
+    assert not off.journal.exists()
+
+
+def test_a_relative_journal_directory_is_refused_under_a_submitted_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    output = OutputSection(dir=str(tmp_path), journal_dir="journals")
+    with pytest.raises(UserError, match=r"output\.journal_dir: journals is relative"):
+        new(config(tmp_path, name="mine").model_copy(update={"output": output}))
+    assert list(tmp_path.iterdir()) == []
