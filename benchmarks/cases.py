@@ -25,7 +25,7 @@ from ray_gym.episode import EpisodeSpec
 from ray_gym.load import load
 from ray_gym.play import Stage, play
 from ray_gym.run import cluster
-from ray_gym.run.directory import RunDirectory, create, plan_directory, stage
+from ray_gym.run.directory import RunDirectory, create, plan_directory
 from ray_gym.run.driver import carry_out
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.tally import Tally
@@ -154,11 +154,11 @@ async def _play_all(plan: Plan, directory: RunDirectory, concurrency: int) -> No
 
 
 def _write(directory: RunDirectory, number: int, rows: list[dict[str, Any]]) -> None:
-    directory.commit(stage(directory.staging, f"part-{number:05d}.parquet", as_table(rows)))
+    directory.commit(directory.storage.stage(f"part-{number:05d}.parquet", as_table(rows)))
 
 
 def _read_back(directory: RunDirectory, asked_at: float, ended_at: float, tally_s: float | None = None) -> Played:
-    episodes = load(directory.path).episodes
+    episodes = load(directory.location).episodes
     if not episodes.num_rows:
         raise MeasurementFailed("no episode was committed")
     return Played(

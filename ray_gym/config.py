@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ray_gym.messages import ToolChoice
 from ray_gym.models.base import Sampling
@@ -130,9 +130,22 @@ class GroupsSection(Section):
 
 class OutputSection(Section):
     dir: str = "runs"
+    """Where run directories are made: a path, or the URI of an object store, e.g. s3://bucket/prefix. Credentials are the environment's."""
+    journal_dir: str | None = None
+    """Where journals are kept, in a folder a run: on a filesystem that all nodes share. Default: in the run directory, which can't be
+    if that is on an object store."""
+    durability: Literal["off", "process", "disk"] = "process"
+    """What a journaled call survives. process: the end of every process, not of a machine; disk: also that of a machine; off: no
+    journal, so episodes that were half played are played anew."""
     roll_rows: Positive = 2000
     roll_mb: Positive = 64
     roll_s: Seconds = 20
+
+    @field_validator("durability", mode="before")
+    @classmethod
+    def _off(cls, value: Any) -> Any:
+        """YAML reads a bare off as false."""
+        return "off" if value is False else value
 
 
 class RunConfig(Section):

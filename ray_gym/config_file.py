@@ -21,7 +21,18 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
     """Errors: UserError for a file that isn't there or isn't YAML, a bad override, an unknown key, a wrong type."""
-    return validate(RunConfig, _merged(path, overrides), str(path))
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such config file{_nearby(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: can't be read: {error}") from None
+    return read_config_text(text, str(path), overrides)
+
+
+def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> RunConfig:
+    """`file` is what messages call it. Errors: UserError."""
+    return validate(RunConfig, _merged(text, file, overrides), file)
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
@@ -37,18 +48,13 @@ def as_yaml(data: Mapping[str, Any]) -> str:
     return yaml.safe_dump(escaped(data), sort_keys=False, allow_unicode=True, width=120)
 
 
-def _merged(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
+def _merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
     try:
-        text = path.read_text()
         if not isinstance(yaml.safe_load(text) or {}, dict):
-            raise UserError(f"{path}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
+            raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
         config = OmegaConf.create(text)
-    except FileNotFoundError:
-        raise UserError(f"{path}: there is no such config file{_nearby(path)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: can't be read: {error}") from None
     except (yaml.YAMLError, OmegaConfBaseException, ValueError) as error:
-        raise UserError(f"{path}: not valid YAML: {_one_line(error)}") from None
+        raise UserError(f"{file}: not valid YAML: {_one_line(error)}") from None
     for override in overrides:
         key, equals, _ = override.partition("=")
         if not equals or not key or key.startswith("-"):
@@ -57,7 +63,7 @@ def _merged(path: Path, overrides: Sequence[str]) -> dict[str, Any]:
         merged = OmegaConf.merge(config, OmegaConf.from_dotlist(list(overrides)))
         plain = OmegaConf.to_container(merged, resolve=True)
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
-        raise UserError(f"{path}: {_one_line(error)}") from None
+        raise UserError(f"{file}: {_one_line(error)}") from None
     return {str(key): value for key, value in dict(plain).items()}  # type: ignore[arg-type]
 
 

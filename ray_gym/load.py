@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from ray_gym.errors import UserError
+from ray_gym.run.location import storage_at
+from ray_gym.run.storage import EPISODES, Storage
 from ray_gym.trajectory import SCHEMA
 
 EPISODE_COLUMNS = ("run_id", "episode_id", "group_id", "task_id", "env_id", "status", "stop_reason")
@@ -19,12 +20,17 @@ EPISODE_COLUMNS = ("run_id", "episode_id", "group_id", "task_id", "env_id", "sta
 
 @dataclass(frozen=True)
 class Run:
-    path: Path
+    storage: Storage
+
+    @property
+    def location(self) -> str:
+        """A path, or a URI."""
+        return self.storage.location
 
     @cached_property
     def episodes(self) -> pa.Table:
         """One row an episode (`ray_gym.trajectory.SCHEMA`)."""
-        tables = [pq.read_table(file, schema=SCHEMA) for file in self._files()]
+        tables = list(self.storage.tables(schema=SCHEMA))
         return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
     @cached_property
@@ -35,15 +41,8 @@ class Run:
         flat array a chunk (`column.chunk(i).values`, `.offsets`). Reads nothing of the file but these columns.
         """
         columns = [*EPISODE_COLUMNS, "samples"]
-        batches = [
-            _flat(batch)
-            for file in self._files()
-            for batch in pq.read_table(file, schema=SCHEMA, columns=columns).to_batches()
-        ]
+        batches = [_flat(batch) for table in self.storage.tables(columns, SCHEMA) for batch in table.to_batches()]
         return pa.Table.from_batches(batches or [_flat(pa.RecordBatch.from_pylist([], _subschema(columns)))])
-
-    def _files(self) -> list[Path]:
-        return sorted((self.path / "episodes").glob("*.parquet"))
 
 
 def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -61,9 +60,13 @@ def _subschema(columns: list[str]) -> pa.Schema:
     return pa.schema([SCHEMA.field(name) for name in columns])
 
 
-def load(path: str | Path) -> Run:
-    """Errors: UserError if `path` is no run directory."""
-    directory = Path(path)
-    if not (directory / "episodes").is_dir():
-        raise UserError(f"{directory} is no run directory (it has no folder episodes/)")
-    return Run(directory)
+def load(run: str | Path) -> Run:
+    """`run` is a path or a URI (s3://...). Errors: UserError if it is no run directory."""
+    storage = storage_at(str(run))
+    try:
+        there = storage.exists(EPISODES) or storage.exists("run.yaml")  # an object store has no empty folders
+    except OSError as error:
+        raise UserError(f"{run} can't be read: {error.strerror or error}") from None
+    if not there:
+        raise UserError(f"{run} is no run directory (it has no folder episodes/)")
+    return Run(storage)

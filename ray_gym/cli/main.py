@@ -38,7 +38,9 @@ def rollout(
         str | None, typer.Argument(metavar="CONFIG", help="A run config (YAML); see `configs/`.", show_default=False)
     ] = None,
     overrides: Overrides = None,
-    resume: Annotated[Path | None, typer.Option(metavar="RUN", help="Go on with this run directory.")] = None,
+    resume: Annotated[
+        str | None, typer.Option(metavar="RUN", help="Go on with this run directory: a path, or a URI like s3://...")
+    ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
 ) -> None:
     """Play the episodes of a config and write them to a run directory.
@@ -51,6 +53,8 @@ def rollout(
         ray-gym rollout configs/tic_tac_toe.yaml tasks.limit=8 participants.policy.sampling.temperature=0.7
 
         ray-gym rollout --resume runs/tic_tac_toe-20260101-120000-1
+
+        ray-gym rollout --resume s3://bucket/runs/mine configs/mine.yaml fanout.workers=8
     """
     from ray_gym.cli.show import print_summary
     from ray_gym.run import submit
@@ -58,12 +62,13 @@ def rollout(
     console = make_console()
     given = list(overrides or [])
     if resume is not None:
-        submitted = submit.resume(resume, [*([config] if config else []), *given], console, wait=wait)
+        again, given = _config_and_overrides(config, given)
+        submitted = submit.resume(resume, given, console, config_path=again, wait=wait)
     elif config is not None:
         submitted = submit.submit(Path(config), given, console, wait=wait)
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
-    print_summary(console, submitted.directory, submitted.summary)
+    print_summary(console, submitted.location, submitted.summary)
     if submitted.summary["failure"]:
         raise RunFailed(submitted.summary["failure"])
     if submitted.interrupted:
@@ -74,7 +79,7 @@ def rollout(
 
 @app.command()
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run directory.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A run directory: a path, or a URI like s3://...")],
     episode: Annotated[str | None, typer.Argument(metavar="[EPISODE]", help="An episode id, or how it begins.")] = None,
 ) -> None:
     """Show a run's episodes, or one of them as a conversation: who said what, tool calls, results, the score."""
@@ -120,6 +125,15 @@ def config(
     resolved["environment"] = {"id": read.environment.id, **options}
     typer.echo(as_yaml(resolved), nl=False)
     typer.echo(f"# {len(plan.specs)} episodes")
+
+
+def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path | None, list[str]]:
+    """With `--resume` the config may be left out, so the first argument may be an override."""
+    if first is None:
+        return None, overrides
+    if Path(first).is_file() or (first.endswith((".yaml", ".yml")) and "=" not in first):
+        return Path(first), overrides
+    return None, [first, *overrides]
 
 
 def make_console() -> Console:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -12,12 +11,13 @@ from rich.table import Table
 
 from ray_gym.errors import UserError
 from ray_gym.load import Run
+from ray_gym.run.location import typed
 
 LISTED = 50
 COLOURS = ("cyan", "magenta", "yellow", "green")
 
 
-def print_summary(console: Console, directory: Path, summary: dict[str, Any]) -> None:
+def print_summary(console: Console, location: str, summary: dict[str, Any]) -> None:
     """The closing lines of a run."""
     console.print()
     heading = "interrupted" if summary["interrupted"] else "done"
@@ -43,11 +43,11 @@ def print_summary(console: Console, directory: Path, summary: dict[str, Any]) ->
     if summary["models_without_token_ids"]:
         names = ", ".join(summary["models_without_token_ids"])
         console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)
-    console.print(f"  {directory}", soft_wrap=True, highlight=False)
+    console.print(f"  {location}", soft_wrap=True, highlight=False)
     if summary["interrupted"]:
-        console.print(f"  go on with: ray-gym rollout --resume {directory}", soft_wrap=True, highlight=False)
+        console.print(f"  go on with: ray-gym rollout --resume {typed(location)}", soft_wrap=True, highlight=False)
     else:
-        console.print(f"  look at it with: ray-gym show {directory}", soft_wrap=True, highlight=False)
+        console.print(f"  look at it with: ray-gym show {typed(location)}", soft_wrap=True, highlight=False)
 
 
 def show_run(console: Console, run: Run) -> None:
@@ -64,7 +64,7 @@ def show_run(console: Console, run: Run) -> None:
     console.print(table)
     if rows.num_rows > LISTED:
         console.print(f"... and {rows.num_rows - LISTED} more")
-    console.print(f"one of them: ray-gym show {run.path} EPISODE", highlight=False, soft_wrap=True)
+    console.print(f"one of them: ray-gym show {typed(run.location)} EPISODE", highlight=False, soft_wrap=True)
 
 
 def show_episode(console: Console, run: Run, prefix: str) -> None:
@@ -73,7 +73,7 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
     found = [index for index, episode_id in enumerate(ids) if episode_id.startswith(prefix)]
     if len(found) != 1:
         what = "no episode begins" if not found else f"{len(found)} episodes begin"
-        raise UserError(f"{what} with {prefix!r} in {run.path}; `ray-gym show {run.path}` lists them")
+        raise UserError(f"{what} with {prefix!r} in {run.location}; `ray-gym show {typed(run.location)}` lists them")
     row = run.episodes.slice(found[0], 1).to_pylist()[0]
     console.print(
         f"[bold]{row['env_id']}[/bold] episode {row['episode_id']} (task {row['task_id']}, repeat {row['repeat']})"

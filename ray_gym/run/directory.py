@@ -1,12 +1,12 @@
-"""A run's directory: `run.yaml`, `episodes/*.parquet`, `summary.json`.
+"""A run's directory: `run.yaml`, `plan.json`, `episodes/*.parquet`, `summary.json`, on a filesystem or an object store.
 
-Rows are staged in `.staging/`, outside what anyone globs, and get into `episodes/` by one rename of a file that is already on the disk:
-whoever reads `episodes/*.parquet` at any moment sees complete rows, each episode once.
+Rows are staged in `.staging/`, outside what anyone globs, and get into `episodes/` in one step (see `posix_storage`, `object_storage`):
+whoever reads `episodes/*.parquet` at any moment sees complete rows, each episode once. One driver writes it (see `owner`).
 """
 
 from __future__ import annotations
 
-import fcntl
+import contextlib
 import json
 import os
 import shutil
@@ -14,95 +14,173 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from ray_gym.config import RunConfig
-from ray_gym.config_file import as_yaml
-from ray_gym.errors import UserError
+from ray_gym.config import OutputSection, RunConfig
+from ray_gym.config_file import as_yaml, read_config_text
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.fingerprint import Fingerprint
+from ray_gym.run.location import above, absolute, below, is_relative, storage_at, typed
+from ray_gym.run.owner import Owner
+from ray_gym.run.posix_storage import PosixStorage
 from ray_gym.run.receipt import COLUMNS, Receipt, receipt_of
+from ray_gym.run.storage import Storage
+
+CONFIG, PLAN, SUMMARY, JOURNAL = "run.yaml", "plan.json", "summary.json", "journal"
 
 
 @dataclass
 class RunDirectory:
-    path: Path
-    made: list[Path] = field(default_factory=list, repr=False)
-    _lock: IO[str] | None = field(default=None, repr=False)
+    """Everything but the names blocks."""
+
+    storage: Storage
+    output: OutputSection = field(default_factory=OutputSection)
+    owner: Owner | None = field(default=None, repr=False)
 
     @property
     def name(self) -> str:
-        return self.path.name
+        return self.storage.name
 
     @property
-    def episodes(self) -> Path:
-        return self.path / "episodes"
+    def location(self) -> str:
+        """As users write it: a path or a URI."""
+        return self.storage.location
 
     @property
-    def staging(self) -> Path:
-        return self.path / ".staging"
+    def path(self) -> Path:
+        """Errors: TypeError for a run on an object store, which has a `location` only."""
+        if not isinstance(self.storage, PosixStorage):
+            raise TypeError(f"{self.location} is not on a filesystem")
+        return self.storage.path
+
+    @property
+    def journal(self) -> Path:
+        """Where journals are: always on a filesystem.
+
+        Errors: UserError for an object store without a folder for them, or a relative one under a submitted job.
+        """
+        if self.output.journal_dir is not None:
+            _refuse_relative("journal_dir", self.output.journal_dir, "/shared/journals")
+            return Path(self.output.journal_dir).expanduser().absolute() / self.name
+        if isinstance(self.storage, PosixStorage):
+            return self.storage.path / JOURNAL
+        raise UserError(
+            f"output.journal_dir: {self.location} is on an object store, and journals need a filesystem: set output.journal_dir to a "
+            "folder that all nodes share, e.g. output.journal_dir=/shared/journals, or set output.durability=off"
+        )
+
+    @property
+    def keeps_journal(self) -> bool:
+        return self.output.durability != "off"
 
     @property
     def config_file(self) -> Path:
-        return self.path / "run.yaml"
+        """What messages call the run's config, and where relative paths in it would start."""
+        return self.path / CONFIG if isinstance(self.storage, PosixStorage) else Path(self.name) / CONFIG
 
-    def lock(self) -> None:
-        """One driver a run directory, as long as this process lives. Errors: UserError."""
-        self._lock = (self.path / ".lock").open("w")
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            self._lock.close()
-            raise UserError(f"{self.path}: another driver is writing this run; wait for it, or stop it first") from None
+    @property
+    def epoch(self) -> int:
+        """The how-many-eth driver of this run this is. Errors: RunFailed before it was created or reopened."""
+        return self._owner().epoch
 
-    def commit(self, staged: str) -> None:
-        """Make a staged file part of the run."""
-        (self.staging / staged).rename(self.episodes / staged)
-        _sync_directory(self.episodes)
-
-    def refuse(self, staged: str) -> None:
-        (self.staging / staged).unlink(missing_ok=True)
+    # ---- what is in it ----
 
     def committed(self) -> Iterator[Receipt]:
         """The episodes that are part of the run."""
-        for file in sorted(self.episodes.glob("*.parquet")):
-            for row in pq.read_table(file, columns=list(COLUMNS)).to_pylist():
+        for table in self.storage.tables(COLUMNS):
+            for row in table.to_pylist():
                 yield receipt_of(row)
 
+    def read_config(self) -> RunConfig:
+        """Errors: UserError if someone broke it."""
+        return read_config_text(self.storage.read(CONFIG).decode(), str(self.config_file))
+
+    def read_fingerprint(self) -> Fingerprint | None:
+        """None for a run that was planned without one."""
+        try:
+            return Fingerprint(**json.loads(self.storage.read(PLAN)))
+        except FileNotFoundError:
+            return None
+
+    # ---- what its one driver does ----
+
+    def greeted(self, hello: str) -> bool:
+        """Whether a worker's probe is there; it is gone after that."""
+        name = f"{self.storage.staging}/{hello}"
+        there = self.storage.exists(name)
+        self.storage.delete(name)
+        return there
+
+    def commit(self, staged: str) -> None:
+        """Make a staged file part of the run. May be called in a thread. Errors: RunFailed, also if another driver took over."""
+        try:
+            self._owner().check()
+            self.storage.publish(staged)
+        except OSError as error:
+            raise RunFailed(f"{self.location}: {staged} can't be made part of the run: {_reason(error)}") from error
+
+    def refuse(self, staged: str) -> None:
+        """What can't be deleted now goes when the run is closed or gone on with."""
+        with contextlib.suppress(OSError):
+            self.storage.delete(f"{self.storage.staging}/{staged}")
+
     def write_config(self, config: RunConfig) -> None:
-        self.config_file.write_text(as_yaml(config.model_dump(mode="json")))
+        self._write(CONFIG, as_yaml(config.model_dump(mode="json")))
+
+    def write_fingerprint(self, fingerprint: Fingerprint) -> None:
+        self._write(PLAN, fingerprint.as_json())
 
     def write_summary(self, summary: dict[str, Any]) -> None:
-        scratch = self.path / ".summary.json"
-        scratch.write_text(json.dumps(summary, indent=2) + "\n")
-        scratch.rename(self.path / "summary.json")
+        self._write(SUMMARY, json.dumps(summary, indent=2) + "\n")
 
     def remove(self) -> None:
         """Take back a directory in which nothing was played, and the folders that were made for it."""
-        if any(self.episodes.glob("*.parquet")):
+        if any(self.committed()):
             return
-        shutil.rmtree(self.path)
-        for parent in self.made[1:]:
-            if any(parent.iterdir()):
-                break
-            parent.rmdir()
+        self._owner().check()
+        self._owner().release()
+        self.owner = None
+        self.storage.remove()
+        if self.keeps_journal:
+            shutil.rmtree(self.journal, ignore_errors=True)
 
     def close(self) -> None:
-        shutil.rmtree(self.staging, ignore_errors=True)
-        if self._lock is not None:
-            self._lock.close()
+        """Another driver may go on with the run at once."""
+        if self.owner is None:
+            return
+        with contextlib.suppress(OSError, RunFailed):
+            self.owner.check()
+            self.storage.delete_folder(self.storage.staging.partition("/")[0])
+        self.owner.release()
+
+    def _write(self, name: str, text: str) -> None:
+        try:
+            self._owner().check()
+            self.storage.write(name, text.encode())
+        except OSError as error:
+            raise RunFailed(f"{self.location}: {name} can't be written: {_reason(error)}") from error
+
+    def _owner(self) -> Owner:
+        if self.owner is None:
+            raise RunFailed(f"{self.location} is not open")
+        return self.owner
+
+    def open(self) -> None:
+        """Become its one driver. First the epoch, then what older drivers left: see `object_storage`. Errors: UserError, OSError."""
+        self.owner = self.storage.claim()
+        try:
+            self.storage = self.storage.staged_under(self.owner.epoch)
+            if self.keeps_journal:
+                self.journal.mkdir(parents=True, exist_ok=True)
+        except BaseException:
+            self.owner.release()
+            raise
 
 
-def output_root(config: RunConfig) -> Path:
+def output_root(config: RunConfig) -> str:
     """Errors: UserError for a relative directory under a submitted job, whose working directory is thrown away."""
-    root = Path(config.output.dir).expanduser()
-    if not root.is_absolute() and under_submitted_job():
-        raise UserError(
-            f"output.dir: {root} is relative, and this is a submitted job: its working directory goes away with it. "
-            "Give a path that all nodes share, e.g. output.dir=/shared/runs"
-        )
-    return root.absolute()
+    _refuse_relative("dir", config.output.dir, "/shared/runs")
+    return absolute(config.output.dir)
 
 
 def under_submitted_job() -> bool:
@@ -111,59 +189,79 @@ def under_submitted_job() -> bool:
 
 
 def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
-    """Where a new run will be; nothing is written yet. Errors: UserError if the name is taken."""
+    """Where a new run will be; nothing is written yet. Errors: UserError if the name is taken, or there is no place for journals."""
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    if (root / name).exists():
-        raise _taken(root, name)
-    return RunDirectory(root / name)
+    directory = RunDirectory(_opened(below(root, name), "output.dir"), config.output)
+    if directory.keeps_journal and directory.journal.exists() and config.output.journal_dir is not None:
+        raise UserError(f"output.journal_dir: {directory.journal} is another run's; choose another run.name or folder")
+    try:
+        taken = directory.storage.exists()
+    except OSError as error:
+        raise UserError(f"output.dir: can't look into {root}: {_reason(error)}") from None
+    if taken:
+        raise _taken(directory)
+    return directory
 
 
 def create(directory: RunDirectory) -> None:
     """Make it. Errors: UserError if another run took the name meanwhile, or nothing can be written there."""
-    root, name = directory.path.parent, directory.name
-    directory.made = [path for path in (directory.path, *directory.path.parents) if not path.exists()]
     try:
-        directory.path.mkdir(parents=True)
-        directory.episodes.mkdir()
-        directory.staging.mkdir()
+        directory.storage.create()
+        directory.open()
     except FileExistsError:
-        raise _taken(root, name) from None
+        raise _taken(directory) from None
     except OSError as error:
-        raise UserError(f"output.dir: can't write in {root}: {error.strerror or error}") from None
-    directory.lock()
+        raise UserError(f"output.dir: can't write in {above(directory.location)}: {_reason(error)}") from None
 
 
-def _taken(root: Path, name: str) -> UserError:
-    resume = f"go on with it by `ray-gym rollout --resume {root / name}`"
-    return UserError(f"run.name: there is a run {name!r} in {root} already; {resume}, or choose another name")
-
-
-def reopen(path: Path) -> RunDirectory:
-    """The directory of a run that is to be gone on with. Errors: UserError."""
-    directory = RunDirectory(path.expanduser().absolute())
-    if not directory.config_file.is_file():
-        raise UserError(f"--resume: {path} is no run directory (it has no run.yaml)")
-    directory.lock()
-    directory.episodes.mkdir(exist_ok=True)
-    directory.staging.mkdir(exist_ok=True)
-    for stale in directory.staging.glob("*"):
-        stale.unlink()
+def closed(location: str | Path) -> RunDirectory:
+    """A run's directory, to be read. Errors: UserError if it is none."""
+    directory = RunDirectory(_opened(str(location), "--resume"))
+    try:
+        there = directory.storage.exists(CONFIG)
+    except OSError as error:
+        raise UserError(f"--resume: {location} can't be read: {_reason(error)}") from None
+    if not there:
+        raise UserError(f"--resume: {location} is no run directory (it has no {CONFIG})")
     return directory
 
 
-def stage(staging: Path, name: str, table: pa.Table) -> str:
-    """Write rows outside the glob and onto the disk; the driver commits the file by name."""
-    with (staging / name).open("wb") as file:
-        pq.write_table(table, file, compression="zstd")
-        file.flush()
-        os.fsync(file.fileno())
-    return name
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def reopen(location: str | Path, output: OutputSection | None = None) -> RunDirectory:
+    """The directory of a run that is to be gone on with; `output` is what its config says, unless given. Errors: UserError."""
+    directory = closed(location)
+    directory.output = output or directory.read_config().output
+    if directory.keeps_journal:
+        _ = directory.journal  # a place for it is looked for before anything is written
     try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        directory.open()
+    except OSError as error:
+        raise UserError(f"--resume: can't write in {location}: {_reason(error)}") from None
+    return directory
+
+
+def _opened(location: str, asked_by: str) -> Storage:
+    try:
+        return storage_at(location)
+    except UserError as error:
+        raise UserError(f"{asked_by}: {error}") from None
+
+
+def _refuse_relative(key: str, location: str, example: str) -> None:
+    if is_relative(location) and under_submitted_job():
+        raise UserError(
+            f"output.{key}: {location} is relative, and this is a submitted job: its working directory goes away with it. "
+            f"Give a path that all nodes share, e.g. output.{key}={example}"
+        )
+
+
+def _taken(directory: RunDirectory) -> UserError:
+    resume = f"go on with it by `ray-gym rollout --resume {typed(directory.location)}`"
+    where = above(directory.location)
+    return UserError(
+        f"run.name: there is a run {directory.name!r} in {where} already; {resume}, or choose another name"
+    )
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)

@@ -72,7 +72,7 @@ def _commits(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
     done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
     for receipt in done:
         del planned[receipt.episode.episode_id]
-    fences = Fences(directory.journal, directory.name)
+    fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
     tally = Tally.going_on(len(plan.specs), done)
     return Commits(directory, Dispatcher.of(planned.values(), fences.begun(planned)), fences, tally, notify)
 
@@ -99,8 +99,8 @@ class _Driver:
             groups=config.groups,
             fanout=config.fanout,
             output=config.output,
-            staging=directory.staging,
-            journal=directory.journal,
+            storage=directory.storage,
+            journal=directory.journal if directory.keeps_journal else None,
         )
 
     async def run(self) -> Outcome:
@@ -186,11 +186,10 @@ class _Driver:
         hello = await self._answer(actor.hello.remote(), None)
         if hello is None:
             return False
-        if not hello or not (self._directory.staging / hello).exists():
+        if not hello or not await asyncio.to_thread(self._directory.greeted, hello):
             raise UserError(
-                f"output.dir: {self._directory.path} is not shared with the node of worker {name}, or can't be written there"
+                f"output.dir: {self._directory.location} is not shared with the node of worker {name}, or can't be written there"
             )
-        (self._directory.staging / hello).unlink()
         return True
 
     def _stop_if_too_many_failed(self) -> None:

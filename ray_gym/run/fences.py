@@ -16,7 +16,8 @@ from ray_gym.run.lease import Lease
 class Fences:
     """Blocks: to be called in a thread."""
 
-    folder: Path
+    folder: Path | None
+    """None: the run keeps no journals."""
     run_id: str
     problems: list[str] = field(default_factory=list)
     """What was damaged, and is left out."""
@@ -26,6 +27,8 @@ class Fences:
 
     def lost(self, worker: str) -> FencedFile | None:
         """The journal of a worker that is gone; from here on nothing that it writes counts. None if it never made one."""
+        if self.folder is None:
+            return None
         try:
             file = fence(self.folder / f"{worker}{SUFFIX}", self.run_id)
         except FileNotFoundError:
@@ -35,7 +38,7 @@ class Fences:
     def begun(self, specs: Mapping[str, EpisodeSpec]) -> dict[str, Lease]:
         """Take over what an earlier driver left: leases that go on with the episodes that it had under way."""
         leases: dict[str, Lease] = {}
-        for file in fence_all(self.folder, self.run_id) if self.folder.is_dir() else []:
+        for file in fence_all(self.folder, self.run_id) if self.folder and self.folder.is_dir() else []:
             self._note(file, file.episodes.keys() & specs.keys())
             for episode_id in file.episodes.keys() & specs.keys():
                 found = file.episodes[episode_id]
@@ -57,6 +60,8 @@ class Fences:
 
     def remove(self) -> None:
         """The run is done: all is committed."""
+        if self.folder is None:
+            return
         for path in self.folder.glob("*.fenced"):
             self.refused_bytes += late_bytes(path)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -67,6 +72,7 @@ class Fences:
         return file
 
     def _remove_unneeded(self) -> None:
+        assert self.folder is not None
         for name in [name for name, needed in self._needed.items() if not needed]:
             del self._needed[name]
             path = self.folder / name

@@ -12,44 +12,36 @@ from typing import Any
 
 from rich.console import Console
 
-from ray_gym.config import RunConfig
 from ray_gym.config_file import read_config
 from ray_gym.errors import UserError
 from ray_gym.run import cluster
-from ray_gym.run.directory import RunDirectory, create, plan_directory, reopen
+from ray_gym.run.directory import RunDirectory, closed, create, plan_directory, reopen
 from ray_gym.run.driver import Outcome, carry_out
+from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.progress import Reporter
-from ray_gym.tasks import locate
-
-RESUMABLE_OVERRIDES = (
-    "fanout.",
-    "output.roll",
-    "limits.episode_deadline_s",
-    "limits.call_deadline_s",
-    "limits.tool_deadline_s",
-)
-"""What may differ when a run is gone on with: how fast it is played, not what is played."""
+from ray_gym.run.resume import resumed_config, with_absolute_path
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    directory: Path
+    location: str
     summary: dict[str, Any]
     interrupted: bool
 
 
 def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wait: bool = False) -> Submitted:
     """Play a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
-    config = _with_absolute_path(read_config(config_path, overrides), config_path)
+    config = with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     with _terminable(), cluster.connected():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait)
         create(directory)
-        directory.write_config(config)
         try:
+            directory.write_fingerprint(Fingerprint.of(plan))
+            directory.write_config(config)
             return _play(plan, directory, console)
         except UserError:
             directory.remove()
@@ -58,15 +50,20 @@ def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wai
             directory.close()
 
 
-def resume(run: Path, overrides: Sequence[str], console: Console, *, wait: bool = False) -> Submitted:
-    """Go on with a run: committed episodes are left alone, the others are played. Errors: UserError, RunFailed."""
-    for override in overrides:
-        if not override.startswith(RESUMABLE_OVERRIDES):
-            allowed = ", ".join(f"{prefix}*" if prefix.endswith(".") else prefix for prefix in RESUMABLE_OVERRIDES)
-            raise UserError(f"--resume: {override}: a run is gone on with as it was; only these may change: {allowed}")
-    directory = reopen(run)
+def resume(
+    run: str, overrides: Sequence[str], console: Console, *, config_path: Path | None = None, wait: bool = False
+) -> Submitted:
+    """Go on with a run: committed episodes are left alone, the others are played.
+
+    Errors: UserError, also if a config, its tasks or its environment are not those that the run began with; RunFailed.
+    """
+    before = closed(run)
+    config = resumed_config(before.read_config(), before.location, config_path, overrides)
+    plan = make_plan(config, config_path or before.config_file)
+    if (began := before.read_fingerprint()) is not None:
+        began.check(Fingerprint.of(plan), before.location, config.tasks.path or "the generator")
+    directory = reopen(run, config.output)
     try:
-        plan = make_plan(read_config(directory.config_file, overrides), directory.config_file)
         with _terminable(), cluster.connected():
             cluster.check_gpus(plan.engines, wait)
             return _play(plan, directory, console)
@@ -84,19 +81,11 @@ def _terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
-    """So that the run can be gone on with from anywhere."""
-    if config.tasks.path is None:
-        return config
-    path = str(locate(config.tasks.path, config_path.parent).absolute())
-    return config.model_copy(update={"tasks": config.tasks.model_copy(update={"path": path})})
-
-
 def _play(plan: Plan, directory: RunDirectory, console: Console) -> Submitted:
     def say(text: str) -> None:
         console.print(text, soft_wrap=True, highlight=False, markup=False)
 
-    say(f"run {directory.path}: {len(plan.specs)} episodes of {plan.config.environment.id}")
+    say(f"run {directory.location}: {len(plan.specs)} episodes of {plan.config.environment.id}")
     for warning in plan.warnings:
         say(f"note: {warning}")
     with Reporter(console) as reporter:
@@ -116,4 +105,4 @@ def _close(plan: Plan, directory: RunDirectory, outcome: Outcome) -> Submitted:
         "command": sys.argv,
     }
     directory.write_summary(summary)
-    return Submitted(directory.path, summary, outcome.interrupted)
+    return Submitted(directory.location, summary, outcome.interrupted)

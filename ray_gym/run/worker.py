@@ -18,10 +18,10 @@ from ray_gym.journal.journal import Journal
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
-from ray_gym.run.directory import stage as stage_file
 from ray_gym.run.lease import EpisodeKey, Group, Lease
 from ray_gym.run.player import Player
 from ray_gym.run.receipt import Receipt, receipt_of
+from ray_gym.run.storage import Storage
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
 
 HEARTBEAT_S = 1.0
@@ -43,8 +43,9 @@ class WorkerSetup:
     groups: GroupsSection
     fanout: FanoutSection
     output: OutputSection
-    staging: Path
-    journal: Path
+    storage: Storage
+    journal: Path | None
+    """None: nothing is journaled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,9 @@ class Worker:
         self._concurrency = concurrency
         self._journal = _open_journal(name, setup)
         stage = Stage(setup.environment, setup.participants, models, setup.limits)
-        self._player = Player(stage, setup.groups, self._journal, HistoryReader(setup.journal))
+        self._player = Player(
+            stage, setup.groups, self._journal, HistoryReader(setup.journal) if setup.journal else None
+        )
         self._waiting: deque[tuple[Lease, _Gathering]] = deque()
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
@@ -90,10 +93,11 @@ class Worker:
         self._files = 0
         self._rolling = asyncio.Lock()
 
-    def hello(self) -> str:
+    async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         name = f"hello-{self._name}"
-        (self._setup.staging / name).touch()
+        storage = self._setup.storage
+        await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
         return name
 
     async def exchange(self, groups: Sequence[Group], committed: Sequence[str]) -> Report:
@@ -189,13 +193,13 @@ class Worker:
                 return
             name = f"part-{self._name}-{self._files:05d}.parquet"
             self._files += 1
-            await asyncio.to_thread(lambda: stage_file(self._setup.staging, name, as_table(rows)))
+            await asyncio.to_thread(lambda: self._setup.storage.stage(name, as_table(rows)))
             self._report.staged.append(StagedFile(name, keys))
 
 
 def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
     """Errors: OSError."""
-    if setup.output.durability == "off":
+    if setup.journal is None:
         return None
     path = setup.journal / f"{name}{SUFFIX}"
     return Journal(path, setup.run_id, flush=setup.output.durability == "disk")

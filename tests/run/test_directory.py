@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -12,10 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ray_gym.config import RunConfig
+from ray_gym.config import OutputSection, RunConfig
 from ray_gym.config_file import read_config
-from ray_gym.errors import UserError
-from ray_gym.run.directory import RunDirectory, create, output_root, plan_directory, reopen, stage
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.directory import RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.owner import FileOwner
 from ray_gym.trajectory import SCHEMA
 
 CONFIG = Path("configs/mine.yaml")
@@ -51,6 +53,10 @@ def globbed(directory: RunDirectory) -> list[str]:
     return sorted(file.name for file in directory.path.glob("episodes/*.parquet"))
 
 
+def staged(directory: RunDirectory) -> list[str]:
+    return sorted(file.name for file in directory.path.glob(".staging/*/*"))
+
+
 def rows(*ids: str) -> pa.Table:
     played = {"attempt": 0, "status": "completed", "stop_reason": "finished", "stop_text": "", "turns": 1}
     return pa.Table.from_pylist([{"episode_id": episode_id, **played} for episode_id in ids], schema=SCHEMA)
@@ -61,15 +67,15 @@ def committed_ids(directory: RunDirectory) -> set[str]:
 
 
 def test_staged_files_are_seen_when_they_are_committed_and_not_before(directory: RunDirectory) -> None:
-    stage(directory.staging, "part-0.parquet", rows("a", "b"))
-    stage(directory.staging, "part-1.parquet", rows("c"))
+    directory.storage.stage("part-0.parquet", rows("a", "b"))
+    directory.storage.stage("part-1.parquet", rows("c"))
     assert globbed(directory) == [] and committed_ids(directory) == set()
     directory.commit("part-0.parquet")
     directory.refuse("part-1.parquet")
     directory.refuse("part-1.parquet")
     assert globbed(directory) == ["part-0.parquet"] and committed_ids(directory) == {"a", "b"}
-    assert pq.read_table(directory.episodes / "part-0.parquet").column("episode_id").to_pylist() == ["a", "b"]
-    assert list(directory.staging.iterdir()) == []
+    assert pq.read_table(directory.path / "episodes" / "part-0.parquet").column("episode_id").to_pylist() == ["a", "b"]
+    assert staged(directory) == []
 
 
 def test_a_name_is_taken_once_and_a_run_without_one_gets_its_own(directory: RunDirectory, tmp_path: Path) -> None:
@@ -102,23 +108,23 @@ def another_driver(path: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_second_driver_is_refused_as_long_as_the_first_lives(directory: RunDirectory) -> None:
-    stage(directory.staging, "part-0.parquet", rows("a"))
+    directory.storage.stage("part-0.parquet", rows("a"))
     refused = another_driver(directory.path)
     assert refused.returncode == 1 and "UserError" in refused.stderr
     assert "another driver is writing this run" in refused.stderr
-    assert (directory.staging / "part-0.parquet").exists(), "and it has touched nothing"
+    assert staged(directory) == ["part-0.parquet"], "and it has touched nothing"
     directory.close()
     assert another_driver(directory.path).returncode == 0
 
 
 def test_going_on_keeps_what_was_committed_and_drops_what_was_staged(directory: RunDirectory) -> None:
     for name, ids in (("part-0.parquet", "a"), ("part-1.parquet", "b")):
-        stage(directory.staging, name, rows(ids))
+        directory.storage.stage(name, rows(ids))
     directory.commit("part-0.parquet")
-    assert directory._lock is not None
-    directory._lock.close()  # as when the driver was killed
+    assert isinstance(directory.owner, FileOwner)
+    directory.owner.lock.close()  # as when the driver was killed
     again = reopen(directory.path)
-    assert committed_ids(again) == {"a"} and list(again.staging.iterdir()) == []
+    assert committed_ids(again) == {"a"} and staged(again) == [] and again.epoch == 2
 
 
 def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
@@ -132,6 +138,8 @@ def test_a_closed_run_has_a_summary_and_no_scratch(directory: RunDirectory) -> N
     directory.close()
     assert sorted(p.name for p in directory.path.iterdir() if p.name != ".lock") == [
         "episodes",
+        "epoch",
+        "journal",
         "run.yaml",
         "summary.json",
     ]
@@ -140,9 +148,60 @@ def test_a_closed_run_has_a_summary_and_no_scratch(directory: RunDirectory) -> N
 def test_a_relative_directory_is_refused_under_a_submitted_job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("RAY_JOB_CONFIG_JSON_ENV_VAR", raising=False)
     monkeypatch.chdir(tmp_path)
-    assert output_root(config(Path("runs"))) == tmp_path / "runs"
+    assert output_root(config(Path("runs"))) == str(tmp_path / "runs")
     monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
     with pytest.raises(UserError, match=r"output\.dir: runs is relative, and this is a submitted job"):
         output_root(config(Path("runs")))
-    assert output_root(config(tmp_path)) == tmp_path
-    assert output_root(config(Path("~/runs"))) == Path.home() / "runs"
+    assert output_root(config(tmp_path)) == str(tmp_path)
+    assert output_root(config(Path("~/runs"))) == str(Path.home() / "runs")
+
+
+def test_a_driver_that_was_taken_over_commits_nothing_more(directory: RunDirectory) -> None:
+    """On a filesystem that takes a lock that doesn't hold (some network filesystems' don't)."""
+    directory.storage.stage("part-0.parquet", rows("a"))
+    (directory.path / ".lock").unlink()
+    newer = reopen(directory.path)
+    assert (directory.epoch, newer.epoch) == (1, 2)
+    for act in (lambda: directory.commit("part-0.parquet"), lambda: directory.write_summary({})):
+        with pytest.raises(RunFailed, match=r"another driver took over .*mine \(epoch 2\)"):
+            act()
+    newer.storage.stage("part-1.parquet", rows("b"))
+    directory.close()
+    newer.commit("part-1.parquet")
+    assert committed_ids(newer) == {"b"}, "its close took nothing of the newer driver's"
+
+
+def test_every_driver_takes_the_next_epoch(directory: RunDirectory) -> None:
+    for epoch in (2, 3):
+        directory.close()
+        directory = reopen(directory.path)
+        assert directory.epoch == epoch
+    assert json.loads((directory.path / "epoch").read_text())["epoch"] == 3
+
+
+def test_journals_are_in_the_run_or_where_the_config_says(directory: RunDirectory, tmp_path: Path) -> None:
+    assert directory.journal == directory.path / "journal" and directory.journal.is_dir()
+    elsewhere = {"dir": str(tmp_path), "journal_dir": str(tmp_path / "journals")}
+    named = config(tmp_path, name="other").model_copy(update={"output": OutputSection(**elsewhere)})
+    other = new(named)
+    assert other.journal == tmp_path / "journals" / "other" and other.journal.is_dir()
+    other.remove()
+    other.close()
+    assert not other.path.exists() and not other.journal.exists()
+    (tmp_path / "journals" / "other").mkdir()
+    with pytest.raises(UserError, match=r"output\.journal_dir: .*other is another run's"):
+        new(named)
+    off = new(
+        config(tmp_path, name="off").model_copy(update={"output": OutputSection(dir=str(tmp_path), durability="off")})
+    )
+    assert not off.journal.exists()
+
+
+def test_a_relative_journal_directory_is_refused_under_a_submitted_job(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    output = OutputSection(dir=str(tmp_path), journal_dir="journals")
+    with pytest.raises(UserError, match=r"output\.journal_dir: journals is relative"):
+        new(config(tmp_path, name="mine").model_copy(update={"output": output}))
+    assert list(tmp_path.iterdir()) == []

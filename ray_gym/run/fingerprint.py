@@ -1,0 +1,55 @@
+"""What a run plays, in one number: kept beside its config, so that going on with it notices other tasks under the same name."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import xxhash
+
+from ray_gym.episode import EpisodeSpec
+from ray_gym.errors import UserError
+
+if TYPE_CHECKING:
+    from ray_gym.run.plan import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Fingerprint:
+    environment: str
+    """module:qualname of the environment's class."""
+    episodes: int
+    digest: str
+    """Over all planned episodes: their ids and their tasks' content."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Fingerprint:
+        environment = type(plan.environment)
+        return cls(f"{environment.__module__}:{environment.__qualname__}", len(plan.specs), digest(plan.specs))
+
+    def as_json(self) -> str:
+        return json.dumps(asdict(self), indent=2) + "\n"
+
+    def check(self, now: Fingerprint, run: str, source: str) -> None:
+        """Errors: UserError if what would be played now is not what the run began with. `source` is where the tasks come from."""
+        if now.environment != self.environment:
+            raise UserError(
+                f"--resume: {run} was played in {self.environment}, and environment.id is {now.environment} now; "
+                "start a new run for another environment"
+            )
+        if now != self:
+            counts = f" ({self.episodes} episodes then, {now.episodes} now)" if now.episodes != self.episodes else ""
+            raise UserError(
+                f"--resume: {run} began with other tasks than {source} gives now{counts}; "
+                "put the old ones back, or start a new run for the new ones"
+            )
+
+
+def digest(specs: Iterable[EpisodeSpec]) -> str:
+    """Of the episodes in their order."""
+    hashed = xxhash.xxh3_128()
+    for spec in specs:
+        hashed.update(json.dumps([spec.episode_id, spec.task]).encode() + b"\n")
+    return hashed.hexdigest()

@@ -1,0 +1,183 @@
+"""One driver writes a run directory. Each that opens it takes the next epoch; an older one notices that, and stops.
+
+On a filesystem a lock keeps a second driver out, and the file `epoch` says which one was last. An object store has no locks: there
+every driver writes an object of its own under `epoch/`, named by its number, and nobody ever overwrites another's. Who wrote one and finds,
+listing after that, another of the same or a higher number, steps back; so at most one goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Protocol
+
+from ray_gym.errors import RunFailed, UserError
+
+if TYPE_CHECKING:
+    from ray_gym.run.storage import Storage
+
+EPOCH = "epoch"
+BEAT_S = 10.0
+"""How often a driver shows an object store that it lives."""
+ALIVE_S = 35.0
+"""How long it counts as alive after that: three beats may get lost."""
+
+
+class Owner(Protocol):
+    @property
+    def epoch(self) -> int: ...
+
+    def check(self) -> None:
+        """Errors: RunFailed if another driver took over; OSError."""
+
+    def release(self) -> None:
+        """The run is closed: who wants to go on with it may do so at once."""
+
+
+def _self_portrait(epoch: int) -> dict[str, Any]:
+    return {"epoch": epoch, "nonce": secrets.token_hex(8), "host": socket.gethostname(), "pid": os.getpid()}
+
+
+def _taken_over(storage: Storage, epoch: int) -> RunFailed:
+    return RunFailed(
+        f"another driver took over {storage.location} (epoch {epoch}); this one writes nothing more. What it committed is kept"
+    )
+
+
+@dataclass
+class FileOwner:
+    """A lock that the kernel drops when this process ends, however it ends, and the number of the epoch on the disk."""
+
+    storage: Storage
+    lock: IO[str] = field(repr=False)
+    portrait: dict[str, Any]
+
+    @classmethod
+    def claim(cls, storage: Storage, path: Path) -> FileOwner:
+        """Errors: UserError if another driver has the lock."""
+        lock = path.open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise UserError(
+                f"{storage.location}: another driver is writing this run; wait for it, or stop it first"
+            ) from None
+        last = json.loads(storage.read(EPOCH))["epoch"] if storage.exists(EPOCH) else 0
+        portrait = _self_portrait(last + 1)
+        storage.write(EPOCH, json.dumps(portrait).encode())
+        return cls(storage, lock, portrait)
+
+    @property
+    def epoch(self) -> int:
+        return int(self.portrait["epoch"])
+
+    def check(self) -> None:
+        there = json.loads(self.storage.read(EPOCH))
+        if there != self.portrait:
+            raise _taken_over(self.storage, there["epoch"])
+
+    def release(self) -> None:
+        self.lock.close()
+
+
+class ObjectOwner:
+    """An object of this driver's own, written anew every `BEAT_S` seconds as long as it lives."""
+
+    def __init__(self, storage: Storage, portrait: dict[str, Any], beat_s: float) -> None:
+        self._storage = storage
+        self._portrait = portrait
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, args=(beat_s,), name="run-heartbeat", daemon=True)
+
+    @classmethod
+    def claim(cls, storage: Storage, alive_s: float = ALIVE_S, beat_s: float = BEAT_S) -> ObjectOwner:
+        """Errors: UserError while another driver lives, or was quicker; OSError."""
+        last = _newest(storage)
+        for name in last:
+            _refuse_if_alive(storage, name, alive_s)
+        owner = cls(storage, _self_portrait(max(map(_number, last), default=0) + 1), beat_s)
+        owner._write(released=False)
+        if any(_number(name) >= owner.epoch and name != owner.name for name in storage.names(EPOCH)):
+            storage.delete(f"{EPOCH}/{owner.name}")
+            raise UserError(
+                f"{storage.location}: another driver opened this run at the same moment; look whether it goes on"
+            )
+        owner._thread.start()
+        return owner
+
+    @property
+    def epoch(self) -> int:
+        return int(self._portrait["epoch"])
+
+    @property
+    def name(self) -> str:
+        return f"{self.epoch:06d}-{self._portrait['nonce']}.json"
+
+    def check(self) -> None:
+        newest = max(map(_number, self._storage.names(EPOCH)), default=0)
+        if newest > self.epoch:
+            raise _taken_over(self._storage, newest)
+
+    def release(self) -> None:
+        if self._ended.is_set():
+            return
+        self._ended.set()
+        self._thread.join()
+        with contextlib.suppress(OSError):  # then it counts as gone when its last beat is old enough
+            self._write(released=True)
+
+    def _beat(self, beat_s: float) -> None:
+        while not self._ended.wait(beat_s):
+            with contextlib.suppress(OSError):  # the next beat may get through; a commit says what is wrong
+                self._write(released=False)
+
+    def _write(self, released: bool) -> None:
+        said = {**self._portrait, "released": released, "heartbeat": time.time()}
+        self._storage.write(f"{EPOCH}/{self.name}", json.dumps(said).encode())
+
+
+def _number(name: str) -> int:
+    return int(name.partition("-")[0])
+
+
+def _newest(storage: Storage) -> list[str]:
+    """The objects of the highest epoch: one, or several if drivers met."""
+    names = storage.names(EPOCH)
+    highest = max(map(_number, names), default=0)
+    return [name for name in names if _number(name) == highest]
+
+
+def _refuse_if_alive(storage: Storage, name: str, alive_s: float) -> None:
+    try:
+        said = json.loads(storage.read(f"{EPOCH}/{name}"))
+    except FileNotFoundError:  # of a driver that stepped back just now
+        return
+    age = _server_time(storage) - _written_at(storage, f"{EPOCH}/{name}")
+    if not said["released"] and age < alive_s:
+        raise UserError(
+            f"{storage.location}: another driver is writing this run; wait for it, or stop it first (it is process {said['pid']} "
+            f"on {said['host']}; should it have died, it counts as gone {alive_s:g} s after it last showed itself, {age:.0f} s ago)"
+        )
+
+
+def _server_time(storage: Storage) -> float:
+    """The store's own clock, which the times of all objects are of: those of two drivers may differ."""
+    name = f".clock-{secrets.token_hex(8)}"
+    storage.write(name, b"")
+    try:
+        return _written_at(storage, name)
+    finally:
+        storage.delete(name)
+
+
+def _written_at(storage: Storage, name: str) -> float:
+    return float(storage.filesystem.get_file_info(storage.at(name)).mtime_ns or 0) / 1e9

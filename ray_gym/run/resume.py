@@ -1,0 +1,96 @@
+"""What may differ when a run is gone on with: how fast it is played, not what is played."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ray_gym.config import RunConfig
+from ray_gym.config_file import as_yaml, read_config, read_config_text
+from ray_gym.errors import UserError
+from ray_gym.tasks import locate
+
+MAY_CHANGE = (
+    "fanout.*",
+    "output.roll*",
+    "output.durability",
+    "limits.*_deadline_s",
+    "limits.retries*",
+    "limits.max_failed*",
+)
+PLACE = ("run.name", "output.dir", "output.journal_dir")
+"""Where a run is: `--resume` says that, whatever a config says."""
+
+
+def resumed_config(
+    kept: RunConfig, run: str, config_path: Path | None = None, overrides: Sequence[str] = ()
+) -> RunConfig:
+    """The run's own config with what may change: of overrides, or of a whole config that is otherwise the same.
+
+    Errors: UserError, with all that differs, a line a key.
+    """
+    if config_path is None:
+        refuse_overrides(overrides)
+        return read_config_text(as_yaml(kept.model_dump(mode="json")), "run.yaml", overrides)
+    given = with_absolute_path(read_config(config_path, overrides), config_path)
+    if differences := meaning_diff(kept, given):
+        listed = "\n".join(f"  {line}" for line in differences)
+        raise UserError(
+            f"--resume: {config_path} plays something else than {run} (run -> config):\n{listed}\n"
+            f"only fan-out and limits of time may change ({', '.join(MAY_CHANGE)}); start a new run for the rest"
+        )
+    place = {"dir": kept.output.dir, "journal_dir": kept.output.journal_dir}
+    return given.model_copy(update={"run": kept.run, "output": given.output.model_copy(update=place)})
+
+
+def meaning_diff(old: RunConfig, new: RunConfig) -> list[str]:
+    """What a run played under `new` would play otherwise than under `old`: a line a key, `key: old -> new`."""
+    before, after = _flat(old.model_dump(mode="json")), _flat(new.model_dump(mode="json"))
+    return [
+        f"{key}: {_shown(before, key)} -> {_shown(after, key)}"
+        for key in dict.fromkeys([*before, *after])
+        if not may_change(key)
+        and key not in PLACE
+        and (key not in before or key not in after or before[key] != after[key])
+    ]
+
+
+def may_change(key: str) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in MAY_CHANGE)
+
+
+def refuse_overrides(overrides: Sequence[str]) -> None:
+    for override in overrides:
+        if not may_change(override.partition("=")[0]):
+            allowed = ", ".join(MAY_CHANGE)
+            raise UserError(f"--resume: {override}: a run is gone on with as it was; only these may change: {allowed}")
+
+
+def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
+    """So that the run can be gone on with from anywhere."""
+    if config.tasks.path is None:
+        return config
+    path = str(locate(config.tasks.path, config_path.parent).absolute())
+    return config.model_copy(update={"tasks": config.tasks.model_copy(update={"path": path})})
+
+
+def _flat(node: Any, prefix: str = "") -> dict[str, Any]:
+    """Leaves by dotted key; a list is a leaf, and so is an empty mapping."""
+    if not isinstance(node, dict) or (not node and prefix):
+        return {prefix: node}
+    below = (_flat(value, f"{prefix}.{key}" if prefix else str(key)) for key, value in node.items())
+    return {key: value for leaves in below for key, value in leaves.items()}
+
+
+def _shown(leaves: dict[str, Any], key: str) -> str:
+    if key not in leaves:
+        return "(not set)"
+    return (
+        yaml.safe_dump(leaves[key], default_flow_style=True, allow_unicode=True, width=10**6)
+        .removesuffix("...\n")
+        .strip()
+    )
