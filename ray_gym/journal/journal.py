@@ -81,7 +81,10 @@ class Journal:
     async def _compact(self) -> None:
         forgotten, upto = frozenset(self._forgotten), self._size
         scratch = self.path.with_suffix(".compacting")
-        await asyncio.to_thread(_copy_live, self.path, scratch, upto, self._head(), forgotten)
+        try:
+            await asyncio.to_thread(_copy_live, self.path, scratch, upto, self._head(), forgotten)
+        except FileNotFoundError:  # fenced
+            return
         with self._lock:
             if self.is_fenced():
                 scratch.unlink(missing_ok=True)
@@ -127,10 +130,10 @@ def _create(path: Path) -> int:
 
 
 def _copy_live(source: Path, target: Path, upto: int, head: bytes, forgotten: frozenset[str]) -> None:
-    target.unlink(missing_ok=True)
-    with target.open("xb") as file:
+    data = source.read_bytes()[:upto]
+    with target.open("wb") as file:
         file.write(head)
-        for _, payload in Scan(source.read_bytes()[:upto]):
+        for _, payload in Scan(data):
             record = decode(payload)
             if not isinstance(record, Opened) and record.episode not in forgotten:
                 file.write(frame(payload))

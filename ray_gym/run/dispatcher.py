@@ -106,31 +106,31 @@ class Dispatcher:
         self.accepted += len(rows)
         return True
 
-    def lost(self, worker: str, journal: FencedFile | None, reason: str = "") -> int:
-        """The worker is gone: what it had is leased anew, from what its journal says. Returns how many of them it had begun."""
-        groups = _grouped(self._again(held, journal, reason) for held in list(self._held.pop(worker, {}).values()))
-        ready = [group for group in groups if not any(lease.alone for lease in group)]
-        self.pending.extendleft(reversed(ready))
-        self.suspects.extend(tuple(replace(lease, alone=True) for lease in g) for g in groups if g not in ready)
-        return sum(lease.spec.attempt > 0 for group in groups for lease in group)
+    def lost(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
+        """The worker is gone: what it had is leased anew, from what its journal says. Returns how many episodes that are."""
+        held = list(self._held.pop(worker, {}).values())
+        groups = _grouped(self._again(one, journal, reason) for one in held)
+        suspect = [group for group in groups if any(lease.alone for lease in group)]
+        self.pending.extendleft(reversed([group for group in groups if group not in suspect]))
+        self.suspects.extend(tuple(replace(lease, alone=True) for lease in group) for group in suspect)
+        return len(held)
 
     def _again(self, held: _Held, journal: FencedFile | None, reason: str) -> Lease:
-        lease, found = held.lease, journal.episodes.get(held.lease.spec.episode_id) if journal else None
-        if journal is not None and found is None:
-            return lease  # it waited at the worker, and was not begun
-        episode_id = lease.spec.episode_id
-        got_further = held.over if found is None else bool(found.calls) or found.over
-        strikes = self._strikes[episode_id] = 0 if got_further else self._strikes.get(episode_id, 0) + 1
+        lease = held.lease
+        found = journal.episodes.get(lease.spec.episode_id) if journal else None
+        again = replace(lease, spec=replace(lease.spec, attempt=lease.spec.attempt + 1))
+        if journal and not found:
+            return again  # it waited at the worker, and was not begun
+        if journal:
+            again = replace(again, adopted=(*lease.adopted, journal.name))
+        if held.over or (found and (found.calls or found.over)):
+            self._strikes.pop(lease.spec.episode_id, None)
+            return replace(again, alone=False, charged=found.charged if found else None)
         charged = found.charged if found else None
-        if lease.alone and not got_further:
+        if lease.alone:
             charged = charged or f"its worker died while it was the only episode there: {reason}"
-        return replace(
-            lease,
-            spec=replace(lease.spec, attempt=lease.spec.attempt + 1),
-            adopted=(*lease.adopted, journal.name) if journal else lease.adopted,
-            charged=lease.charged or charged,
-            alone=strikes >= SUSPECT_AFTER and charged is None,
-        )
+        strikes = self._strikes[lease.spec.episode_id] = self._strikes.get(lease.spec.episode_id, 0) + 1
+        return replace(again, charged=charged, alone=strikes >= SUSPECT_AFTER and charged is None)
 
 
 def _grouped(leases: Iterable[Lease]) -> list[Group]:

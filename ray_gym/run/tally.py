@@ -28,7 +28,7 @@ class Tally:
     turns: int = 0
     workers_lost: int = 0
     gone_on_with: int = 0
-    """Episodes that more than one worker played."""
+    """Episodes that went on from what an older attempt had recorded."""
     tried_again: int = 0
     """Episodes that were played from their start more than once."""
     replayed_calls: int = 0
@@ -62,7 +62,7 @@ class Tally:
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls
         self.turns += sign * receipt.turns
-        self.gone_on_with += sign * (receipt.episode.attempt > 0)
+        self.gone_on_with += sign * (receipt.replayed > 0)
         self.tried_again += sign * (receipt.try_ > 0)
         self.replayed_calls += sign * receipt.replayed
         self.by_status[receipt.status] += sign

@@ -9,25 +9,41 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ray_gym.episode import EpisodeSpec
-from ray_gym.run.dispatcher import Dispatcher, EpisodeKey
+from ray_gym.journal.history import FencedFile, Found
+from ray_gym.run.dispatcher import SUSPECT_AFTER, Dispatcher
+from ray_gym.run.lease import EpisodeKey, Group
 
 
-def specs(count: int) -> list[EpisodeSpec]:
-    return [EpisodeSpec(f"e{n}", "g", "t", 0, 0, "{}") for n in range(count)]
+def specs(count: int, size: int = 1) -> list[EpisodeSpec]:
+    return [EpisodeSpec(f"e{n}", f"g{n // size}", "t", n % size, 0, "{}") for n in range(count)]
 
 
-def keys(leased: list[EpisodeSpec]) -> list[EpisodeKey]:
-    return [EpisodeKey(spec.episode_id, spec.attempt) for spec in leased]
+def keys(groups: list[Group]) -> list[EpisodeKey]:
+    return [lease.key for group in groups for lease in group]
+
+
+def ids(groups: list[Group]) -> list[str]:
+    return [key.episode_id for key in keys(groups)]
+
+
+def journal_with(**episodes: Found) -> FencedFile:
+    return FencedFile("1-0.99.fenced", episodes)
 
 
 def test_a_worker_gets_no_more_than_it_has_room_for() -> None:
     dispatcher = Dispatcher.of(specs(10))
     first = dispatcher.lease("a", 4)
-    assert [spec.episode_id for spec in first] == ["e0", "e1", "e2", "e3"]
+    assert ids(first) == ["e0", "e1", "e2", "e3"]
     assert dispatcher.lease("a", 4) == [] and dispatcher.lease("a", 3) == []
-    assert dispatcher.over("a", keys(first[:2])) == 2 and dispatcher.over("a", keys(first[:2])) == 0
-    assert [spec.episode_id for spec in dispatcher.lease("a", 4)] == ["e4", "e5"], "what is over takes no room"
+    assert dispatcher.over("a", keys(first[:2])) == keys(first[:2]) and dispatcher.over("a", keys(first[:2])) == []
+    assert ids(dispatcher.lease("a", 4)) == ["e4", "e5"], "what is over takes no room"
     assert dispatcher.in_flight == 4
+
+
+def test_a_group_goes_to_one_worker_whole() -> None:
+    dispatcher = Dispatcher.of(specs(9, size=3))
+    assert ids(dispatcher.lease("a", 4)) == ["e0", "e1", "e2", "e3", "e4", "e5"]
+    assert ids(dispatcher.lease("b", 1)) == ["e6", "e7", "e8"]
 
 
 def test_a_file_is_accepted_whole_or_refused_whole() -> None:
@@ -43,12 +59,57 @@ def test_a_file_is_accepted_whole_or_refused_whole() -> None:
     assert dispatcher.accept("a", leased[2:]) and dispatcher.done
 
 
-def test_what_a_lost_worker_held_comes_next_as_a_new_attempt() -> None:
+def test_what_a_lost_worker_held_comes_next_as_a_new_attempt_from_its_journal() -> None:
     dispatcher = Dispatcher.of(specs(4))
     dispatcher.over("a", keys(dispatcher.lease("a", 3))[:1])
-    assert dispatcher.lost("a") == 3 and dispatcher.lost("a") == 0 and not dispatcher.holds("a")
-    again = dispatcher.lease("b", 9)
-    assert [(spec.episode_id, spec.attempt) for spec in again] == [("e0", 1), ("e1", 1), ("e2", 1), ("e3", 0)]
+    journal = journal_with(e0=Found(0, calls=3, over=True), e1=Found(0, calls=1))
+    assert dispatcher.lost("a", journal) == 3 and dispatcher.lost("a") == 0 and not dispatcher.holds("a")
+    again = [lease for group in dispatcher.lease("b", 9) for lease in group]
+    assert [lease.key for lease in again] == [EpisodeKey(f"e{n}", attempt) for n, attempt in enumerate((1, 1, 1, 0))]
+    assert [lease.adopted for lease in again] == [(journal.name,), (journal.name,), (), ()], "e2 was not begun"
+
+
+def test_adopted_files_add_up() -> None:
+    dispatcher = Dispatcher.of(specs(1))
+    for attempt in range(2):
+        dispatcher.lease("a", 1)
+        dispatcher.lost("a", FencedFile(f"1-{attempt}.9.fenced", {"e0": Found(attempt, calls=1)}))
+    assert dispatcher.lease("b", 1)[0][0].adopted == ("1-0.9.fenced", "1-1.9.fenced")
+
+
+def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> None:
+    dispatcher = Dispatcher.of(specs(3))
+    for attempt in range(SUSPECT_AFTER):
+        assert "e0" in ids(dispatcher.lease("a", 3))
+        dispatcher.lost("a", journal_with(e0=Found(attempt), e1=Found(attempt, calls=1), e2=Found(attempt, over=True)))
+    others = dispatcher.lease("a", 3)
+    assert ids(others) == ["e1", "e2"] and dispatcher.lease("a", 3) == []
+    assert dispatcher.accept("a", keys(others)) and not dispatcher.done
+    [[alone]] = dispatcher.lease("a", 3)
+    assert alone.spec.episode_id == "e0" and alone.alone and alone.charged is None
+    dispatcher.lost("a", journal_with(e0=Found(alone.spec.attempt)), "out of memory")
+    [[charged]] = dispatcher.lease("a", 3)
+    assert charged.charged is not None and "out of memory" in charged.charged
+
+
+def test_who_gets_further_alone_is_no_suspect_any_more() -> None:
+    dispatcher = Dispatcher.of(specs(1))
+    for attempt in range(SUSPECT_AFTER):
+        dispatcher.lease("a", 1)
+        dispatcher.lost("a", journal_with(e0=Found(attempt)))
+    [[alone]] = dispatcher.lease("a", 1)
+    assert alone.alone
+    dispatcher.lost("a", journal_with(e0=Found(3, calls=1)))
+    [[again]] = dispatcher.lease("a", 1)
+    assert not again.alone and again.charged is None
+
+
+def test_a_charge_in_the_journal_reaches_the_next_worker() -> None:
+    dispatcher = Dispatcher.of(specs(2))
+    dispatcher.lease("a", 2)
+    dispatcher.lost("a", journal_with(e0=Found(0, calls=2, charged="it blocked the loop"), e1=Found(0)))
+    leases = [lease for group in dispatcher.lease("b", 2) for lease in group]
+    assert [lease.charged for lease in leases] == ["it blocked the loop", None]
 
 
 def test_a_worker_is_asked_for_its_rows_when_all_is_played() -> None:
@@ -63,23 +124,24 @@ def test_a_worker_is_asked_for_its_rows_when_all_is_played() -> None:
     assert not dispatcher.holds("a") and not dispatcher.all_over("a") and dispatcher.done
 
 
+EPISODES = [f"e{n}" for n in range(6)]
 WORKERS = st.sampled_from(["a", "b", "c"])
 
 
 class Dispatching(RuleBasedStateMachine):
     """Workers come, die and deliver in any order, also what they were leased before they died."""
 
-    @initialize(count=st.integers(0, 6))
-    def begin(self, count: int) -> None:
+    @initialize(count=st.integers(0, 6), size=st.integers(1, 3))
+    def begin(self, count: int, size: int) -> None:
         self.count = count
-        self.dispatcher = Dispatcher.of(specs(count))
+        self.dispatcher = Dispatcher.of(specs(count, size))
         self.accepted: Counter[str] = Counter()
         self.newest: dict[str, tuple[str | None, int]] = {}  # episode -> who may deliver it, and which attempt
         self.ever: dict[str, list[EpisodeKey]] = {"a": [], "b": [], "c": []}
 
     @rule(worker=WORKERS, room=st.integers(0, 4))
     def lease(self, worker: str, room: int) -> None:
-        for spec in self.dispatcher.lease(worker, room):
+        for spec in (lease.spec for group in self.dispatcher.lease(worker, room) for lease in group):
             holder, attempt = self.newest.get(spec.episode_id, (None, -1))
             assert holder is None, "leased to one worker at a time"
             assert spec.attempt > attempt, "every lease is a new attempt"
@@ -106,10 +168,14 @@ class Dispatching(RuleBasedStateMachine):
             self.accepted.update(row.episode_id for row in rows)
         assert self.dispatcher.accepted == before + (len(rows) if wanted else 0)
 
-    @rule(worker=WORKERS)
-    def lose(self, worker: str) -> None:
+    @rule(worker=WORKERS, data=st.data())
+    def lose_with_journal(self, worker: str, data: st.DataObject) -> None:
+        found = {e: Found(0, calls=data.draw(st.integers(0, 1))) for e in data.draw(st.sets(st.sampled_from(EPISODES)))}
+        self.lose(worker, journal_with(**found))
+
+    def lose(self, worker: str, journal: FencedFile | None = None) -> None:
         held = [e for e, (holder, _) in self.newest.items() if holder == worker and e not in self.accepted]
-        assert self.dispatcher.lost(worker) == len(held)
+        assert self.dispatcher.lost(worker, journal) == len(held)
         for episode in held:
             self.newest[episode] = (None, self.newest[episode][1])
 
@@ -117,7 +183,7 @@ class Dispatching(RuleBasedStateMachine):
     @invariant()
     def nothing_is_lost_or_doubled(self) -> None:
         leased = [e for e, (holder, _) in self.newest.items() if holder is not None and e not in self.accepted]
-        pending = [spec.episode_id for spec in self.dispatcher.pending]
+        pending = ids([*self.dispatcher.pending, *self.dispatcher.suspects])
         assert sorted([*leased, *pending, *self.accepted]) == [f"e{n}" for n in range(self.count)]
         assert all(count == 1 for count in self.accepted.values())
         assert self.dispatcher.done == (len(self.accepted) == self.count)
@@ -128,9 +194,9 @@ class Dispatching(RuleBasedStateMachine):
         if hasattr(self, "dispatcher"):
             for worker in self.ever:
                 self.lose(worker)
-            rest = keys(self.dispatcher.lease("d", 100))
-            assert not rest or self.dispatcher.accept("d", rest)
-            self.accepted.update(row.episode_id for row in rest)
+            while rest := keys(self.dispatcher.lease("d", 100)):
+                assert self.dispatcher.accept("d", rest)
+                self.accepted.update(row.episode_id for row in rest)
             assert self.dispatcher.done and self.accepted == Counter(f"e{n}" for n in range(self.count))
 
 

@@ -1,0 +1,206 @@
+"""The journal's files: written by one, readable after any death, bounded by what is in flight."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from conftest import REPOSITORY
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ray_gym.journal import journal as journal_module
+from ray_gym.journal.frames import HEAD, Scan, frame
+from ray_gym.journal.history import HistoryReader, fence, fence_all, late_bytes
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Begun, Called, Charged, Over, encode
+
+
+def called(episode: str, seq: int, attempt: int = 0, try_: int = 0, payload: bytes = b"answer") -> Called:
+    answer = msgspec.Raw(msgspec.msgpack.encode(payload))
+    return Called(episode, try_, attempt, seq, seq, "policy", seq, b"q", 0.5, 1.0, 0.1, answer)
+
+
+def written(folder: Path, name: str = "1-0", run: str = "run", calls: int = 5) -> Path:
+    journal = Journal(folder / f"{name}.journal", run, flush=False)
+    journal.append(Begun("e", 0, 0, 1.0))
+    for seq in range(calls):
+        journal.append(called("e", seq))
+    journal.close()
+    return journal.path
+
+
+def seqs(folder: Path, *files: str, episode: str = "e") -> list[int]:
+    return [call.seq for call in HistoryReader(folder).read(episode, files).calls]
+
+
+def test_what_was_written_is_read_back(tmp_path: Path) -> None:
+    file = fence(written(tmp_path), "run")
+    assert file.problems == [] and file.episodes["e"].calls == 5 and not file.episodes["e"].over
+    history = HistoryReader(tmp_path).read("e", [file.name])
+    assert [call.seq for call in history.calls] == [0, 1, 2, 3, 4] and history.started_at == 1.0
+    assert msgspec.msgpack.decode(history.calls[0].answer) == b"answer"
+
+
+def test_a_torn_end_costs_the_last_record_only(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.write_bytes(path.read_bytes()[:-3])
+    file = fence(path, "run")
+    assert "is torn" in file.problems[0] and seqs(tmp_path, file.name) == [0, 1, 2, 3]
+
+
+def test_a_flipped_bit_costs_its_record_and_what_an_episode_did_after_it(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
+    for seq in range(3):
+        journal.append(called("first", seq))
+        journal.append(called("second", seq))
+    data = bytearray(journal.path.read_bytes())
+    places = [offset for offset, _ in Scan(bytes(data))]
+    data[places[3] + 40] ^= 4  # record 1 of `first`: the file's own record comes first
+    journal.path.write_bytes(bytes(data))
+    file = fence(journal.path, "run")
+    assert "damaged" in file.problems[0]
+    assert seqs(tmp_path, file.name, episode="first") == [0], "no call is answered from after a gap"
+    assert seqs(tmp_path, file.name, episode="second") == [0, 1, 2]
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_no_damage_makes_up_a_record(data: st.DataObject) -> None:
+    payloads = [encode(called("e", seq, payload=bytes([seq]) * seq)) for seq in range(4)]
+    whole = HEAD + b"".join(frame(payload) for payload in payloads)
+    damaged = bytearray(whole[: data.draw(st.integers(len(HEAD) + 1, len(whole)))])
+    for _ in range(data.draw(st.integers(0, 3))):
+        damaged[data.draw(st.integers(len(HEAD), len(damaged) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    scan = Scan(bytes(damaged))
+    found = [payload for _, payload in scan]
+    assert all(payload in payloads for payload in found), "nothing is read that was not written"
+    whole_frames = [len(HEAD) + sum(len(frame(p)) for p in payloads[: n + 1]) for n in range(4)]
+    assert scan.problems or len(found) == 4 or len(damaged) in whole_frames, "what is missing was reported"
+
+
+def test_empty_and_foreign_files_are_reported_and_the_rest_is_used(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "1-1.journal").write_bytes(b"")
+    (tmp_path / "1-2.journal").write_bytes(b"PAR1 something else")
+    written(tmp_path, "1-3", run="other")
+    (tmp_path / "notes.txt").write_text("mine")
+    files = {file.name.split(".")[0]: file for file in fence_all(tmp_path, "run")}
+    assert "empty" in files["1-1"].problems[0] and "not a journal" in files["1-2"].problems[0]
+    assert "another run" in files["1-3"].problems[0] and files["1-3"].episodes == {}
+    assert "left as it is" in files["notes"].problems[0] and (tmp_path / "notes.txt").exists()
+    assert files["1-0"].problems == [] and files["1-0"].episodes["e"].calls == 5
+
+
+def test_what_a_zombie_writes_after_the_fence_is_never_read(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
+    journal.append(called("e", 0))
+    file = fence(journal.path, "run")
+    assert journal.is_fenced()
+    journal.append(called("e", 1))
+    journal.append(Charged("e", 0, "late"))
+    assert seqs(tmp_path, file.name) == [0] and late_bytes(tmp_path / file.name) > 0
+    [again] = fence_all(tmp_path, "run")
+    assert again.name == file.name and again.episodes["e"].calls == 1 and again.episodes["e"].charged is None
+
+
+def test_a_fence_that_was_interrupted_is_finished(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    path.rename(tmp_path / "1-0.fencing")
+    [file] = fence_all(tmp_path, "run")
+    assert seqs(tmp_path, file.name) == [0, 1, 2, 3, 4]
+
+
+def test_older_attempts_come_first_and_the_newest_try_counts(tmp_path: Path) -> None:
+    for attempt, records in enumerate(
+        [
+            [Begun("e", 0, 0, 1.0), called("e", 0), called("e", 1)],
+            [
+                Begun("e", 0, 1, 9.0),
+                called("e", 2, 1),
+                Begun("e", 1, 1, 5.0, cause="user: silent"),
+                called("e", 0, 1, 1),
+            ],
+        ]
+    ):
+        journal = Journal(tmp_path / f"1-{attempt}.journal", "run", flush=False)
+        for record in records:
+            journal.append(record)
+    names = [file.name for file in fence_all(tmp_path, "run")]
+    first = HistoryReader(tmp_path).read("e", names[:1])
+    assert (first.try_, [call.seq for call in first.calls]) == (0, [0, 1])
+    both = HistoryReader(tmp_path).read("e", names)
+    assert (both.try_, [call.seq for call in both.calls], both.started_at) == (1, [0], 5.0)
+    assert both.causes == {1: "user: silent"}
+
+
+async def test_what_is_committed_is_compacted_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 10_000)
+    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
+    journal.append(called("long", 0))
+    sizes = []
+    for number in range(400):
+        for seq in range(3):
+            journal.append(called(f"e{number}", seq, payload=b"x" * 200))
+        journal.append(Over(f"e{number}", 0))
+        if number % 20 == 19:
+            journal.forget([f"e{n}" for n in range(number - 19, number + 1)])
+            await journal.compact_if_due()
+            sizes.append(journal.size)
+    journal.append(called("long", 1))
+    assert max(sizes) < 60_000, "300 kB were written"
+    assert journal.size == journal.path.stat().st_size and not journal.is_fenced()
+    file = fence(journal.path, "run")
+    assert file.problems == [] and seqs(tmp_path, file.name, episode="long") == [0, 1]
+
+
+async def test_a_zombie_that_compacts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 0)
+    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
+    journal.append(called("e", 0))
+    journal.append(called("done", 0))
+    file = fence(journal.path, "run")
+    journal.forget(["done", "e"])
+    await journal.compact_if_due()
+    assert [path.name for path in tmp_path.iterdir()] == [file.name] and seqs(tmp_path, file.name) == [0]
+
+
+def test_a_full_disk_breaks_the_journal_and_says_so(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
+    full = os.open("/dev/full", os.O_WRONLY)
+    os.dup2(full, journal._fd)
+    with pytest.raises(OSError, match="No space left"):
+        journal.append(called("e", 0))
+    assert journal.broken is not None and "1-0.journal" in str(journal.broken)
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from test_journal import called
+from ray_gym.journal.journal import Journal
+journal = Journal(Path(sys.argv[1]), "run", flush=False)
+for seq in range(10**9):
+    journal.append(called("e", seq, payload=b"x" * (seq * 37 % 5000)))
+    print(seq, flush=True)
+"""
+
+
+def test_sigkill_in_mid_write_loses_nothing_that_append_returned(tmp_path: Path) -> None:
+    path = tmp_path / "1-0.journal"
+    environment = {**os.environ, "PYTHONPATH": f"{Path(__file__).parent}:{REPOSITORY}:{REPOSITORY / 'tests'}"}
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdout=subprocess.PIPE, env=environment, text=True
+    )
+    assert writer.stdout is not None
+    said = [int(writer.stdout.readline()) for _ in range(2000)]
+    writer.send_signal(signal.SIGKILL)
+    said += [int(line) for line in writer.stdout.read().splitlines()]
+    writer.wait()
+    file = fence(path, "run")
+    assert seqs(tmp_path, file.name)[: len(said)] == said
