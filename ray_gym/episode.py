@@ -24,6 +24,7 @@ from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 from ray_gym.thread import Thread
+from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import ToolAnswer, call_tool
 
 
@@ -76,6 +77,7 @@ class Episode:
         participants: Mapping[str, Participant],
         models: Mapping[str, Model],
         limits: LimitsSection,
+        tool_runner: ToolRunner | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
@@ -83,6 +85,7 @@ class Episode:
         self.state: Any = None
         self.participants = dict(participants)
         self.limits = limits
+        self._tool_runner = tool_runner or ToolRunner()
         self.events: list[Event] = []
         self.turns: list[Turn] = []
         self.usage = Usage()
@@ -191,7 +194,8 @@ class Episode:
         participant = self.participants[name]
         tools = self.environment.tools
         began, started_at = time.monotonic(), time.time()
-        answer = await call_tool(self.environment, tools, self.state, participant, call, self.limits.tool_deadline_s)
+        deadline_s, runner = self.limits.tool_deadline_s, self._tool_runner
+        answer = await call_tool(self.environment, tools, self.state, participant, call, deadline_s, runner)
         duration = time.monotonic() - began
         self.usage.tool_calls += 1
         self.usage.tool_s += duration

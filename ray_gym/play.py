@@ -18,6 +18,7 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
 from ray_gym.stop import EpisodeOver, StopReason
+from ray_gym.tool_runner import ToolRunner
 
 
 @dataclass(slots=True)
@@ -40,6 +41,7 @@ class Stage:
     participants: Mapping[str, Participant]
     models: Mapping[str, Model]
     limits: LimitsSection
+    tool_runner: ToolRunner = field(default_factory=ToolRunner)
 
 
 async def play(spec: EpisodeSpec, stage: Stage) -> Played:
@@ -53,7 +55,7 @@ async def play(spec: EpisodeSpec, stage: Stage) -> Played:
             spec, environment, environment.task_type.model_construct(), stage.participants, stage.models, stage.limits
         )
         return _failed(bare, Failure(FailureKind.DATA, "task", str(error)))
-    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits)
+    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, stage.tool_runner)
     try:
         score = await _play(episode)
     except EpisodeFailure as error:

@@ -94,6 +94,7 @@ class Worker:
 
     async def finish(self) -> Report:
         """Nothing more is coming: stage what is left."""
+        await self._stage.tool_runner.close()
         await self._roll()
         return self._take_report()
 
