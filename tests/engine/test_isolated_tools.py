@@ -16,6 +16,7 @@ from typing import Any
 import laboratory
 import pytest
 import pytest_asyncio
+from conftest import eventually
 from laboratory import CALLER, Laboratory
 
 from ray_gym import Environment, ToolCall, tool
@@ -23,7 +24,6 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.isolated import IsolatedPool
 from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import ToolAnswer, call_tool
-from tests.conftest import eventually
 
 on_one_loop = pytest.mark.asyncio(loop_scope="module")
 """The tests share a runner, whose zygotes belong to one loop."""
@@ -68,9 +68,11 @@ def all_gone(pids: list[int]) -> bool:
 
 
 async def written(path: Path) -> list[int]:
-    async with asyncio.timeout(20):
-        while not path.exists():
-            await asyncio.sleep(0.01)
+    await asyncio.to_thread(eventually, path.exists, 20)
+    return read(path)
+
+
+def read(path: Path) -> list[int]:
     return [int(pid) for pid in path.read_text().split()]
 
 
@@ -218,7 +220,7 @@ def test_nothing_is_left_when_the_worker_is_killed(tmp_path: Path) -> None:
     )
     try:
         eventually(pids_file.exists, within_s=20)
-        pids = [int(pid) for pid in pids_file.read_text().split()]
+        pids = read(pids_file)
         assert len(pids) == 4 and all(map(is_alive, pids))
     finally:
         worker.kill()
