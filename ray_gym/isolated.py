@@ -44,7 +44,7 @@ class IsolatedPool:
     """The zygotes of one worker. Nothing is started before the first call."""
 
     def __init__(self, size: int | None = None) -> None:
-        self._free = asyncio.Semaphore(size or len(os.sched_getaffinity(0)))
+        self._free = asyncio.Semaphore(size or _cpus())
         self._idle: list[_Zygote] = []
         self._all: set[_Zygote] = set()
 
@@ -156,6 +156,11 @@ class _Zygote:
                 os.killpg(self._process.pid, signal.SIGKILL)
             await self._process.wait()
         self._here.close()
+
+
+def _cpus() -> int:
+    """Those that this process may use, where the system tells."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _packed(environment: Any, call: Call) -> bytes:

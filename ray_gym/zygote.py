@@ -160,10 +160,14 @@ async def _awaited(result: Awaitable[Any]) -> Any:
 
 
 def _limit_memory(memory_mb: int) -> None:
-    """`memory_mb` on top of what the address space is already: the author can't know what the imports took."""
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    limit = pages * resource.getpagesize() + memory_mb * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    """`memory_mb` on top of what there is already: the author can't know what the imports took.
+
+    The address space alone would be a loose limit: allocators have reserved some of it, and data may grow into that.
+    """
+    sizes = [int(pages) * resource.getpagesize() for pages in Path("/proc/self/statm").read_text().split()]
+    for kind, size in ((resource.RLIMIT_AS, sizes[0]), (resource.RLIMIT_DATA, sizes[5])):
+        limit = size + memory_mb * 2**20
+        resource.setrlimit(kind, (limit, limit))
 
 
 # ---- ends ----

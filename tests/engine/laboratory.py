@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from ray_gym import Environment, Participant, ToolError, tool
+from ray_gym import Environment, Episode, Opening, Participant, Task, ToolError, tool
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Sampling
 from ray_gym.tool_runner import ToolRunner
@@ -25,7 +25,16 @@ CALLER = Participant("policy", "m", Sampling(), True, 1, 1)
 seen: list[str] = []
 
 
-class Laboratory(Environment[Any, Any]):
+class Laboratory(Environment[Task, Any]):
+    def setup(self, task: Task, episode: Episode) -> dict[str, int]:
+        return {"count": 1}
+
+    def opening(self, task: Task, state: Any) -> Opening:
+        return Opening(messages={"policy": "Add 3."})
+
+    def score(self, state: dict[str, int], episode: Episode) -> float:
+        return state["count"]
+
     @tool(isolated=True)
     def add(self, state: dict[str, int], caller: Participant, amount: int) -> dict[str, int]:
         state["count"] += amount
@@ -56,7 +65,7 @@ class Laboratory(Environment[Any, Any]):
     def leave_behind(self, state: Any, caller: Participant) -> list[int]:
         return _two_sleepers()
 
-    @tool(isolated=True, memory_mb=64)
+    @tool(isolated=True, memory_mb=16)
     def hoard(self, state: Any, caller: Participant, small: bool) -> str:
         kept: list[Any] = []
         while True:

@@ -18,6 +18,7 @@ import pytest
 import pytest_asyncio
 from conftest import eventually
 from laboratory import CALLER, Laboratory
+from playing import calls, play_script
 
 from ray_gym import Environment, ToolCall, tool
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
@@ -84,6 +85,12 @@ async def test_a_call_works_on_a_copy_of_the_state_and_on_fresh_globals(runner: 
     assert state == {"count": 1} and laboratory.seen == []
 
 
+async def test_an_episode_plays_on_after_an_isolated_tool() -> None:
+    game = await play_script(LABORATORY, [calls("add", amount=3), "done"], limits={"max_steps_per_turn": 2})
+    assert game.texts("tool_result") == ['{"count":4,"seen":1}']
+    assert game.played.score is not None and game.played.score.reward == 1
+
+
 @on_one_loop
 async def test_a_zygote_is_used_again(runner: ToolRunner) -> None:
     first = json.loads((await ask(runner, "leave_behind")).content)
@@ -127,8 +134,8 @@ async def test_a_tool_error_is_told_to_the_caller(runner: ToolRunner) -> None:
         ("leave", {"code": 0, "politely": False}, "its process exited with code 0 before it had answered"),
         ("die", {}, "its process was killed by SIGKILL before it had answered"),
         ("segfault", {}, "its process was killed by SIGSEGV before it had answered"),
-        ("hoard", {"small": False}, "MemoryError (memory_mb is 64)"),
-        ("hoard", {"small": True}, "MemoryError (memory_mb is 64)"),
+        ("hoard", {"small": False}, "MemoryError (memory_mb is 16)"),
+        ("hoard", {"small": True}, "MemoryError (memory_mb is 16)"),
         ("kill_its_parent", {}, "the process that it is forked from is gone (killed?)"),
         ("give_a_lambda", {}, "PydanticSerializationError: Unable to serialize unknown type: <class 'function'>"),
     ],

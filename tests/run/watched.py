@@ -91,9 +91,9 @@ async def main(mode: str) -> None:
         await asyncio.gather(play_one("wait"), play_one(mode, attempt=3))
     elif mode == "hang":
         snore()
-    await asyncio.sleep(3)
+    await asyncio.sleep(2.5)
     dog.stop()
-    snore(2.5)  # nobody minds any more
+    snore(2.2)  # nobody minds any more
     print("alive", flush=True)
 
 
