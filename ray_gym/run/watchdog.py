@@ -40,7 +40,10 @@ class Charge:
 
 
 class Watchdog:
-    """`on_end` and `is_fenced` are called from the watchdog's thread. `start` and `stop` are called on the loop's."""
+    """`start` and `stop` are called on the loop's thread; `on_end` and `is_fenced` are called on threads of the watchdog's.
+
+    While `is_fenced` blocks, nothing is watched.
+    """
 
     def __init__(
         self,
@@ -81,7 +84,7 @@ class Watchdog:
         blocked_s, fence_s, looked_at = 0.0, 0.0, time.monotonic()
         while not self._stopped.wait(BEAT_S):
             now = time.monotonic()
-            # While the whole process was suspended the loop was not stuck: such a gap counts as one beat.
+            # While the whole process was suspended the loop was not stuck: such a gap counts as two beats at most.
             passed_s, looked_at = min(now - looked_at, 2 * BEAT_S), now
             blocked_s = 0.0 if self._has_beaten.is_set() else blocked_s + passed_s
             self._has_beaten.clear()
@@ -102,7 +105,9 @@ class Watchdog:
             running = self._running() if blocked_s > BEAT_S else None
             return _charge("memory", message, running)
         if blocked_s >= self._stuck_after_s:
-            return _charge("stuck", f"the event loop was blocked for {blocked_s:.0f} s", self._running())
+            running = self._running()
+            if not self._has_beaten.is_set():  # else it came free just now, and another episode may be running
+                return _charge("stuck", f"the event loop was blocked for {blocked_s:.0f} s", running)
         return None
 
     def _fenced(self) -> bool:

@@ -119,6 +119,11 @@ class Laboratory(Environment[Task, Any]):
         return lambda: None
 
 
+class Unloadable(Laboratory):
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        raise ValueError("a part is missing")
+
+
 def _two_sleepers() -> list[int]:
     return [subprocess.Popen(["sleep", "3600"], start_new_session=alone).pid for alone in (False, True)]
 

@@ -17,7 +17,7 @@ import laboratory
 import pytest
 import pytest_asyncio
 from conftest import eventually
-from laboratory import CALLER, Laboratory
+from laboratory import CALLER, Laboratory, Unloadable
 from playing import calls, play_script
 
 from ray_gym import Environment, ToolCall, tool
@@ -159,6 +159,17 @@ async def test_a_state_that_cannot_be_pickled_is_a_clear_failure(runner: ToolRun
     assert (
         failure.where == "tool slowly" and "the state can't be pickled, which an isolated tool needs" in failure.message
     )
+
+
+@on_one_loop
+async def test_an_environment_that_cannot_get_there_is_a_clear_failure(runner: ToolRunner) -> None:
+    failure = await failure_of(runner, "slowly", environment=Unloadable())
+    assert failure.message == "its process could not load the environment: ValueError: a part is missing"
+    environment = Laboratory()
+    environment.options = threading.Lock()
+    failure = await failure_of(runner, "slowly", environment=environment)
+    assert "the environment can't be pickled, which an isolated tool needs" in failure.message
+    assert not runner.isolated._all
 
 
 @on_one_loop
