@@ -8,12 +8,13 @@ from ray_gym.episode import Episode
 from ray_gym.load import Run, load
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.participant import Participant
-from ray_gym.tools import ToolError, tool
+from ray_gym.tools import IdempotencyKey, ToolError, tool
 from ray_gym.turn import Turn
 
 __all__ = [
     "Environment",
     "Episode",
+    "IdempotencyKey",
     "Message",
     "Opening",
     "Options",

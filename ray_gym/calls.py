@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import xxhash
@@ -25,9 +25,7 @@ from ray_gym.journal import answers
 from ray_gym.journal.call_log import CallLog, Timing
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.thread import Thread
-
-WhenLost = Literal["retry", "fail"]
-"""What to do about an effect that was begun, and nobody knows whether it was made."""
+from ray_gym.tools import WhenLost
 
 _encode = msgspec.msgpack.Encoder().encode
 

@@ -96,7 +96,7 @@ class Environment(Generic[TaskT, StateT]):
         super().__init_subclass__(**kwargs)
         for base in getattr(cls, "__orig_bases__", ()):
             arguments = get_args(base)
-            if get_origin(base) is Environment and isinstance(arguments[0], type):
+            if get_origin(base) is Environment and isinstance(arguments[0], type) and issubclass(arguments[0], Task):
                 cls.task_type = arguments[0]
         cls.tools = tools_of(cls)
 

@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ray_gym.calls import Answered, Calls, WhenLost
+from ray_gym.calls import Answered, Calls
 from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Opening, Task
@@ -27,7 +27,8 @@ from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 from ray_gym.thread import Thread
-from ray_gym.tools import ToolAnswer, call_tool
+from ray_gym.tool_runner import ToolRunner
+from ray_gym.tools import ToolAnswer, WhenLost, call_tool
 from ray_gym.turn import Turn, Usage
 
 
@@ -57,6 +58,7 @@ class Episode:
         models: Mapping[str, Model],
         limits: LimitsSection,
         log: CallLog | None = None,
+        tool_runner: ToolRunner | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
@@ -64,6 +66,7 @@ class Episode:
         self.state: Any = None
         self.participants = dict(participants)
         self.limits = limits
+        self._tool_runner = tool_runner or ToolRunner()
         self.events: list[Event] = []
         self.turns: list[Turn] = []
         self.usage = Usage()
@@ -178,9 +181,8 @@ class Episode:
         """Carry out a tool call of a participant; its result joins that participant's thread."""
         self._require_open()
         participant = self.participants[name]
-        tools = self.environment.tools
         began, started_at = time.monotonic(), time.time()
-        answer = await call_tool(self.environment, tools, self.state, participant, call, self.limits.tool_deadline_s)
+        answer = await self._answer_of_tool(participant, call)
         duration = time.monotonic() - began
         self.usage.tool_calls += 1
         self.usage.tool_s += duration
@@ -293,6 +295,24 @@ class Episode:
         thread.accept(completion, event.seq)
         self._count(answered, counts)
         return completion
+
+    async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
+        """A tool with an effect outside of the session is called once, whatever dies; its answer is recorded."""
+
+        async def carry_out(key: str = "") -> ToolAnswer:
+            limit, runner = self.limits.tool_deadline_s, self._tool_runner
+            return await call_tool(self.environment, tools, self.state, caller, call, limit, runner, key)
+
+        async def recorded(key: str) -> list[str | None]:
+            answer = await carry_out(key)
+            return [answer.content, answer.error]
+
+        tools = self.environment.tools
+        tool = tools.get(call.name)
+        if tool is None or tool.effect is None:
+            return await carry_out()
+        content, error = await self.effect(call.name, recorded, [caller.name, call.arguments], tool.effect)
+        return ToolAnswer(content, error)
 
     def _is_used_up(self) -> bool:
         """Whether a limit leaves nothing for another call; then the episode has ended."""

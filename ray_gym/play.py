@@ -19,6 +19,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
 from ray_gym.stop import EpisodeOver, StopReason
+from ray_gym.tool_runner import ToolRunner
 
 
 @dataclass(slots=True)
@@ -47,6 +48,7 @@ class Stage:
     participants: Mapping[str, Participant]
     models: Mapping[str, Model]
     limits: LimitsSection
+    tool_runner: ToolRunner = field(default_factory=ToolRunner)
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
@@ -60,7 +62,7 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         return failed(bare_episode(spec, stage), Failure(FailureKind.DATA, "task", str(error)))
-    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log)
+    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, stage.tool_runner)
     if cause:
         episode.note(f"try {spec.try_}: {cause}")
     try:

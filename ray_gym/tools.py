@@ -12,7 +12,7 @@ import inspect
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic_core import to_json
@@ -20,8 +20,18 @@ from pydantic_core import to_json
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.messages import ToolCall, ToolSchema
 
+if TYPE_CHECKING:
+    from ray_gym.tool_runner import ToolRunner
+
 Method = TypeVar("Method", bound=Callable[..., Any])
+Result = TypeVar("Result")
+WhenLost = Literal["retry", "fail"]
+"""What to do about an effect that was begun, and nobody knows whether it was made."""
 _MARK = "__ray_gym_tool__"
+
+
+class IdempotencyKey(str):
+    """Names one call of a tool with an effect, the same in every attempt: give it to the service that is called."""
 
 
 class ToolError(Exception):
@@ -32,16 +42,51 @@ class ToolError(Exception):
 class _Options:
     participants: tuple[str, ...] | None
     blocking: bool
+    isolated: bool
+    memory_mb: int | None
+    effect: WhenLost | None
 
 
-def tool(*, participants: tuple[str, ...] | None = None, blocking: bool = False) -> Callable[[Method], Method]:
+def tool(
+    *,
+    participants: tuple[str, ...] | None = None,
+    blocking: bool = False,
+    isolated: bool = False,
+    memory_mb: int | None = None,
+    effect: WhenLost | None = None,
+) -> Callable[[Method], Method]:
     """Make a method a tool.
 
-    participants: who may call it (default: everyone). blocking: run it in a thread, for code that would hold up the event loop.
+    participants: who may call it (default: everyone).
+
+    blocking: run it in a thread, for code that would hold up the event loop. A thread can't be killed: what may never return is
+    better isolated.
+
+    isolated: run it in a process of its own, for code that may crash, hang or eat memory. It works on a copy of the state: **what it
+    changes in the state is lost**, only its result comes back. So state and arguments must be picklable, and so must the
+    environment. At the deadline the process is killed, with all that it started. It is forked from a process that has imported the
+    environment's module, which must not start threads when it is imported.
+
+    memory_mb: how much memory an isolated tool may take beyond that of the imported modules; more raises MemoryError in it.
+
+    effect: the tool changes something outside of the session (it books, pays, sends). It is then called once, whatever dies: what it
+    answered is recorded, and given again when the episode goes on elsewhere, **without running its code**, so it must not change the
+    state (a tool that has to do both awaits `episode.effect`). If its worker died in the middle, "retry" calls it again, "fail" fails the
+    episode. A parameter with the type `IdempotencyKey` is given a key that is the same in every attempt; models don't see it.
+
+    Errors: TypeError for options that contradict each other.
     """
+    if isolated and blocking:
+        raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")
+    if memory_mb is not None and (not isolated or memory_mb <= 0):
+        raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
 
     def mark(method: Method) -> Method:
-        setattr(method, _MARK, _Options(participants, blocking))
+        if blocking and inspect.iscoroutinefunction(method):
+            raise TypeError(
+                f"@tool: {method.__name__} is async, and would not run in a thread; drop async or blocking=True"
+            )
+        setattr(method, _MARK, _Options(participants, blocking, isolated, memory_mb, effect))
         return method
 
     return mark
@@ -55,7 +100,12 @@ class Tool:
     method: str
     arguments: type[BaseModel]
     participants: tuple[str, ...] | None
-    blocking: bool
+    blocking: bool = False
+    isolated: bool = False
+    memory_mb: int | None = None
+    effect: WhenLost | None = None
+    key_parameter: str | None = None
+    """The parameter that is given the idempotency key, if there is one."""
 
     def offered_to(self, participant: str) -> bool:
         return self.participants is None or participant in self.participants
@@ -89,15 +139,33 @@ def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
         raise TypeError(f"tool {name}: expected (self, state, caller, ...), found {inspect.signature(method)}")
     hints = get_type_hints(method, include_extras=True)
     fields: dict[str, Any] = {}
+    key_parameter = None
     for parameter in parameters[3:]:
         if parameter.name not in hints:
             raise TypeError(f"tool {name}: parameter {parameter.name} has no type")
+        if hints[parameter.name] is IdempotencyKey:
+            key_parameter = parameter.name
+            continue
         default = ... if parameter.default is inspect.Parameter.empty else parameter.default
         fields[parameter.name] = (hints[parameter.name], default)
     config = ConfigDict(extra="forbid", strict=True)
     arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
     schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
-    return Tool(schema, name, arguments, options.participants, options.blocking)
+    if key_parameter and not options.effect:
+        raise TypeError(
+            f"tool {name}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... is given"
+        )
+    return Tool(
+        schema,
+        name,
+        arguments,
+        options.participants,
+        options.blocking,
+        options.isolated,
+        options.memory_mb,
+        options.effect,
+        key_parameter,
+    )
 
 
 def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
@@ -117,7 +185,14 @@ def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
 
 
 async def call_tool(
-    environment: Any, tools: dict[str, Tool], state: Any, caller: Any, call: ToolCall, deadline_s: float
+    environment: Any,
+    tools: dict[str, Tool],
+    state: Any,
+    caller: Any,
+    call: ToolCall,
+    deadline_s: float,
+    runner: ToolRunner,
+    key: str = "",
 ) -> ToolAnswer:
     """Carry out one call on the session's state.
 
@@ -132,15 +207,11 @@ async def call_tool(
     except ValidationError as error:
         return _refused(_explain(call, error))
     values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
-    method = getattr(environment, tool.method)
+    if tool.key_parameter:
+        values[tool.key_parameter] = IdempotencyKey(key)
     try:
-        if tool.blocking:
-            result = await asyncio.wait_for(asyncio.to_thread(method, state, caller, **values), deadline_s)
-        else:
-            result = method(state, caller, **values)
-            if inspect.isawaitable(result):
-                result = await _within(result, deadline_s)
-        return ToolAnswer(_as_text(result))
+        result = await runner.run(tool, environment, state, caller, values, deadline_s)
+        return ToolAnswer(as_text(result))
     except ToolError as error:
         return _refused(str(error))
     except EpisodeFailure:
@@ -149,9 +220,15 @@ async def call_tool(
         raise EpisodeFailure(FailureKind.ENVIRONMENT, f"tool {call.name}", describe(error)) from error
 
 
-async def _within(result: Awaitable[Any], deadline_s: float) -> Any:
-    async with asyncio.timeout(deadline_s):
-        return await result
+async def within(result: Awaitable[Result], deadline_s: float) -> Result:
+    """Errors: TimeoutError, which says so if it was this deadline."""
+    try:
+        async with asyncio.timeout(deadline_s) as deadline:
+            return await result
+    except TimeoutError as error:
+        if not deadline.expired():
+            raise
+        raise TimeoutError(f"no result within tool_deadline_s ({deadline_s:g} s)") from error
 
 
 def _refused(message: str) -> ToolAnswer:
@@ -166,7 +243,8 @@ def _explain(call: ToolCall, error: ValidationError) -> str:
     return f"bad arguments for {call.name}: {'; '.join(problems)}"
 
 
-def _as_text(result: Any) -> str:
+def as_text(result: Any) -> str:
+    """What the caller is told of a tool's result: text as it is, all else as JSON. Errors: PydanticSerializationError."""
     if isinstance(result, str):
         return result
     return to_json(result).decode()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -15,6 +18,7 @@ from ray_gym.environment import Environment
 from ray_gym.errors import describe
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Charged
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
@@ -22,6 +26,7 @@ from ray_gym.run.lease import EpisodeKey, Group, Lease
 from ray_gym.run.player import Player
 from ray_gym.run.receipt import Receipt, receipt_of
 from ray_gym.run.storage import Storage
+from ray_gym.run.watchdog import Charge, Watchdog
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
 
 HEARTBEAT_S = 1.0
@@ -92,9 +97,11 @@ class Worker:
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
+        self._is_leaving = False
 
     async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
+        self._watch()
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
@@ -105,6 +112,8 @@ class Worker:
 
         Errors: OSError when the journal can't be written any more.
         """
+        if self._is_leaving:
+            self._end("too many of its threads are stuck in blocking tools; another worker takes over")
         for group in groups:
             gathering = _Gathering(len(group))
             self._waiting.extend((lease, gathering) for lease in group)
@@ -118,7 +127,8 @@ class Worker:
             await asyncio.sleep(GATHER_S)
         except TimeoutError:
             pass
-        if self._roll_is_due():
+        self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
+        if self._roll_is_due() or self._is_leaving:
             await self._roll()
         return await self._take_report()
 
@@ -134,9 +144,30 @@ class Worker:
             task.cancel()
         if self._playing:
             await asyncio.wait(self._playing, timeout=5)
+        await self._player.stage.tool_runner.close()
         for model in self._player.stage.models.values():
             await model.close()
         return await self.finish()
+
+    def _watch(self) -> None:
+        """From now on this process ends itself when its loop is stuck, its memory too much, or its journal taken over."""
+        fanout, journal = self._setup.fanout, self._journal
+        limit = int(fanout.memory_gb * 2**30) if fanout.memory_gb else None
+        is_fenced = journal.is_fenced if journal else lambda: False
+        loop = asyncio.get_running_loop()
+        self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced)
+        self._watchdog.start()
+
+    def _charge(self, charge: Charge) -> None:
+        """The last thing that this process does; called on a thread of the watchdog's."""
+        if self._journal is not None and charge.episode_id is not None and charge.attempt is not None:
+            self._journal.append(Charged(charge.episode_id, charge.attempt, charge.message))
+        self._end(charge.message)
+
+    def _end(self, reason: str) -> None:
+        """Like any other death of a worker: what it had goes on elsewhere from the journal."""
+        print(f"worker {self._name} ends itself: {reason}", file=sys.stderr, flush=True)
+        os.kill(os.getpid(), signal.SIGKILL)
 
     def _start_waiting(self) -> None:
         while self._waiting and len(self._playing) < self._room():

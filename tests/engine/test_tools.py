@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from ray_gym import Environment, Participant, ToolCall, ToolError, tool
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Sampling
+from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import ToolAnswer, call_tool, tools_of
 
 
@@ -76,7 +77,8 @@ async def ask(
     name: str, arguments: str = "{}", state: Any = None, caller: str = "policy", deadline_s: float = 5
 ) -> ToolAnswer:
     participant = Participant(caller, "m", Sampling(), True, 1, 1)
-    return await call_tool(Desk(), Desk.tools, state, participant, ToolCall("c", name, arguments), deadline_s)
+    call = ToolCall("c", name, arguments)
+    return await call_tool(Desk(), Desk.tools, state, participant, call, deadline_s, ToolRunner())
 
 
 def keys_of(node: Any) -> set[str]:

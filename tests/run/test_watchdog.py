@@ -1,0 +1,92 @@
+"""The watchdog, in real processes that get stuck or too big: what they said before they died, and that they died."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable")
+
+
+@pytest.fixture(scope="module")
+def workers() -> Iterator[dict[str, subprocess.Popen[str]]]:
+    """All at once: they mostly sleep."""
+    paths = [str(HERE.parents[1]), str(HERE.parent / "engine")]
+    started = {
+        mode: subprocess.Popen(
+            [sys.executable, str(HERE / "watched.py"), mode],
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for mode in MODES
+    }
+    yield started
+    for worker in started.values():
+        worker.kill()
+        worker.communicate()
+
+
+def charge_of(worker: subprocess.Popen[str]) -> dict[str, Any]:
+    told, complained = worker.communicate(timeout=30)
+    assert worker.returncode == -signal.SIGKILL, told + complained
+    charge: dict[str, Any] = json.loads(told)
+    return charge
+
+
+def test_a_tool_that_blocks_the_loop_is_named_with_its_episode(workers: dict[str, subprocess.Popen[str]]) -> None:
+    charge = charge_of(workers["nap"])
+    assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("stuck", "episode-nap", 3)
+    expected = r"the event loop was blocked for \d s in tool nap \(watched.py:\d+ in snore\)"
+    assert re.fullmatch(expected, charge["message"])
+
+
+def test_a_hook_that_blocks_the_loop_is_named_with_its_episode(workers: dict[str, subprocess.Popen[str]]) -> None:
+    charge = charge_of(workers["look"])
+    assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("stuck", "episode-look", 3)
+    assert re.search(r"in Sleepy.score \(watched.py:\d+\)$", charge["message"])
+
+
+def test_a_loop_that_is_stuck_outside_any_episode_charges_none_even_if_nobody_listens(
+    workers: dict[str, subprocess.Popen[str]],
+) -> None:
+    charge = charge_of(workers["hang"])  # its on_end never returns
+    assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("stuck", None, None)
+    assert re.search(r"in snore \(watched.py:\d+\)$", charge["message"])
+
+
+def test_a_tool_that_eats_the_memory_in_one_go_is_charged(workers: dict[str, subprocess.Popen[str]]) -> None:
+    charge = charge_of(workers["hoard"])
+    assert (charge["reason"], charge["episode_id"], charge["attempt"]) == ("memory", "episode-hoard", 3)
+    expected = r"the worker took \d+ MB of memory, over its limit of \d+ MB, in tool hoard \(watched.py:\d+\)"
+    assert re.fullmatch(expected, charge["message"])
+
+
+def test_memory_that_leaks_while_the_loop_goes_on_is_nobodys_in_particular(
+    workers: dict[str, subprocess.Popen[str]],
+) -> None:
+    charge = charge_of(workers["leak"])
+    assert (charge["reason"], charge["episode_id"]) == ("memory", None)
+
+
+def test_a_fenced_worker_ends_itself(workers: dict[str, subprocess.Popen[str]]) -> None:
+    assert charge_of(workers["fenced"])["reason"] == "fenced"
+
+
+def test_a_healthy_worker_is_left_alone_and_a_stopped_watchdog_minds_nothing(
+    workers: dict[str, subprocess.Popen[str]],
+) -> None:
+    told, complained = workers["unreachable"].communicate(timeout=30)
+    assert (told, workers["unreachable"].returncode) == ("alive\n", 0), complained
+    assert "the disk is away" in complained  # whether it is fenced was not to be known, and that is said
