@@ -166,15 +166,22 @@ class RunDirectory:
         return self.owner
 
     def open(self) -> None:
-        """Become its one driver. First the epoch, then what older drivers left: see `object_storage`. Errors: UserError, OSError."""
+        """Become its one driver: first the epoch, then away with what older drivers left. Errors: UserError, OSError."""
         self.owner = self.storage.claim()
         try:
             self.storage = self.storage.staged_under(self.owner.epoch)
-            if self.keeps_journal:
-                self.journal.mkdir(parents=True, exist_ok=True)
         except BaseException:
             self.owner.release()
             raise
+
+    def make_journal(self) -> None:
+        """Errors: UserError if it can't be made."""
+        if not self.keeps_journal:
+            return
+        try:
+            self.journal.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"output.journal_dir: can't make {self.journal}: {_reason(error)}") from None
 
 
 def output_root(config: RunConfig) -> str:
@@ -213,6 +220,11 @@ def create(directory: RunDirectory) -> None:
         raise _taken(directory) from None
     except OSError as error:
         raise UserError(f"output.dir: can't write in {above(directory.location)}: {_reason(error)}") from None
+    try:
+        directory.make_journal()
+    except UserError:
+        directory.remove()
+        raise
 
 
 def closed(location: str | Path) -> RunDirectory:
@@ -235,8 +247,12 @@ def reopen(location: str | Path, output: OutputSection | None = None) -> RunDire
         _ = directory.journal  # a place for it is looked for before anything is written
     try:
         directory.open()
+        directory.make_journal()
     except OSError as error:
         raise UserError(f"--resume: can't write in {location}: {_reason(error)}") from None
+    except UserError:
+        directory.close()
+        raise
     return directory
 
 

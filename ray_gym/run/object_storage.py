@@ -23,7 +23,7 @@ from ray_gym.run.owner import ObjectOwner
 from ray_gym.run.storage import EPISODES, STAGING, Storage
 
 S3_QUERY = ("region", "endpoint_override", "scheme")
-CONNECT_S, REQUEST_S = 5.0, 60.0
+CONNECT_S, REQUEST_S = 5.0, 30.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, 
     """
     query = dict(parse_qsl(parts.query))
     if unknown := sorted(set(query) - set(S3_QUERY)):
-        raise UserError(f"{parts.geturl()}: unknown {', '.join(unknown)}; known: {', '.join(S3_QUERY)}")
+        raise UserError(
+            f"{parts.scheme}://{parts.netloc}{parts.path}: unknown {', '.join(unknown)}; known: {', '.join(S3_QUERY)}"
+        )
     endpoint = (
         query.get("endpoint_override") or environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
     )
@@ -101,7 +103,7 @@ def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, 
 
 def _opened(uri: str) -> tuple[FileSystem, str]:
     parts = urlsplit(uri)
-    if parts.username or parts.password:
+    if parts.password or (parts.username and parts.scheme == "s3"):
         raise UserError(
             f"{parts.scheme}://{parts.hostname}{parts.path} has a key in it, which would be kept in run.yaml; "
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role instead"

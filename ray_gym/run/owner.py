@@ -29,6 +29,8 @@ BEAT_S = 10.0
 """How often a driver shows an object store that it lives."""
 ALIVE_S = 35.0
 """How long it counts as alive after that: three beats may get lost."""
+JOIN_S = 5.0
+"""How long a beat that is under way may hold up the end of a run."""
 
 
 class Owner(Protocol):
@@ -131,8 +133,8 @@ class ObjectOwner:
         if self._ended.is_set():
             return
         self._ended.set()
-        self._thread.join()
-        with contextlib.suppress(OSError):  # then it counts as gone when its last beat is old enough
+        self._thread.join(JOIN_S)
+        with contextlib.suppress(OSError):  # else it counts as gone when its last beat is old enough
             self._write(released=True)
 
     def _beat(self, beat_s: float) -> None:

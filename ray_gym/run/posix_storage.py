@@ -61,7 +61,10 @@ class PosixStorage(Storage):
         return name
 
     def publish(self, staged: str) -> None:
-        (self.path / self.staging / staged).rename(self.path / EPISODES / staged)
+        final = self.path / EPISODES / staged
+        if final.exists():
+            raise FileExistsError(f"{final} is there already")
+        (self.path / self.staging / staged).rename(final)
         _sync_directory(self.path / EPISODES)
 
     def delete(self, name: str) -> None:

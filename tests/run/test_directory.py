@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -205,3 +206,19 @@ def test_a_relative_journal_directory_is_refused_under_a_submitted_job(
     with pytest.raises(UserError, match=r"output\.journal_dir: journals is relative"):
         new(config(tmp_path, name="mine").model_copy(update={"output": output}))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_journal_that_cannot_be_made_leaves_no_run_behind(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    output = OutputSection(dir=str(tmp_path / "runs"), journal_dir=str(tmp_path / "file"))
+    with pytest.raises(UserError, match=r"output\.journal_dir: can't make .*file/mine: Not a directory"):
+        new(config(tmp_path, name="mine").model_copy(update={"output": output}))
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_committed_file_is_never_written_over(directory: RunDirectory) -> None:
+    for ids in ("a", "b"):
+        directory.storage.stage("part-0.parquet", rows(ids))
+        with suppress(RunFailed):
+            directory.commit("part-0.parquet")
+    assert committed_ids(directory) == {"a"}
