@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,27 +28,67 @@ import ray
 ray.init(logging_level="ERROR", log_to_driver=False)
 print([a["name"] for a in ray.util.list_named_actors(all_namespaces=True) if a["namespace"] == {NAMESPACE!r}])
 """
-Environment = dict[str, str]
 Run = subprocess.Popen[str]
 
 
-def start(cluster: Environment, output: Path, name: str, *overrides: str) -> Run:
-    """A run of which the policy's model has two replicas."""
-    command = [sys.executable, "-m", "ray_gym", "rollout", SCRIPTED, "models.random.replicas=2"]
-    return background(cluster, [*command, f"output.dir={output}", f"run.name={name}", "output.roll_s=0.3", *overrides])
+class Cluster:
+    """The cluster, and what a test started on it."""
+
+    def __init__(self, environment: dict[str, str]) -> None:
+        self.environment = environment
+        self.runs: list[Run] = []
+
+    def start(self, output: Path, name: str, *overrides: str, path: Path = REPOSITORY) -> Run:
+        """A run of which the policy's model has two replicas."""
+        command = [sys.executable, "-m", "ray_gym", "rollout", SCRIPTED, "models.random.replicas=2"]
+        settings = [f"output.dir={output}", f"run.name={name}", "output.roll_s=0.3"]
+        return self._launch([*command, *settings, *overrides], path)
+
+    def hold(self, run_id: str, delay_s: float, grace_s: float = 60) -> Run:
+        script = str(REPOSITORY / "tests" / "models" / "hold_scripted.py")
+        return self._launch([sys.executable, script, run_id, str(delay_s), str(grace_s)], REPOSITORY)
+
+    def _launch(self, command: list[str], path: Path) -> Run:
+        environment = {**self.environment, "PYTHONPATH": str(path)}
+        pipe = subprocess.PIPE
+        run = subprocess.Popen(
+            command, env=environment, cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True
+        )
+        self.runs.append(run)
+        return run
+
+    def processes(self, title: str) -> list[psutil.Process]:
+        """By the title that Ray gives them. Those of other clusters on the machine are not ours."""
+        port = self.environment["RAY_ADDRESS"].partition(":")[2]
+        found = []
+        for process in psutil.process_iter():
+            try:
+                if " ".join(process.cmdline()).startswith(f"ray::{title}"):
+                    raylet = process.parent()
+                    if raylet is not None and re.search(rf"gcs-address=\S+:{port}\b", " ".join(raylet.cmdline())):
+                        found.append(process)
+            except psutil.Error:
+                continue
+        return found
+
+    def has_nothing_of(self, name: str) -> bool:
+        titles = (f"ServeReplica:{name}", "_Lease", "_Janitor", "Worker")
+        return not any(self.processes(title) for title in titles)
+
+    def leases(self) -> str:
+        command = [sys.executable, "-c", LEASES]
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60, check=True)
+        return done.stdout.strip()
 
 
-def hold(cluster: Environment, run_id: str, delay_s: float, grace_s: float = 60) -> Run:
-    script = REPOSITORY / "tests" / "models" / "hold_scripted.py"
-    environment = {**cluster, "PYTHONPATH": str(REPOSITORY)}
-    return background(environment, [sys.executable, str(script), run_id, str(delay_s), str(grace_s)])
-
-
-def background(environment: Environment, command: list[str]) -> Run:
-    pipe = subprocess.PIPE
-    return subprocess.Popen(
-        command, env=environment, cwd=REPOSITORY, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True
-    )
+@pytest.fixture
+def ours(cluster: dict[str, str]) -> Iterator[Cluster]:
+    ours = Cluster(cluster)
+    yield ours
+    for run in ours.runs:
+        if run.poll() is None:
+            run.kill()
+            run.communicate()
 
 
 def said(run: Run, line: str) -> str:
@@ -63,30 +105,6 @@ def ended_well(run: Run, within_s: float = 100) -> str:
     return output
 
 
-def processes(cluster: Environment, title: str) -> list[psutil.Process]:
-    """Processes of this cluster by the title that Ray gives them: other clusters on the machine are not ours."""
-    found = []
-    for process in psutil.process_iter():
-        try:
-            if " ".join(process.cmdline()).startswith(f"ray::{title}"):
-                raylet = process.parent()
-                if raylet is not None and cluster["RAY_ADDRESS"] in " ".join(raylet.cmdline()):
-                    found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
-def nothing_is_left(cluster: Environment, name: str) -> bool:
-    titles = (f"ServeReplica:{name}", "_Lease", "_Janitor", "Worker")
-    return not any(processes(cluster, title) for title in titles)
-
-
-def leases(cluster: Environment) -> str:
-    command = [sys.executable, "-c", LEASES]
-    return subprocess.run(command, env=cluster, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
-
-
 def rows(run: Path) -> dict[str, dict[str, Any]]:
     table = load(run).episodes
     found = {row["episode_id"]: without_volatile(row) for row in table.to_pylist()}
@@ -98,39 +116,38 @@ def mid_run(run: Path) -> bool:
     return len(list((run / "episodes").glob("*.parquet"))) >= 2
 
 
-def test_plays_the_same_games_as_in_process_and_leaves_nothing(cluster: Environment, tmp_path: Path) -> None:
-    ended_well(start(cluster, tmp_path, "served", "tasks.limit=50"))
-    eventually(lambda: nothing_is_left(cluster, "served"), 10)
-    assert leases(cluster) == "[]"
-    ended_well(start(cluster, tmp_path, "in-process", "tasks.limit=50", "models.random.replicas=0"))
+def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tmp_path: Path) -> None:
+    ended_well(ours.start(tmp_path, "served", "tasks.limit=50"))
+    eventually(lambda: ours.has_nothing_of("served"), 10)
+    assert ours.leases() == "[]"
+    ended_well(ours.start(tmp_path, "in-process", "tasks.limit=50", "models.random.replicas=0"))
     served = rows(tmp_path / "served")
     assert len(served) == 200 and served == rows(tmp_path / "in-process")
 
 
 @pytest.mark.parametrize("victim", ["ServeReplica:killed", "ServeController"])
-def test_a_killed_process_of_serve_costs_no_episode(cluster: Environment, tmp_path: Path, victim: str) -> None:
-    run = start(cluster, tmp_path, "killed", "tasks.limit=150", "models.random.delay_s=0.1")
+def test_a_killed_process_of_serve_costs_no_episode(ours: Cluster, tmp_path: Path, victim: str) -> None:
+    run = ours.start(tmp_path, "killed", "tasks.limit=150", "models.random.delay_s=0.1")
     eventually(lambda: mid_run(tmp_path / "killed"), 60)
-    processes(cluster, victim)[0].kill()
+    ours.processes(victim)[0].kill()
     ended_well(run)
     summary = json.loads((tmp_path / "killed" / "summary.json").read_text())
     assert summary["status"] == {"completed": 600} == {"completed": len(rows(tmp_path / "killed"))}
-    eventually(lambda: nothing_is_left(cluster, "killed"), 10)
+    eventually(lambda: ours.has_nothing_of("killed"), 10)
 
 
-def test_more_calls_than_the_replicas_take_wait_for_their_turn(cluster: Environment, tmp_path: Path) -> None:
+def test_more_calls_than_the_replicas_take_wait_for_their_turn(ours: Cluster, tmp_path: Path) -> None:
     slow = ["models.random.delay_s=0.005", "models.random.max_ongoing_requests=1", "fanout.concurrency=100"]
-    ended_well(start(cluster, tmp_path, "pressed", "tasks.limit=30", *slow))
+    ended_well(ours.start(tmp_path, "pressed", "tasks.limit=30", *slow))
     assert {row["status"] for row in rows(tmp_path / "pressed").values()} == {"completed"}
 
 
-def test_a_player_that_raises_in_a_replica_is_the_same_failure(cluster: Environment, tmp_path: Path) -> None:
+def test_a_player_that_raises_in_a_replica_is_the_same_failure(ours: Cluster, tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("def player(request, rng):\n    raise KeyError('my bug')\n")
-    environment = {**cluster, "PYTHONPATH": str(tmp_path)}
     failures = []
     for replicas in (0, 2):
         overrides = ["models.random.player=broken:player", f"models.random.replicas={replicas}", "tasks.limit=2"]
-        run = start(environment, tmp_path, f"raising-{replicas}", *overrides)
+        run = ours.start(tmp_path, f"raising-{replicas}", *overrides, path=tmp_path)
         output, _ = run.communicate(timeout=60)
         assert run.returncode == 1, output
         failures.append([row["failure"] for row in rows(tmp_path / f"raising-{replicas}").values()])
@@ -142,43 +159,43 @@ def test_a_player_that_raises_in_a_replica_is_the_same_failure(cluster: Environm
     }
 
 
-def test_a_resumed_driver_takes_over_the_application_of_a_killed_one(cluster: Environment, tmp_path: Path) -> None:
-    run = start(cluster, tmp_path, "resumed", "tasks.limit=150", "models.random.delay_s=0.1")
+def test_a_resumed_driver_takes_over_the_application_of_a_killed_one(ours: Cluster, tmp_path: Path) -> None:
+    run = ours.start(tmp_path, "resumed", "tasks.limit=150", "models.random.delay_s=0.1")
     eventually(lambda: mid_run(tmp_path / "resumed"), 60)
-    replicas = {process.pid for process in processes(cluster, "ServeReplica:resumed-random")}
+    replicas = {process.pid for process in ours.processes("ServeReplica:resumed-random")}
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=10)
-    resumed = ray_gym("rollout", "--resume", str(tmp_path / "resumed"), environment=cluster)
+    resumed = ray_gym("rollout", "--resume", str(tmp_path / "resumed"), environment=ours.environment)
     assert resumed.returncode == 0, resumed.stderr + resumed.stdout
     assert "model random: found resumed-random up, left by an earlier driver of this run" in resumed.stdout
     assert len(replicas) == 2 and len(rows(tmp_path / "resumed")) == 600
-    eventually(lambda: nothing_is_left(cluster, "resumed"), 10)
-    assert leases(cluster) == "[]"
+    eventually(lambda: ours.has_nothing_of("resumed"), 10)
+    assert ours.leases() == "[]"
 
 
-def test_an_application_of_other_options_is_deployed_anew(cluster: Environment) -> None:
-    first = hold(cluster, "other", delay_s=0)
+def test_an_application_of_other_options_is_deployed_anew(ours: Cluster) -> None:
+    first = ours.hold("other", delay_s=0)
     said(first, "up")
-    (old,) = processes(cluster, "ServeReplica:other-held")
+    (old,) = ours.processes("ServeReplica:other-held")
     first.kill()
-    second = hold(cluster, "other", delay_s=1)
+    second = ours.hold("other", delay_s=1)
     said(second, "model held: loading")
     said(second, "up")
-    (new,) = processes(cluster, "ServeReplica:other-held")
+    (new,) = ours.processes("ServeReplica:other-held")
     assert new.pid != old.pid
-    third = hold(cluster, "other", delay_s=1)
+    third = ours.hold("other", delay_s=1)
     assert "run.name: a run of this name has the Serve application other-held up" in said(third, "refused")
     ended_well(third)
     assert new.is_running(), "who is refused takes nothing down"
     ended_well(second)
-    eventually(lambda: nothing_is_left(cluster, "other"), 10)
+    eventually(lambda: ours.has_nothing_of("other"), 10)
 
 
-def test_the_janitor_takes_down_what_a_killed_driver_left(cluster: Environment) -> None:
-    driver = hold(cluster, "orphan", delay_s=0, grace_s=1)
+def test_the_janitor_takes_down_what_a_killed_driver_left(ours: Cluster) -> None:
+    driver = ours.hold("orphan", delay_s=0, grace_s=1)
     said(driver, "up")
-    processes(cluster, "_Janitor")[0].kill()  # Ray starts it again
+    ours.processes("_Janitor")[0].kill()  # Ray starts it again
     driver.kill()
     driver.communicate()
-    eventually(lambda: nothing_is_left(cluster, "orphan"), 30)
-    assert leases(cluster) == "[]"
+    eventually(lambda: ours.has_nothing_of("orphan"), 30)
+    assert ours.leases() == "[]"
