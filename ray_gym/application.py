@@ -63,9 +63,10 @@ class Replicas:
 class Application:
     """A Serve application and a driver's lease on it. Workers get it without the lease."""
 
-    def __init__(self, grace_s: float = GRACE_S) -> None:
+    def __init__(self, grace_s: float = GRACE_S, release_s: float = RELEASE_S) -> None:
         self.name = ""
         self._grace_s = grace_s
+        self._release_s = release_s
         self._lease: Lease | None = None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -124,9 +125,14 @@ class Application:
         there, janitor = self.name in applications(), find_janitor(self.name)
         if not there and janitor is None:
             return False
-        if janitor is None or not self._is_released():
+        if janitor is None:
             raise UserError(
-                f"run.name: a run of this name has the Serve application {self.name} up; choose another name"
+                f"run.name: there is a Serve application {self.name} that no run started; choose another name"
+            )
+        if not self._is_released():
+            raise UserError(
+                f"run.name: a run of this name has the Serve application {self.name} up, and a live driver uses it; "
+                "wait for that one to end, or choose another name"
             )
         if digest_of(self.name) == digest and applications().get(self.name) == ApplicationStatus.RUNNING:
             return True
@@ -136,7 +142,7 @@ class Application:
     def _is_released(self) -> bool:
         """Whether no other driver uses it, one that was just killed apart."""
         assert self._lease is not None
-        deadline = time.monotonic() + RELEASE_S
+        deadline = time.monotonic() + self._release_s
         while self._lease.is_shared():
             if time.monotonic() > deadline:
                 return False

@@ -13,7 +13,7 @@ from ray_gym.run.cluster import connected
 def main(run_id: str, delay_s: float, grace_s: float) -> None:
     options = ScriptedOptions(player="envs.tic_tac_toe.players:random_player", delay_s=delay_s, replicas=1)
     replicas = Replicas(ScriptedReplica, (options,), 1, 10, {"num_cpus": 0}, 60, "it", "it", digest_options(options))
-    application = Application(grace_s)
+    application = Application(grace_s, release_s=4)
     with connected():
         try:
             application.start(run_id, "held", replicas, lambda text: print(text, flush=True))
