@@ -113,34 +113,31 @@ def rows(run: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def mid_run(run: Path) -> bool:
-    return len(list((run / "episodes").glob("*.parquet"))) >= 2
+def files(run: Path) -> int:
+    return len(list((run / "episodes").glob("*.parquet")))
 
 
 def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tmp_path: Path) -> None:
-    ended_well(ours.start(tmp_path, "served", "tasks.limit=50"))
+    """Although the replicas take one call at a time, and 48 episodes wait for them."""
+    slow = ["models.random.delay_s=0.005", "models.random.max_ongoing_requests=1"]
+    ended_well(ours.start(tmp_path, "served", "tasks.limit=12", *slow))
     eventually(lambda: ours.has_nothing_of("served"), 10)
     assert ours.leases() == "[]"
-    ended_well(ours.start(tmp_path, "in-process", "tasks.limit=50", "models.random.replicas=0"))
+    ended_well(ours.start(tmp_path, "in-process", "tasks.limit=12", "models.random.replicas=0"))
     served = rows(tmp_path / "served")
-    assert len(served) == 200 and served == rows(tmp_path / "in-process")
+    assert len(served) == 48 and served == rows(tmp_path / "in-process")
 
 
-@pytest.mark.parametrize("victim", ["ServeReplica:killed", "ServeController"])
-def test_a_killed_process_of_serve_costs_no_episode(ours: Cluster, tmp_path: Path, victim: str) -> None:
-    run = ours.start(tmp_path, "killed", "tasks.limit=80", "models.random.delay_s=0.1")
-    eventually(lambda: mid_run(tmp_path / "killed"), 60)
-    ours.processes(victim)[0].kill()
+def test_killed_processes_of_serve_cost_no_episode(ours: Cluster, tmp_path: Path) -> None:
+    run = ours.start(tmp_path, "killed", "tasks.limit=120", "models.random.delay_s=0.1")
+    for victim in ("ServeReplica:killed", "ServeController"):
+        seen = files(tmp_path / "killed")
+        eventually(lambda seen=seen: files(tmp_path / "killed") >= seen + 2, 60)
+        ours.processes(victim)[0].kill()
     ended_well(run)
     summary = json.loads((tmp_path / "killed" / "summary.json").read_text())
-    assert summary["status"] == {"completed": 320} == {"completed": len(rows(tmp_path / "killed"))}
+    assert summary["status"] == {"completed": 480} == {"completed": len(rows(tmp_path / "killed"))}
     eventually(lambda: ours.has_nothing_of("killed"), 10)
-
-
-def test_more_calls_than_the_replicas_take_wait_for_their_turn(ours: Cluster, tmp_path: Path) -> None:
-    slow = ["models.random.delay_s=0.005", "models.random.max_ongoing_requests=1", "fanout.concurrency=100"]
-    ended_well(ours.start(tmp_path, "pressed", "tasks.limit=12", *slow))
-    assert {row["status"] for row in rows(tmp_path / "pressed").values()} == {"completed"}
 
 
 def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp_path: Path) -> None:
@@ -153,20 +150,19 @@ def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp
 
 
 def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_path: Path) -> None:
-    run = ours.start(tmp_path, "gone", "models.random.delay_s=1", "tasks.limit=16")
+    run = ours.start(tmp_path, "gone", "models.random.delay_s=4", "tasks.limit=4")
     eventually(lambda: ours.processes("ServeReplica:gone-random:model.handle_request"), 60)
     ours.python("from ray import serve\nserve.delete('gone-random', _blocking=False)")
-    output, _ = run.communicate(timeout=60)
-    assert run.returncode == 1, output
-    failures = [row["failure"] for row in rows(tmp_path / "gone").values()]
-    assert len(failures) == 64 and {failure["kind"] for failure in failures} == {"infra"}
-    assert "the application is not up any more" in failures[0]["message"]
+    run.communicate(timeout=60)
+    failures = [row["failure"] for row in rows(tmp_path / "gone").values() if row["status"] == "failed"]
+    assert failures and {failure["kind"] for failure in failures} == {"infra"}
+    assert {failure["message"] for failure in failures} == {"the application is not up any more; was it deleted?"}
     eventually(lambda: ours.has_nothing_of("gone"), 10)
 
 
 def test_a_resumed_driver_takes_over_the_application_of_a_killed_one(ours: Cluster, tmp_path: Path) -> None:
     run = ours.start(tmp_path, "resumed", "tasks.limit=80", "models.random.delay_s=0.1")
-    eventually(lambda: mid_run(tmp_path / "resumed"), 60)
+    eventually(lambda: files(tmp_path / "resumed"), 60)
     replicas = {process.pid for process in ours.processes("ServeReplica:resumed-random")}
     os.kill(run.pid, signal.SIGKILL)
     run.communicate(timeout=10)
