@@ -29,9 +29,10 @@ from deployments.vllm.checkpoint import load_tokens
 from deployments.vllm.completer import Completer
 from deployments.vllm.formats import make_formats
 from deployments.vllm.options import ChatOptions
+from ray_gym.application import start_serve
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 from ray_gym.run.cluster import connected
-from ray_gym.transport import ServeModel, start_serve
+from ray_gym.transport import ServeModel
 
 BOUND_MS = 20.0
 LOOK_S = 0.002

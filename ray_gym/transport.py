@@ -6,25 +6,43 @@ The one place that knows: another router, or coalescing the requests of a worker
 from __future__ import annotations
 
 import asyncio
-import logging
 import random
+import time
+from collections.abc import Iterator
 from typing import Any
 
+import grpc
+from ray import exceptions as ray_errors
 from ray import serve
-from ray.exceptions import RayActorError, RayTaskError
-from ray.serve.exceptions import BackPressureError, RayServeException
+from ray.serve.exceptions import RayServeException
 
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.models.base import Completion, CompletionRequest
 
-ATTEMPTS = 8
-"""A replica that died is back in about 6 s (measured); the waits of 8 attempts add up to about 25 s."""
+PATIENCE_S = 30.0
+"""What the waits between the tries of one call add up to. A replica that died is back in about 6 s (measured)."""
+LONGEST_WAIT_S = 6.0
+LOOK_S = 5.0
+"""A call without an answer may be waiting for replicas of an application that is gone: how often a process looks."""
 
-
-def start_serve() -> None:
-    """Serve without HTTP proxies (unless it is up with some): episodes reach models by handles, so no port is taken."""
-    logging.getLogger("ray.serve").setLevel(logging.WARNING)
-    serve.start(proxy_location="Disabled", logging_config={"log_level": "WARNING"})
+UNREACHABLE = (
+    RayServeException,  # back-pressure; no replica is available, or it went away; no controller at the moment
+    ray_errors.RayActorError,  # the replica (or the controller) died, or can't be reached
+    ray_errors.TaskCancelledError,
+    ray_errors.WorkerCrashedError,
+    ray_errors.NodeDiedError,
+    ray_errors.LocalRayletDiedError,
+    ray_errors.ObjectLostError,  # the answer went with its node or its owner
+    ray_errors.OutOfMemoryError,  # Ray killed the replica to save its node
+    ray_errors.ObjectStoreFullError,
+    ray_errors.PendingCallsLimitExceeded,
+    ray_errors.GetTimeoutError,
+    ray_errors.RpcError,
+    ray_errors.RaySystemError,  # channels among others
+    grpc.RpcError,
+    ConnectionError,
+)
+"""The replica is gone or can't be reached, which says nothing about the request: another try may succeed."""
 
 
 class ServeModel:
@@ -35,24 +53,24 @@ class ServeModel:
         self._sticky = sticky
         self._handle: Any = None
         self._opening = asyncio.Lock()
+        self._looked_at = 0.0
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure (infra) when no replica answers, or the model's own failure."""
-        handle = await self._open()
-        if self._sticky:
-            handle = handle.options(session_id=request.session_id)
-        for attempt in range(ATTEMPTS):
+        """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""
+        for wait_s in _waits():
             try:
-                return await self._call(handle, request)
-            except (BackPressureError, RayActorError, RayServeException) as error:
+                return await self._call(await self._open(), request)
+            except ray_errors.RayTaskError as error:
+                last: BaseException = error.cause or error  # what the replica raised
+                if isinstance(last, EpisodeFailure):
+                    raise last from None
+                if not isinstance(last, UNREACHABLE):
+                    raise self._failure(describe(last)) from error
+            except UNREACHABLE as error:
                 last = error
-                await asyncio.sleep(random.uniform(0.5, 1) * min(0.2 * 2**attempt, 8))
-            except RayTaskError as error:
-                cause = error.cause
-                if isinstance(cause, EpisodeFailure):
-                    raise cause from None
-                raise EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", describe(cause or error)) from error
-        raise EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", describe(last)) from last
+            await self._look()
+            await asyncio.sleep(wait_s)
+        raise self._failure(f"no answer after {PATIENCE_S:g} s of trying again: {describe(last)}") from last
 
     async def _open(self) -> Any:
         """The process's one handle. Its router is made with it: copies made by `options` share that one."""
@@ -60,16 +78,63 @@ class ServeModel:
             if self._handle is None:
                 handle = await asyncio.to_thread(serve.get_app_handle, self._app)
                 self._handle = handle.options(session_id="")
-        return self._handle
+            return self._handle
 
     async def _call(self, handle: Any, request: CompletionRequest) -> Completion:
+        if self._sticky:
+            handle = handle.options(session_id=request.session_id)
         response = handle.complete.remote(request)
+        answer = asyncio.ensure_future(_answer(response))
         try:
-            answer: Completion = await response
-            return answer
-        except asyncio.CancelledError:
-            response.cancel()  # otherwise the replica would generate on for nobody
-            raise
+            while not answer.done():
+                await asyncio.wait({answer}, timeout=LOOK_S)
+                if not answer.done():
+                    await self._look()
+            return answer.result()
+        finally:
+            if not answer.done():
+                response.cancel()  # otherwise the replica would generate on for nobody
+                answer.cancel()
+
+    async def _look(self) -> None:
+        """Errors: EpisodeFailure if the application is gone. However many calls wait, a process asks once in `LOOK_S`."""
+        if time.monotonic() - self._looked_at < LOOK_S:
+            return
+        self._looked_at = time.monotonic()
+        try:
+            async with asyncio.timeout(LOOK_S):
+                there = self._app in (await asyncio.to_thread(serve.status)).applications
+        except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
+            return  # nobody can say now: the controller is being started again
+        if not there:
+            self._looked_at = 0.0  # whoever else waits is told as well
+            raise self._failure("the application is not up any more; was it deleted?")
+
+    def _failure(self, message: str) -> EpisodeFailure:
+        return EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", message)
 
     async def close(self) -> None:
         self._handle = None
+
+
+async def _answer(response: Any) -> Completion:
+    """Errors: what the replica raised; TaskCancelledError if the call was cancelled, but not by us."""
+    try:
+        answer: Completion = await response
+        return answer
+    except (asyncio.CancelledError, ray_errors.TaskCancelledError):
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from None
+        raise ray_errors.TaskCancelledError(error_message="by its replica") from None
+
+
+def _waits() -> Iterator[float]:
+    """Seconds between tries: exponential, with jitter, so that calls which failed together don't come back together."""
+    total = 0.0
+    longest = 0.2
+    while total < PATIENCE_S:
+        wait_s = random.uniform(0.5, 1) * longest
+        total += wait_s
+        longest = min(2 * longest, LONGEST_WAIT_S)
+        yield wait_s

@@ -3,6 +3,8 @@
 A player sees exactly what a language model would: the messages of its own view and its tools.
 
     def player(request: CompletionRequest, rng: random.Random) -> Message: ...
+
+It plays in the workers' own processes or, with `replicas`, behind a Serve deployment, as a language model does.
 """
 
 from __future__ import annotations
@@ -11,14 +13,17 @@ import asyncio
 import inspect
 import random
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.messages import Message
-from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
+from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Model
 from ray_gym.plugins import load_object
+
+if TYPE_CHECKING:
+    from ray_gym.application import Application, Replicas
 
 Player = Callable[..., Message | Awaitable[Message]]
 
@@ -32,6 +37,13 @@ class ScriptedOptions(BaseModel):
     """Keyword arguments for the player."""
     delay_s: Annotated[float, Field(ge=0)] = 0
     """Seconds before each answer, for a model that takes its time."""
+    replicas: Annotated[int, Field(ge=0)] = 0
+    """Replicas of a Serve deployment that the player plays in; 0: in the workers' own processes."""
+    max_ongoing_requests: Annotated[int, Field(ge=1)] = 200
+    """A replica's; what comes on top waits at the workers."""
+    cpus: Annotated[float, Field(ge=0)] = 0
+    """A replica's."""
+    start_timeout_s: Annotated[float, Field(gt=0)] = 120
 
 
 class ScriptedModel:
@@ -54,6 +66,18 @@ class ScriptedModel:
         return None
 
 
+class ScriptedReplica:
+    """One replica of a scripted model behind Serve."""
+
+    def __init__(self, options: ScriptedOptions) -> None:
+        """Errors: UserError for a player that isn't there."""
+        self._model = _load(options)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Errors: EpisodeFailure when the player raises."""
+        return await self._model.complete(request)
+
+
 class ScriptedEngine:
     Options = ScriptedOptions
     gives_tokens = False
@@ -61,6 +85,7 @@ class ScriptedEngine:
 
     def __init__(self, options: ScriptedOptions) -> None:
         self.options = options
+        self._application: Application | None = None
 
     def check(self, request: EngineCheck) -> None:
         player = load_object(self.options.player, f"models.{request.model}.player")
@@ -74,11 +99,40 @@ class ScriptedEngine:
         return 0
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        return None
+        """Errors: UserError, RunFailed when the replicas don't come up."""
+        if self.options.replicas:
+            from ray_gym.application import Application  # Serve takes a second to import: only for who needs it
 
-    def connect(self) -> ScriptedModel:
-        player = load_object(self.options.player, "player")
-        return ScriptedModel(player, self.options.arguments, self.options.delay_s)
+            self._application = Application()
+            self._application.start(run_id, name, self._replicas(), say)
+
+    def connect(self) -> Model:
+        if self._application is None:
+            return _load(self.options)
+        from ray_gym.transport import ServeModel
+
+        return ServeModel(self._application.name, sticky=False)
 
     def stop(self) -> None:
-        return None
+        if self._application is not None:
+            self._application.stop()
+
+    def _replicas(self) -> Replicas:
+        from ray_gym.application import Replicas, digest_options
+
+        options = self.options
+        return Replicas(
+            of=ScriptedReplica,
+            arguments=(options,),
+            count=options.replicas,
+            max_ongoing_requests=options.max_ongoing_requests,
+            actor_options={"num_cpus": options.cpus},
+            start_timeout_s=options.start_timeout_s,
+            what="the player",
+            loading=options.player,
+            digest=digest_options(options),
+        )
+
+
+def _load(options: ScriptedOptions) -> ScriptedModel:
+    return ScriptedModel(load_object(options.player, "player"), options.arguments, options.delay_s)
