@@ -66,13 +66,24 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
     try:
         own_fault = await _to_its_end(episode)
         deserved = None if environment.scores_groups() else await score(episode)
+        played = Played(episode, "completed", deserved, own_fault, active_s=episode.elapsed_s())
     except EpisodeFailure as error:
-        return failed(episode, error.failure)
+        played = failed(episode, error.failure)
     except Exception as error:
-        return failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
-    if episode.calls.broken or episode.calls.log.diverged:
-        return failed(episode, Failure(FailureKind.INFRA, "episode", "swallowed"))
-    return Played(episode, "completed", deserved, own_fault, active_s=episode.elapsed_s())
+        played = failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
+    if not environment.scores_groups():
+        episode.calls.log.end()
+    return as_it_was(played)
+
+
+def as_it_was(played: Played) -> Played:
+    """Whatever the environment made of it: infrastructure that broke, or a replay that diverged, fails an episode."""
+    calls = played.episode.calls
+    if calls.broken:
+        return failed(played.episode, calls.broken.failure)
+    if calls.log.diverged:
+        return failed(played.episode, Failure(FailureKind.ENVIRONMENT, "replay", calls.log.diverged))
+    return played
 
 
 def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> Episode:
@@ -93,14 +104,9 @@ def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
 
 
 def failed(episode: Episode, failure: Failure) -> Played:
-    """Whatever came out of the environment's code: a replay that diverged, or infrastructure that broke, is what is recorded."""
-    calls = episode.calls
-    if calls.log.diverged:
-        failure = Failure(FailureKind.ENVIRONMENT, "replay", calls.log.diverged)
-    elif calls.broken:
-        failure = calls.broken.failure
     episode.end(StopReason.FAILED, failure.message)
-    return Played(episode, "failed", None, failure, diverged=calls.log.diverged, active_s=episode.elapsed_s())
+    diverged = episode.calls.log.diverged
+    return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())
 
 
 async def _to_its_end(episode: Episode) -> Failure | None:
@@ -173,7 +179,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> None:
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
     except EpisodeFailure as error:
         for one in played:
-            lost = failed(one.episode, error.failure)
+            lost = as_it_was(failed(one.episode, error.failure))
             one.status, one.score, one.failure, one.diverged = lost.status, None, lost.failure, lost.diverged
         return
     for one, deserved in zip(played, scores, strict=True):

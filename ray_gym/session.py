@@ -18,7 +18,7 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import ToolCall
-from ray_gym.play import Played, Stage, blaming, failed, new_episode, score, set_up
+from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 
 
@@ -129,8 +129,8 @@ class Session:
             episode.end(StopReason.DEADLINE, f"{episode.limits.episode_deadline_s:g} s")
         except EpisodeFailure as error:
             self.played = failed(episode, error.failure)
-        if self.played is None and (episode.calls.broken or episode.calls.log.diverged):
-            self.played = failed(episode, Failure(FailureKind.INFRA, "session", ""))
+        if episode.calls.broken or episode.calls.log.diverged:
+            self.played = as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", "")))
 
     async def _apply(self, command: Command) -> None:
         episode = self.episode
