@@ -108,7 +108,8 @@ class ServeModel:
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
             return  # nobody can say now: the controller is being started again
         if application is None or application.status == ApplicationStatus.DELETING:
-            self._looked_at = 0.0  # whoever else waits is told as well
+            self._looked_at = 0.0  # whoever else waits is told as well,
+            self._handle = None  # and whoever asks from now on: an old handle would wait for replicas
             raise self._failure("the application is not up any more; was it deleted?")
 
     def _failure(self, message: str) -> EpisodeFailure:
