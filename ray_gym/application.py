@@ -20,7 +20,7 @@ from ray_gym.errors import RunFailed, UserError
 
 RELEASE_S = 15.0
 """How long the lease of a driver that was just killed may live on."""
-HEALTH_CHECK_S = 2.0
+HEALTH_CHECK_S = 1.0
 """Serve replaces a replica that died at its next check, and one whose `check_health` fails at the third in a row."""
 
 
