@@ -15,8 +15,8 @@ from pydantic import BaseModel
 from ray import serve
 from ray.serve.schema import ApplicationStatus
 
+from ray_gym.application_lease import GRACE_S, Lease, digest_of, dismiss, find_janitor, start_janitor
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.lease import GRACE_S, Lease, digest_of, dismiss, find_janitor, start_janitor
 
 RELEASE_S = 15.0
 """How long the lease of a driver that was just killed may live on."""

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import xxhash
@@ -21,11 +21,15 @@ from ray_gym.backoff import pause_s
 from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.held import held
 from ray_gym.journal import answers
 from ray_gym.journal.call_log import CallLog, Timing
+from ray_gym.journal.records import Called
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.thread import Thread
 from ray_gym.tools import WhenLost
+
+Result = TypeVar("Result")
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -41,24 +45,23 @@ class Calls:
     def __init__(self, limits: LimitsSection, log: CallLog, clock: ActiveClock) -> None:
         self._limits = limits
         self._clock = clock
-        self._effects: Counter[str] = Counter()
+        self._numbers: Counter[str] = Counter()
         self.log = log
         self.broken: EpisodeFailure | None = None
         """Infrastructure failed for good: whatever the environment makes of it, such an episode is never scored."""
 
     async def complete(self, thread: Thread, request: CompletionRequest) -> Answered:
         """One model call. Errors: EpisodeFailure; Diverged; RuntimeError if the thread is busy."""
-        with thread.in_use() as number:
-            log, digest, issued = self.log, thread.digest(request), self.log.given
-            recorded = await log.recall(thread.name, number, digest)
-            if recorded is not None:
-                self._clock.go_on_from(recorded.active_s)
+        log = self.log
+        with thread.in_use() as number, log.making(thread.name, number, thread.digest(request)) as made:
+            if made.recorded is not None:
+                await self._recall(made.recorded)
+                recorded = made.recorded
                 return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
             started_at, began = time.time(), time.monotonic()
-            completion = await self._until_answered(thread, request)
-            timing = Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
-            completion, stored = _storable(completion)
-            await log.record(thread.name, number, digest, issued, stored, timing)
+            completion, stored = _storable(await self._until_answered(thread, request))
+            timing = self._timing(started_at, began)
+            await log.record(made, stored, timing)
             return Answered(completion, timing.started_at, timing.duration_s)
 
     async def effect(
@@ -68,25 +71,43 @@ class Calls:
 
         Errors: EpisodeFailure (infra) if it was under way when a worker died and `when_lost` is "fail"; what `make` raises; Diverged.
         """
-        thread, number = f"effect {name}", self._effects[name]
-        self._effects[name] += 1
-        log, issued = self.log, self.log.given
-        digest = xxhash.xxh3_128_digest(_encode(arguments))
-        recorded = await log.recall(thread, number, digest)
-        if recorded is not None:
-            self._clock.go_on_from(recorded.active_s)
-            return msgspec.msgpack.decode(recorded.answer)
-        if when_lost == "fail" and log.was_intended(thread, number):
-            self.broken = EpisodeFailure(
-                FailureKind.INFRA, thread, "it was under way when its worker died; nobody knows whether it was made"
-            )
-            raise self.broken
-        await log.intend(thread, number)
-        started_at, began = time.time(), time.monotonic()
-        result = await make(f"{log.key}/{name}/{number}")
-        timing = Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
-        await log.record(thread, number, digest, issued, msgspec.Raw(_encode(result)), timing)
-        return result
+        log = self.log
+        with log.making(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments))) as made:
+            if made.recorded is not None:
+                await self._recall(made.recorded)
+                return msgspec.msgpack.decode(made.recorded.answer)
+            if when_lost == "fail" and log.was_intended(made):
+                lost = "it was under way when its worker died; nobody knows whether it was made"
+                self.broken = EpisodeFailure(FailureKind.INFRA, made.thread, lost)
+                raise self.broken
+            await log.intend(made)
+            started_at, began = time.time(), time.monotonic()
+            result = await make(f"{log.key}/{name}/{made.number}")
+            await log.record(made, msgspec.Raw(_encode(result)), self._timing(started_at, began))
+            return result
+
+    async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
+        """Something that takes its time and is done again in a replay (a tool on the session's state): it goes on when it did first."""
+        log = self.log
+        with log.making(*self._numbered(name), b"") as made:
+            recorded = made.recorded
+            started_at, began = time.time(), time.monotonic()
+            hold = (lambda: self._recall(recorded)) if recorded is not None else None
+            result, took_time = await held(make(), hold)
+            if took_time and recorded is None:
+                await log.record_order(made, self._timing(started_at, began))
+            return result
+
+    async def _recall(self, recorded: Called) -> None:
+        await self.log.recall(recorded)
+        self._clock.go_on_from(recorded.active_s)
+
+    def _numbered(self, name: str) -> tuple[str, int]:
+        self._numbers[name] += 1
+        return name, self._numbers[name] - 1
+
+    def _timing(self, started_at: float, began: float) -> Timing:
+        return Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
 
     async def _until_answered(self, thread: Thread, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure; of kind infra only when the budget of retries is spent."""

@@ -309,8 +309,10 @@ class Episode:
 
         tools = self.environment.tools
         tool = tools.get(call.name)
-        if tool is None or tool.effect is None:
+        if tool is None or not (tool.effect or tool.takes_time):
             return await carry_out()
+        if tool.effect is None:
+            return await self.calls.in_order(f"tool {call.name}", carry_out)
         content, error = await self.effect(call.name, recorded, [caller.name, call.arguments], tool.effect)
         return ToolAnswer(content, error)
 

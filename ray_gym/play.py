@@ -58,23 +58,43 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
     """
     environment = stage.environment
     try:
-        task = environment.task_type.model_validate_json(spec.task)
-    except Exception as error:
-        # Rows were validated before the run: this is a worker that has other code than the driver.
-        return failed(bare_episode(spec, stage), Failure(FailureKind.DATA, "task", str(error)))
-    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, stage.tool_runner)
+        episode = new_episode(spec, stage, log)
+    except EpisodeFailure as error:
+        return failed(bare_episode(spec, stage), error.failure)
     if cause:
         episode.note(f"try {spec.try_}: {cause}")
     try:
         own_fault = await _to_its_end(episode)
-        score = None if environment.scores_groups() else await _score(episode)
+        deserved = None if environment.scores_groups() else await score(episode)
+        played = Played(episode, "completed", deserved, own_fault, active_s=episode.elapsed_s())
     except EpisodeFailure as error:
-        return failed(episode, error.failure)
+        played = failed(episode, error.failure)
     except Exception as error:
-        return failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
-    if episode.calls.broken or episode.calls.log.diverged:
-        return failed(episode, Failure(FailureKind.INFRA, "episode", "swallowed"))
-    return Played(episode, "completed", score, own_fault, active_s=episode.elapsed_s())
+        played = failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
+    if not environment.scores_groups():
+        episode.calls.log.end()
+    return as_it_was(played)
+
+
+def as_it_was(played: Played) -> Played:
+    """Whatever the environment made of it: infrastructure that broke, or a replay that diverged, fails an episode."""
+    calls = played.episode.calls
+    if calls.broken:
+        return failed(played.episode, calls.broken.failure)
+    if calls.log.diverged:
+        return failed(played.episode, Failure(FailureKind.ENVIRONMENT, "replay", calls.log.diverged))
+    return played
+
+
+def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> Episode:
+    """Errors: EpisodeFailure (data)."""
+    environment = stage.environment
+    try:
+        task = environment.task_type.model_validate_json(spec.task)
+    except Exception as error:
+        # Rows were validated before the run: this is a worker that has other code than the driver.
+        raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
+    return Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, stage.tool_runner)
 
 
 def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
@@ -84,26 +104,16 @@ def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
 
 
 def failed(episode: Episode, failure: Failure) -> Played:
-    """Whatever came out of the environment's code: a replay that diverged, or infrastructure that broke, is what is recorded."""
-    calls = episode.calls
-    if calls.log.diverged:
-        failure = Failure(FailureKind.ENVIRONMENT, "replay", calls.log.diverged)
-    elif calls.broken:
-        failure = calls.broken.failure
     episode.end(StopReason.FAILED, failure.message)
-    return Played(episode, "failed", None, failure, diverged=calls.log.diverged, active_s=episode.elapsed_s())
+    diverged = episode.calls.log.diverged
+    return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())
 
 
 async def _to_its_end(episode: Episode) -> Failure | None:
     """Set up and play. Returns the policy's own fault, which ends an episode that is scored all the same."""
-    environment, limits = episode.environment, episode.limits
-    with _blaming(environment, "setup"):
-        async with episode.clock.limit(episode.elapsed_s() + limits.call_deadline_s):
-            episode.state = await _maybe_await(environment.setup(episode.task, episode))
-    with _blaming(environment, "opening"):
-        episode.begin(environment.opening(episode.task, episode.state))
+    await set_up(episode)
     try:
-        with _blaming(environment, "run"):
+        with blaming(episode.environment, "run"):
             await _run(episode)
     except EpisodeFailure as error:
         if error.failure.kind != FailureKind.POLICY:
@@ -112,6 +122,16 @@ async def _to_its_end(episode: Episode) -> Failure | None:
         return error.failure
     episode.end(StopReason.COMPLETED)
     return None
+
+
+async def set_up(episode: Episode) -> None:
+    """The state, and what is there before anyone speaks. Errors: EpisodeFailure."""
+    environment, limits = episode.environment, episode.limits
+    with blaming(environment, "setup"):
+        async with episode.clock.limit(episode.elapsed_s() + limits.call_deadline_s):
+            episode.state = await _maybe_await(environment.setup(episode.task, episode))
+    with blaming(environment, "opening"):
+        episode.begin(environment.opening(episode.task, episode.state))
 
 
 async def _run(episode: Episode) -> None:
@@ -131,10 +151,10 @@ async def _run(episode: Episode) -> None:
         episode.end(StopReason.DEADLINE, f"{deadline_s:g} s")
 
 
-async def _score(episode: Episode) -> Score:
+async def score(episode: Episode) -> Score:
     environment = episode.environment
     episode.scoring = True
-    with _blaming(environment, "score"):
+    with blaming(environment, "score"):
         async with episode.clock.limit(episode.elapsed_s() + episode.limits.score_deadline_s):
             return as_score(await _maybe_await(environment.score(episode.state, episode)))
 
@@ -150,24 +170,24 @@ async def score_group(group: Sequence[Played], stage: Stage) -> None:
     if not played:
         return
     try:
-        with _blaming(environment, "score_group"):
+        with blaming(environment, "score_group"):
             for episode in episodes:
                 episode.scoring = True
             async with asyncio.timeout(stage.limits.score_deadline_s):
-                scores = [as_score(score) for score in await environment.score_group(episodes)]
+                scores = [as_score(given) for given in await environment.score_group(episodes)]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
     except EpisodeFailure as error:
         for one in played:
-            lost = failed(one.episode, error.failure)
+            lost = as_it_was(failed(one.episode, error.failure))
             one.status, one.score, one.failure, one.diverged = lost.status, None, lost.failure, lost.diverged
         return
-    for one, score in zip(played, scores, strict=True):
-        one.score = score
+    for one, deserved in zip(played, scores, strict=True):
+        one.score = deserved
 
 
 @contextmanager
-def _blaming(environment: Environment[Any, Any], hook: str) -> Iterator[None]:
+def blaming(environment: Environment[Any, Any], hook: str) -> Iterator[None]:
     """Whatever the author's code raises is the environment's failure, at the hook of theirs where it came out."""
     try:
         yield

@@ -107,6 +107,9 @@ class Tool:
     key_parameter: str | None = None
     """The parameter that is given the idempotency key, if there is one."""
 
+    takes_time: bool = False
+    """Whether others may go on while it runs: it is async, or runs in a thread or a process."""
+
     def offered_to(self, participant: str) -> bool:
         return self.participants is None or participant in self.participants
 
@@ -165,6 +168,7 @@ def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
         options.memory_mb,
         options.effect,
         key_parameter,
+        options.blocking or options.isolated or inspect.iscoroutinefunction(method),
     )
 
 

@@ -1,6 +1,6 @@
 """The vllm engine of a config: deploys a model as a Serve application, or attaches to one that is up.
 
-An application belongs to the runs that use it (see `ray_gym.lease`): the last run to go takes it down, so a run can attach to
+An application belongs to the runs that use it (see `ray_gym.application_lease`): the last run to go takes it down, so a run can attach to
 another's model and outlive it.
 """
 

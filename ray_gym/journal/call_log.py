@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import msgspec
@@ -11,6 +14,18 @@ from ray_gym.journal.history import History
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Called, Commanded, Intended
 from ray_gym.journal.replay import Diverged, Replay
+from ray_gym.journal.stillness import Stillness
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A call that was just made. `recorded` is what the journal has of it."""
+
+    thread: str
+    number: int
+    request: bytes
+    issued: int
+    recorded: Called | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +51,12 @@ class CallLog:
         self._episode, self._try, self._attempt = episode, try_, attempt
         self._journal = journal
         self._history = history or History(try_)
-        self.started_at = self._history.started_at or time.time()
-        self._replay = Replay(self._history.calls, patience_s)
+        self._stillness = Stillness()
+        self._replay = Replay(self._history.calls, self._stillness, patience_s)
         self._answers = self._replay.total
+        self._under_way = 0
+        self._giving = asyncio.Lock()
+        self.started_at = self._history.started_at or time.time()
         self.diverged: str | None = None
         self.key = f"{episode}/{try_}"
         """Names this try of the episode, the same in every attempt."""
@@ -49,63 +67,95 @@ class CallLog:
         return self._replay.given
 
     @property
-    def given(self) -> int:
-        """How many answers the episode has had: what the next call is made after."""
-        replay = self._replay
-        return replay.given if replay.given < replay.total else self._answers
-
-    @property
     def commands(self) -> list[Commanded]:
         return self._history.commands
 
-    async def recall(self, thread: str, number: int, request: bytes) -> Called | None:
-        """The recorded answer; None if the call is to be made. Errors: Diverged."""
-        try:
-            return await self._replay.answer(thread, number, request)
-        except Diverged as error:
-            self.diverged = self.diverged or str(error)
-            raise
+    @contextmanager
+    def making(self, thread: str, number: int, request: bytes) -> Iterator[Made]:
+        """Around a call, from when it is made until it is answered. Errors: Diverged."""
+        with self._watching():
+            recorded = self._replay.make(thread, number, request)
+            issued = self._answers if self._replay.is_over else self._replay.given
+            self._under_way += 1
+            try:
+                yield Made(thread, number, request, issued, recorded)
+            finally:
+                self._under_way -= 1
 
-    async def record(
-        self, thread: str, number: int, request: bytes, issued: int, answer: msgspec.Raw, timing: Timing
-    ) -> None:
+    async def recall(self, recorded: Called) -> None:
+        """Wait for a recorded answer's turn. Errors: Diverged."""
+        await self._replay.turn(recorded)
+
+    async def record(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
         """Write an answer down before anybody acts on it. Errors: Diverged; OSError."""
-        try:
-            await self._replay.caught_up(f"call {number} of thread {thread}")
-        except Diverged as error:
-            self.diverged = self.diverged or str(error)
-            raise
-        seq = self._answers
-        self._answers += 1
-        if self._journal is not None:
-            self._journal.append(
-                Called(
-                    self._episode,
-                    self._try,
-                    self._attempt,
-                    seq,
-                    issued,
-                    thread,
-                    number,
-                    request,
-                    timing.active_s,
-                    timing.started_at,
-                    timing.duration_s,
-                    answer,
-                )
-            )
+        if not self._replay.is_over:
+            await self._replay.over(made.thread, made.number)
+        if self._under_way > 1 or not self._stillness.is_still:
+            async with self._giving:
+                await self._stillness.wait()
+                self._append(made, answer, timing)
+                self._stillness.stir()
+        else:
+            self._append(made, answer, timing)
 
-    def was_intended(self, thread: str, number: int) -> bool:
+    async def record_order(self, made: Made, timing: Timing) -> None:
+        """Of something that is done again in a replay: only when it came, and only if something else could have come first."""
+        answered_meanwhile = made.issued != (self._answers if self._replay.is_over else self._replay.given)
+        if not answered_meanwhile and self._under_way == 1:
+            return
+        if not self._replay.is_over:
+            await self._replay.over(made.thread, made.number)
+        self._append(made, msgspec.Raw(b"\xc0"), timing)  # at once: what it changed is changed already
+        self._stillness.stir()
+
+    def was_intended(self, made: Made) -> bool:
         """Whether an effect was about to be made, and nobody knows whether it was."""
-        return (thread, number) in self._history.intended
+        return (made.thread, made.number) in self._history.intended
 
-    async def intend(self, thread: str, number: int) -> None:
+    async def intend(self, made: Made) -> None:
         """Write down that an effect outside the session comes next; it is on the disk when this returns, if the run wants that."""
         if self._journal is not None:
-            self._journal.append(Intended(self._episode, self._try, self._attempt, thread, number))
+            self._journal.append(Intended(self._episode, self._try, self._attempt, made.thread, made.number))
             await self._journal.sync()
 
     def command(self, index: int, command: msgspec.Raw) -> None:
         """Write down a command from outside, before it is carried out."""
         if self._journal is not None:
             self._journal.append(Commanded(self._episode, self._try, self._attempt, index, command))
+
+    def end(self) -> None:
+        """The episode is over. One that did not ask for all that was recorded of it went another way."""
+        missing = self._replay.total - self._replay.given
+        if missing:
+            self.diverged = self.diverged or f"it ended without asking for the last {missing} recorded answers"
+
+    @contextmanager
+    def _watching(self) -> Iterator[None]:
+        """Remembers a divergence, whatever the environment makes of the exception."""
+        try:
+            yield
+        except Diverged as error:
+            self.diverged = self.diverged or str(error)
+            raise
+
+    def _append(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
+        seq = self._answers
+        self._answers += 1
+        if self._journal is None:
+            return
+        self._journal.append(
+            Called(
+                self._episode,
+                self._try,
+                self._attempt,
+                seq,
+                made.issued,
+                made.thread,
+                made.number,
+                made.request,
+                timing.active_s,
+                timing.started_at,
+                timing.duration_s,
+                answer,
+            )
+        )

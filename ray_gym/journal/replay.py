@@ -1,17 +1,18 @@
 """Recorded answers, given again in the order in which they were given first.
 
-An episode may have several calls under way at once. For the same interleaving, an answer waits until those before it were given and
-all recorded calls that had been made by then are made again. A call that differs from the recorded one means that the
-environment is not deterministic: `Diverged`.
+For the same interleaving an answer waits until those before it were given, all recorded calls that had been made by then are made
+again, and the episode has come to rest. A call that differs from the recorded one means that the environment is not deterministic:
+`Diverged`.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 
 from ray_gym.journal.records import Called
+from ray_gym.journal.stillness import Stillness
 
 
 class Diverged(Exception):
@@ -19,72 +20,72 @@ class Diverged(Exception):
 
 
 class Replay:
-    def __init__(self, calls: Sequence[Called], patience_s: float) -> None:
+    def __init__(self, calls: Sequence[Called], stillness: Stillness, patience_s: float) -> None:
         """`calls` in the order of their answers. `patience_s`: how long an answer waits for a call that should come before it."""
         self._calls = {(call.thread, call.number): call for call in calls}
+        self._stillness = stillness
         self._patience_s = patience_s
         self._needed = _made_by_then(calls)
         self._made = 0
-        self._waiting: dict[int, asyncio.Future[None]] = {}
-        self._caught_up = asyncio.Event()
+        self._moved = asyncio.Event()
         self.total = len(calls)
         self.given = 0
-        if not calls:
-            self._caught_up.set()
 
-    async def answer(self, thread: str, number: int, request: bytes) -> Called | None:
-        """The recorded answer, in its turn; None if this call was not answered then.
+    @property
+    def is_over(self) -> bool:
+        return self.given == self.total
 
-        Errors: Diverged.
-        """
+    def make(self, thread: str, number: int, request: bytes) -> Called | None:
+        """A call is made again; what is recorded of it, or None if it was not answered then. Errors: Diverged."""
         call = self._calls.get((thread, number))
         if call is None:
             return None
-        what = f"call {number} of thread {thread}"
         if call.request != request:
-            raise Diverged(f"{what} asked something else than was recorded")
+            raise Diverged(f"call {number} of thread {thread} asked something else than was recorded")
         if call.issued != self.given:
-            raise Diverged(f"{what} came after {self.given} answers, not after {call.issued} as recorded")
+            raise Diverged(
+                f"call {number} of thread {thread} came after {self.given} answers, not after {call.issued} as recorded"
+            )
         self._made += 1
-        if self._is_next(call.seq):
-            self._give()
-        else:
-            self._waiting[call.seq] = turn = asyncio.get_running_loop().create_future()
-            self._wake()
-            await self._within_patience(turn, what)
+        self._move()
         return call
 
-    async def caught_up(self, what: str) -> None:
-        """Wait until all that was recorded is given: what is called now was answered later. Errors: Diverged."""
-        if self.given < self.total:
-            await self._within_patience(self._caught_up.wait(), what)
+    async def turn(self, call: Called) -> None:
+        """Wait until this answer is the next to be given, and give it. Errors: Diverged."""
 
-    def _is_next(self, seq: int) -> bool:
-        return seq == self.given and self._made >= self._needed[seq]
+        def is_next() -> bool:
+            return self.given == call.seq and self._made >= self._needed[call.seq]
 
-    def _give(self) -> None:
-        self.given += 1
-        if self.given == self.total:
-            self._caught_up.set()
-        elif self._waiting:
-            # Not at once: whoever got this answer goes on first, as far as it comes.
-            asyncio.get_running_loop().call_soon(self._wake)
-
-    def _wake(self) -> None:
-        turn = self._waiting.get(self.given)
-        if turn is not None and self._is_next(self.given):
-            del self._waiting[self.given]
-            if not turn.done():
-                turn.set_result(None)
-            self._give()
-
-    async def _within_patience(self, waited: Awaitable[object], what: str) -> None:
         try:
             async with asyncio.timeout(self._patience_s):
-                await waited
+                while not is_next():
+                    await self._moved.wait()
+                await self._stillness.wait()
         except TimeoutError:
-            missing = self.total - self.given
-            raise Diverged(f"{what} waited for {missing} recorded answers that nobody asked for again") from None
+            raise self._stuck(call.thread, call.number) from None
+        self.given += 1
+        self._move()
+
+    async def over(self, thread: str, number: int) -> None:
+        """Wait until all that was recorded is given: a call that was not among it was answered later. Errors: Diverged."""
+        try:
+            async with asyncio.timeout(self._patience_s):
+                while not self.is_over:
+                    await self._moved.wait()
+        except TimeoutError:
+            raise self._stuck(thread, number) from None
+
+    def _move(self) -> None:
+        """Wake whoever waits, to look again."""
+        self._stillness.stir()
+        self._moved.set()
+        self._moved = asyncio.Event()
+
+    def _stuck(self, thread: str, number: int) -> Diverged:
+        missing = self.total - self.given
+        return Diverged(
+            f"call {number} of thread {thread} waited for {missing} recorded answers that were not asked for"
+        )
 
 
 def _made_by_then(calls: Sequence[Called]) -> list[int]:

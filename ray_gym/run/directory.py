@@ -57,11 +57,10 @@ class RunDirectory:
     def journal(self) -> Path:
         """Where journals are: always on a filesystem.
 
-        Errors: UserError for an object store without a folder for them, or a relative one under a submitted job.
+        Errors: UserError for an object store without a folder for them.
         """
         if self.output.journal_dir is not None:
-            _refuse_relative("journal_dir", self.output.journal_dir, "/shared/journals")
-            return Path(self.output.journal_dir).expanduser().absolute() / self.name
+            return Path(self.output.journal_dir) / self.name
         if isinstance(self.storage, PosixStorage):
             return self.storage.path / JOURNAL
         raise UserError(
@@ -125,7 +124,9 @@ class RunDirectory:
             self.storage.delete(f"{self.storage.staging}/{staged}")
 
     def write_config(self, config: RunConfig) -> None:
-        self._write(CONFIG, as_yaml(config.model_dump(mode="json")))
+        kept = config.model_dump(mode="json")
+        kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be gone on with from anywhere
+        self._write(CONFIG, as_yaml(kept))
 
     def write_fingerprint(self, fingerprint: Fingerprint) -> None:
         self._write(PLAN, fingerprint.as_json())
@@ -196,10 +197,13 @@ def under_submitted_job() -> bool:
 
 
 def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
-    """Where a new run will be; nothing is written yet. Errors: UserError if the name is taken, or there is no place for journals."""
+    """Where a new run will be; nothing is written yet.
+
+    Errors: UserError if the name is taken, a folder is relative under a submitted job, or there is no place for journals.
+    """
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    directory = RunDirectory(_opened(below(root, name), "output.dir"), config.output)
+    directory = RunDirectory(_opened(below(root, name), "output.dir"), _with_absolute_journals(config.output))
     if directory.keeps_journal and directory.journal.exists() and config.output.journal_dir is not None:
         raise UserError(f"output.journal_dir: {directory.journal} is another run's; choose another run.name or folder")
     try:
@@ -261,6 +265,14 @@ def _opened(location: str, asked_by: str) -> Storage:
         return storage_at(location)
     except UserError as error:
         raise UserError(f"{asked_by}: {error}") from None
+
+
+def _with_absolute_journals(output: OutputSection) -> OutputSection:
+    """Errors: UserError for a relative folder under a submitted job."""
+    if output.journal_dir is None:
+        return output
+    _refuse_relative("journal_dir", output.journal_dir, "/shared/journals")
+    return output.model_copy(update={"journal_dir": absolute(output.journal_dir)})
 
 
 def _refuse_relative(key: str, location: str, example: str) -> None:

@@ -1,4 +1,4 @@
-"""A run directory on an object store (s3://, gs://, whatever pyarrow.fs opens).
+"""A run directory on an object store that `pyarrow.fs` opens.
 
 Workers write under `.staging/` only. The driver makes a file part of the run by one server-side copy to its final key, so the tokens
 never pass through it, and nothing but it writes under `episodes/`. A driver that takes a run over writes its epoch first and then deletes
@@ -22,6 +22,8 @@ from ray_gym.errors import UserError
 from ray_gym.run.owner import ObjectOwner
 from ray_gym.run.storage import EPISODES, STAGING, Storage
 
+SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
+"""Stores that show an object whole or not at all, and copy one on their own side. Only S3's way is tested."""
 S3_QUERY = ("region", "endpoint_override", "scheme")
 CONNECT_S, REQUEST_S = 5.0, 30.0
 
@@ -103,13 +105,15 @@ def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, 
 
 def _opened(uri: str) -> tuple[FileSystem, str]:
     parts = urlsplit(uri)
+    if parts.scheme not in SCHEMES:
+        raise UserError(f"{parts.scheme}:// is no object store that is known ({', '.join(SCHEMES)}); or give a path")
     if parts.password or (parts.username and parts.scheme == "s3"):
         raise UserError(
             f"{parts.scheme}://{parts.hostname}{parts.path} has a key in it, which would be kept in run.yaml; "
             "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, a profile or a role instead"
         )
     if not parts.netloc:
-        raise UserError(f"{uri} names no bucket; write {parts.scheme or 's3'}://BUCKET/PREFIX")
+        raise UserError(f"{uri} names no bucket; write {parts.scheme}://BUCKET/PREFIX")
     try:
         return _opened_s3(parts) if parts.scheme == "s3" else FileSystem.from_uri(uri)
     except (ValueError, NotImplementedError) as error:

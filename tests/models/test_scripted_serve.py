@@ -16,7 +16,7 @@ import psutil
 import pytest
 from conftest import REPOSITORY, eventually, ray_gym
 
-from ray_gym.lease import NAMESPACE
+from ray_gym.application_lease import NAMESPACE
 from ray_gym.load import load
 from ray_gym.trajectory import without_volatile
 

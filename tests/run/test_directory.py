@@ -222,3 +222,19 @@ def test_a_committed_file_is_never_written_over(directory: RunDirectory) -> None
         with suppress(RunFailed):
             directory.commit("part-0.parquet")
     assert committed_ids(directory) == {"a"}
+
+
+def test_a_relative_journal_directory_is_kept_as_an_absolute_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("RAY_JOB_CONFIG_JSON_ENV_VAR", raising=False)
+    monkeypatch.chdir(tmp_path)
+    given = config(tmp_path, name="mine").model_copy(
+        update={"output": OutputSection(dir="runs", journal_dir="journals")}
+    )
+    directory = new(given)
+    directory.write_config(given)
+    directory.close()
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert reopen(directory.location).journal == tmp_path / "journals" / "mine"

@@ -78,7 +78,7 @@ def test_how_a_bucket_is_reached(query: str, environment: dict[str, str], option
         ("s3://bucket/x?secret_key=secret", r"s3://bucket/x: unknown secret_key; known: region"),
         ("s3://bucket/x?regoin=a", r"unknown regoin; known: region, endpoint_override, scheme"),
         ("s3:///x", r"s3:///x names no bucket; write s3://BUCKET/PREFIX"),
-        ("ftp://host/x", r"ftp://host/x: Unrecognized filesystem type"),
+        ("ftp://host/x", r"ftp:// is no object store that is known \(s3, gs, "),
     ],
 )
 def test_uris_that_cannot_be_opened(uri: str, told: str) -> None:

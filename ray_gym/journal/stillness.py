@@ -1,0 +1,44 @@
+"""When nothing of an episode has moved for a few turns of the event loop.
+
+Several calls of an episode may be under way at once. Answers are let through one after the other, each only when whoever got the one
+before has come as far as it can without another answer: so the same answers in the same order lead to the same play, whatever the
+timing was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+TURNS = 16
+"""Of the event loop. Handing something on (a queue, a lock, the end of a task) takes one to three."""
+
+
+class Stillness:
+    def __init__(self) -> None:
+        self._left = 0
+        self._still: asyncio.Future[None] | None = None
+
+    @property
+    def is_still(self) -> bool:
+        return self._still is None
+
+    def stir(self) -> None:
+        """Something moves: a call was made, or an answer was given."""
+        self._left = TURNS
+        if self._still is None:
+            loop = asyncio.get_running_loop()
+            self._still = loop.create_future()
+            loop.call_soon(self._turn, loop)
+
+    async def wait(self) -> None:
+        while self._still is not None:
+            await asyncio.shield(self._still)
+
+    def _turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._left -= 1
+        if self._left > 0:
+            loop.call_soon(self._turn, loop)
+            return
+        still, self._still = self._still, None
+        if still is not None:
+            still.set_result(None)
