@@ -42,7 +42,12 @@ class Lease:
         """Held when it returns."""
         self._app = app
         self._name = f"lease|{app}|{run_id}|{uuid.uuid4().hex}"
-        self._actor = ray.remote(num_cpus=0)(_Lease).options(name=self._name, namespace=NAMESPACE).remote()
+        options = {
+            "name": self._name,
+            "namespace": NAMESPACE,
+            "max_restarts": -1,
+        }  # its node may go before the driver does
+        self._actor = ray.remote(num_cpus=0)(_Lease).options(**options).remote()
         ray.get(self._actor.held.remote())
 
     def is_shared(self) -> bool:
