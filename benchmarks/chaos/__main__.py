@@ -6,11 +6,10 @@ import argparse
 import json
 import shlex
 import shutil
-import signal
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from benchmarks.chaos.compare import differences, inconsistent, whole, without_t
 from benchmarks.chaos.disturb import Progress, disturb, play, survivors
 from benchmarks.chaos.journals import recorded_in
 from benchmarks.chaos.kills import SCRIPTED_KINDS, VLLM_KINDS, Killer, schedule
-from benchmarks.chaos.players import FinishedCalls
+from benchmarks.chaos.players import CallKey, FinishedCalls
 from benchmarks.chaos.processes import OURS, Processes
 from benchmarks.chaos.report import ENOUGH, Disturbed
 from benchmarks.chaos.rollout import ChaosFailed, Rollout
@@ -36,7 +35,6 @@ def say(text: str) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     words = sys.argv[1:] if arguments is None else arguments
     say(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
     say(f"command: {shlex.join(['python', '-m', 'benchmarks.chaos', *words])}\n")
@@ -51,6 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems += [f"alive after the cluster: {one}" for one in survivors(processes, (), GONE_S)]
     except ChaosFailed as error:
         problems = [str(error)]
+    except KeyboardInterrupt:
+        problems = ["interrupted"]
     finally:
         end_all(processes)
         if given.keep is None:
@@ -146,10 +146,11 @@ class _Scripted(_Case):
         in_moved = {key: again for key, again in at_stake.items() if key.episode in moved}
         for what, found in (("", at_stake), (", in episodes that changed hands", in_moved)):
             name = f"calls finished before a kill{what}"
-            share = 1 - sum(found.values()) / len(found) if found else 0.0
-            self.table |= {name: len(found), f"{name}: not made again": f"{share:.2%}"}
-            if share < ENOUGH:
-                self.problems.append(f"only {share:.1%} of the {name} were not made again")
+            self.table |= {name: len(found), f"{name}: not made again": f"{_share_kept(found):.2%}"}
+        if _share_kept(at_stake) < ENOUGH:
+            self.problems.append(
+                f"only {_share_kept(at_stake):.1%} of the calls finished before a kill were not made again"
+            )
 
 
 class _Vllm(_Case):
@@ -172,6 +173,10 @@ class _Vllm(_Case):
         self.table["recorded calls checked, token by token"] = len(disturbed.seen)
         self.show()
         return self.problems
+
+
+def _share_kept(made_again: Mapping[CallKey, bool]) -> float:
+    return 1 - sum(made_again.values()) / len(made_again) if made_again else 0.0
 
 
 def _counting(calls: FinishedCalls) -> Progress:

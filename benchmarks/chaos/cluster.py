@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import shutil
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
@@ -19,7 +20,6 @@ from benchmarks.chaos.processes import Processes, kill
 CPUS = 8
 """Logical ones a raylet; the machine may have less."""
 OBJECT_STORE_BYTES = 80 * 2**20
-GONE_S = 30.0
 
 
 @dataclass(slots=True)
@@ -36,9 +36,20 @@ class Raylets:
     def add(self) -> None:
         self.nodes.append(self.cluster.add_node(num_cpus=CPUS, object_store_memory=OBJECT_STORE_BYTES))
 
-    def pids(self) -> dict[int, Any]:
-        """Of the raylets that may be killed."""
-        return {node.all_processes["raylet"][0].process.pid: node for node in self.nodes}
+    def raylets(self) -> set[int]:
+        """The pids of those that may be killed."""
+        return {_raylet(node).pid for node in self.nodes}
+
+    def take_out(self, pid: int) -> subprocess.Popen[bytes]:
+        """A raylet that is going to be killed."""
+        (node,) = (node for node in self.nodes if _raylet(node).pid == pid)
+        self.nodes.remove(node)
+        return _raylet(node)
+
+
+def _raylet(node: Any) -> subprocess.Popen[bytes]:
+    process: subprocess.Popen[bytes] = node.all_processes["raylet"][0].process
+    return process
 
 
 @contextmanager
@@ -46,7 +57,7 @@ def raylets(count: int, processes: Processes) -> Iterator[Raylets]:
     """The head, and `count` more. However the block ends, nothing of it is alive after it."""
     directory = tempfile.mkdtemp(prefix="ray_gym_chaos_")  # short: Ray puts sockets below it
     logging.getLogger("ray").setLevel(logging.ERROR)
-    os.environ.setdefault("RAY_worker_niceness", "0")  # noqa: SIM112
+    os.environ.setdefault("RAY_worker_niceness", "0")
     try:
         with (Path(directory) / "cluster.log").open("w") as log, redirect_stdout(log), redirect_stderr(log):
             head = {"num_cpus": 0, "object_store_memory": OBJECT_STORE_BYTES, "temp_dir": directory}

@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
+
 from benchmarks.chaos.journals import Zombies, recorded_in
 from benchmarks.chaos.kills import Killer, Kind
 from benchmarks.chaos.processes import Processes, describe
@@ -69,23 +71,23 @@ def disturb(
     due = _gap(rng, calls, len(left))
     while not rollout.has_ended():
         disturbed.zombies.look()
-        if killer.frozen is not None and killer.frozen.look():
-            say(f"{time.monotonic() - began:6.1f} s  woke   process {killer.frozen.process.pid}")
-            killer.frozen = None
+        if (news := killer.look()) is not None:
+            say(f"{time.monotonic() - began:6.1f} s  {news}")
         done = progress()
         patience.look(done)
         if left and done >= last + due:
-            kind = next((kind for kind in left if killer.is_possible(kind)), None)
-            patience.waited_for = f"a victim for {left[0]}" if kind is None else "progress after the last kill"
-            if kind is not None:
+            kind, victim = _next(left, killer)
+            patience.waited_for = "progress after the last kill" if victim else f"a victim for {left[0]}"
+            if victim is not None:
                 disturbed.remember(recorded_in(rollout.journal))
                 disturbed.kills.append((kind, time.time()))
-                victim = killer.kill(kind)
-                say(f"{time.monotonic() - began:6.1f} s  {kind:10} at call {done:5}: {victim}")
+                say(f"{time.monotonic() - began:6.1f} s  {kind:10} at call {done:5}: {describe(victim)}")
+                killer.kill(kind, victim)
                 left.remove(kind)
                 last = done
                 due = _gap(rng, calls - done, len(left))
         time.sleep(LOOK_S)
+    killer.finish()
     if left:
         raise ChaosFailed(
             f"the run ended before the last kills ({', '.join(left)}): make models slower or episodes more"
@@ -103,6 +105,14 @@ def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) ->
         if not alive or time.monotonic() > deadline:
             return [describe(process) for process in alive]
         time.sleep(0.2)
+
+
+def _next(left: Sequence[Kind], killer: Killer) -> tuple[Kind, psutil.Process | None]:
+    """The first of the schedule that has a victim now."""
+    for kind in left:
+        if (victim := killer.aim(kind)) is not None:
+            return kind, victim
+    return left[0], None
 
 
 def _gap(rng: random.Random, calls: int, kills: int) -> int:

@@ -43,7 +43,7 @@ class Disturbed:
             "episodes replayed": len({episode for episode, *_ in answered}),
             "calls answered from the journal": len(answered),
             "late bytes refused": sum(self.zombies.late.values()),
-            "files with late bytes": len(self.zombies.late),
+            "... in the journals": ", ".join(f"{name} ({late})" for name, late in self.zombies.late.items()) or "none",
             "staged files refused": self.zombies.refused_files(),
         }
 

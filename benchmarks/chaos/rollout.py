@@ -51,14 +51,11 @@ class Rollout:
         path.write_text(yaml.safe_dump(named))
         self._launch(str(path))
 
-    def kill_and_resume(self) -> int:
-        """Gives the pid of the one that was killed."""
+    def kill_and_resume(self) -> None:
         assert self._driver is not None
         self._driver.send_signal(signal.SIGKILL)
         self._driver.wait()
-        killed = self._driver.pid
         self._launch("--resume", str(self.directory))
-        return killed
 
     def has_ended(self) -> bool:
         """Errors: ChaosFailed if it did not end well."""
@@ -76,9 +73,11 @@ class Rollout:
             self._driver.kill()
             self._driver.wait()
 
-    def pids(self) -> set[int]:
-        """Of the driver."""
-        return {self._driver.pid} if self._driver else set()
+    @property
+    def pid(self) -> int:
+        """The driver's."""
+        assert self._driver is not None
+        return self._driver.pid
 
     def rows(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = load(self.directory).episodes.to_pylist()
