@@ -194,6 +194,19 @@ def test_an_application_of_other_options_is_deployed_anew(ours: Cluster) -> None
     eventually(lambda: ours.has_nothing_of("other"), 10)
 
 
+def test_a_lease_lives_as_long_as_its_driver_whatever_becomes_of_its_process(ours: Cluster) -> None:
+    driver = ours.hold("leased", delay_s=0, grace_s=1)
+    said(driver, "up")
+    (lease,) = ours.processes("_Lease")
+    lease.kill()
+    (again,) = eventually(lambda: [p for p in ours.processes("_Lease") if p.pid != lease.pid], 30)
+    assert "lease|leased" in ours.leases()
+    driver.kill()
+    driver.communicate()
+    eventually(lambda: ours.has_nothing_of("leased"), 30)
+    assert not again.is_running() and ours.leases() == "[]"
+
+
 def test_the_janitor_takes_down_what_a_killed_driver_left(ours: Cluster) -> None:
     driver = ours.hold("orphan", delay_s=0, grace_s=1)
     said(driver, "up")

@@ -1,0 +1,202 @@
+"""Whether anything may die: `python -m benchmarks.chaos --episodes 500 --kills 20 --seed 1`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.chaos import cases
+from benchmarks.chaos.cluster import Raylets, end_all, raylets
+from benchmarks.chaos.compare import differences, inconsistent, whole, without_tokens
+from benchmarks.chaos.disturb import Progress, disturb, play, survivors
+from benchmarks.chaos.journals import recorded_in
+from benchmarks.chaos.kills import SCRIPTED_KINDS, VLLM_KINDS, Killer, schedule
+from benchmarks.chaos.players import CallKey, FinishedCalls
+from benchmarks.chaos.processes import OURS, Processes
+from benchmarks.chaos.report import ENOUGH, Disturbed
+from benchmarks.chaos.rollout import ChaosFailed, Rollout
+from benchmarks.measure import machine
+
+GONE_S = 20.0
+"""How soon after its end nothing of a run may be alive."""
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    say(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
+    say(f"command: {shlex.join(['python', '-m', 'benchmarks.chaos', *words])}\n")
+    output = given.keep or Path(tempfile.mkdtemp(prefix="ray_gym_chaos_runs_"))
+    output.mkdir(parents=True, exist_ok=True)
+    processes = Processes()
+    try:
+        case = _Vllm(given, output) if given.engine == "vllm" else _Scripted(given, output)
+        with raylets(2, processes) as cluster:
+            problems = case.run(cluster, processes)
+            problems += [f"alive after its run: {one}" for one in survivors(processes, OURS, GONE_S)]
+        problems += [f"alive after the cluster: {one}" for one in survivors(processes, (), GONE_S)]
+    except ChaosFailed as error:
+        problems = [str(error)]
+    except KeyboardInterrupt:
+        problems = ["interrupted"]
+    finally:
+        end_all(processes)
+        if given.keep is None:
+            shutil.rmtree(output, ignore_errors=True)
+    for problem in problems:
+        say(f"error: {problem}")
+    say("failed" if problems else "all as it should be")
+    return 1 if problems else 0
+
+
+class _Case:
+    """A run that is disturbed, and what is to be shown of it."""
+
+    def __init__(self, given: argparse.Namespace, output: Path) -> None:
+        self.given = given
+        self.output = output
+        self.rollout = Rollout(output, "disturbed", "")
+        self.table: dict[str, Any] = {}
+        self.problems: list[str] = []
+
+    def disturb(
+        self, cluster: Raylets, processes: Processes, config: dict[str, Any], calls: int, progress: Progress
+    ) -> Disturbed:
+        given = self.given
+        kinds = schedule(given.kills, given.seed, VLLM_KINDS if given.engine == "vllm" else SCRIPTED_KINDS)
+        rollout = self.rollout = Rollout(self.output, "disturbed", cluster.address)
+        killer = Killer(given.seed, cluster, processes, rollout)
+        try:
+            disturbed = disturb(rollout, config, kinds, calls, progress, killer, say)
+        finally:
+            rollout.end()
+        by_kind = Counter(kind for kind, _ in disturbed.kills)
+        self.table |= {"seconds": round(disturbed.seconds, 1), "drivers": rollout.drivers}
+        self.table |= {f"kills: {kind}": count for kind, count in by_kind.items()} | disturbed.count()
+        self.problems += whole(disturbed.rows, given.episodes)
+        zombies = disturbed.zombies
+        if by_kind["freeze"] + by_kind["raylet"] and not (zombies.late or zombies.refused_files()):
+            self.problems.append("no zombie wrote anything after it was fenced: nothing was shown to be refused")
+        return disturbed
+
+    def show(self) -> None:
+        width = max(map(len, self.table))
+        say("\n" + "\n".join(f"{name:{width}}  {value}" for name, value in self.table.items()) + "\n")
+        summary = self.rollout.directory / "summary.json"
+        say(f"the last driver's own count: {json.loads(summary.read_text())['recovery']}\n")
+
+
+class _Scripted(_Case):
+    def run(self, cluster: Raylets, processes: Processes) -> list[str]:
+        given = self.given
+        total = cases.scripted_calls(given.episodes)
+        undisturbed = None if given.nonce else self._undisturbed(cluster)
+        calls, config = self._prepared("disturbed")
+        disturbed = self.disturb(cluster, processes, config, total, _counting(calls))
+        self._count_calls(disturbed, calls)
+        if undisturbed is None:
+            missing, checked = disturbed.missing_nonces()
+            self.table["nonces checked"] = checked
+            self.problems += [f"a recorded answer is in no row: {one}" for one in missing[:5]]
+            if not checked:
+                self.problems.append("no nonce was in a journal before a kill")
+        else:
+            unequal = differences(disturbed.rows, undisturbed)
+            self.table["rows equal to the undisturbed run's"] = "no" if unequal else len(disturbed.rows)
+            self.problems += unequal
+        self.show()
+        return self.problems
+
+    def _undisturbed(self, cluster: Raylets) -> list[dict[str, Any]]:
+        calls, config = self._prepared("undisturbed")
+        rollout = Rollout(self.output, "undisturbed", cluster.address)
+        try:
+            seconds = play(rollout, config, _counting(calls))
+        finally:
+            rollout.end()
+        calls.read()
+        expected = cases.scripted_calls(self.given.episodes)
+        if calls.distinct != expected or len(calls.calls) != expected:
+            raise ChaosFailed(f"undisturbed, {len(calls.calls)} calls were made, not {expected}")
+        self.table["seconds undisturbed"] = round(seconds, 1)
+        say(f"undisturbed: {expected} calls in {seconds:.1f} s")
+        return rollout.rows()
+
+    def _prepared(self, name: str) -> tuple[FinishedCalls, dict[str, Any]]:
+        folder = self.output / f"{name}-calls"
+        folder.mkdir()
+        return FinishedCalls(folder), cases.scripted(self.given.episodes, self.given.seed, folder, self.given.nonce)
+
+    def _count_calls(self, disturbed: Disturbed, calls: FinishedCalls) -> None:
+        calls.read()
+        self.table |= {"calls": calls.distinct, "calls made again": sum(times > 1 for times in calls.times.values())}
+        at_stake, moved = disturbed.at_stake(calls), disturbed.changed_hands()
+        in_moved = {key: again for key, again in at_stake.items() if key.episode in moved}
+        for what, found in (("", at_stake), (", in episodes that changed hands", in_moved)):
+            name = f"calls finished before a kill{what}"
+            self.table |= {name: len(found), f"{name}: not made again": f"{_share_kept(found):.2%}"}
+        if _share_kept(at_stake) < ENOUGH:
+            self.problems.append(
+                f"only {_share_kept(at_stake):.1%} of the calls finished before a kill were not made again"
+            )
+
+
+class _Vllm(_Case):
+    def run(self, cluster: Raylets, processes: Processes) -> list[str]:
+        given = self.given
+        config, known = cases.vllm(given.episodes, given.seed), set[tuple[str, int, str, int]]()
+
+        def progress() -> int:
+            """Calls that are, or were, in a journal."""
+            journal = self.rollout.journal
+            for one in recorded_in(journal) if journal.is_dir() else ():
+                known.add((one.episode, one.try_, one.thread, one.number))
+            return len(known)
+
+        disturbed = self.disturb(cluster, processes, config, cases.vllm_calls(given.episodes), progress)
+        rows = {row["episode_id"]: row for row in disturbed.rows}
+        self.problems += [problem for row in rows.values() for problem in inconsistent(row)][:5]
+        lost = [key for key, one in disturbed.seen.items() if key[0] in rows and without_tokens(rows[key[0]], one)]
+        self.problems += [f"the tokens of a recorded call are in no sample: {key}" for key in lost[:5]]
+        self.table["recorded calls checked, token by token"] = len(disturbed.seen)
+        self.show()
+        return self.problems
+
+
+def _share_kept(made_again: Mapping[CallKey, bool]) -> float:
+    return 1 - sum(made_again.values()) / len(made_again) if made_again else 0.0
+
+
+def _counting(calls: FinishedCalls) -> Progress:
+    def progress() -> int:
+        calls.read()
+        return calls.distinct
+
+    return progress
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description=__doc__)
+    parser.add_argument("--episodes", type=int, default=500, help="an even number (default 500)")
+    parser.add_argument("--kills", type=int, default=20, help="default 20")
+    parser.add_argument("--seed", type=int, default=0, help="of the episodes and of the kills (default 0)")
+    parser.add_argument("--nonce", action="store_true", help="answers hold random bytes that no replay could guess")
+    parser.add_argument("--engine", choices=["scripted", "vllm"], default="scripted")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave runs, logs and notes there (a new folder)")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

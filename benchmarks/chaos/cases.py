@@ -1,0 +1,63 @@
+"""The configs that are played: scripted players behind Serve, and the small real model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from benchmarks.chaos.environment import CALLS, CALLS_WITH_DRAFTS, STEPS_PER_TURN, TURNS
+from benchmarks.chaos.rollout import REPOSITORY
+
+DELAY_S = 0.25
+STUCK_AFTER_S = 2
+"""A frozen worker is noticed so much sooner."""
+ROLL_S = 2
+REPEATS = 2
+
+
+def scripted(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, Any]:
+    """`calls` is the folder in which players note what they have finished."""
+    player = {
+        "engine": "scripted",
+        "player": "benchmarks.chaos.players:player",
+        "arguments": {"calls": str(calls), "nonce": nonce},
+        "delay_s": DELAY_S,
+        "replicas": 2,
+        "cpus": 1,
+    }
+    return {
+        "run": {"seed": seed},
+        "environment": {"id": "benchmarks.chaos.environment:StonesEnvironment", "first_come": nonce},
+        "tasks": {"generate": episodes // REPEATS, "repeats": REPEATS},
+        "models": {"players": player},
+        "participants": {"policy": {"model": "players"}, "user": {"model": "players"}},
+        "limits": {"max_turns": TURNS, "max_steps_per_turn": STEPS_PER_TURN},
+        "fanout": {"workers": 3, "concurrency": 60, "cpus_per_worker": 1, "stuck_after_s": STUCK_AFTER_S},
+        "output": {"roll_s": ROLL_S},
+    }
+
+
+def scripted_calls(episodes: int) -> int:
+    """How many calls they have in all."""
+    tasks = episodes // REPEATS
+    with_drafts = -(-tasks // 3)
+    return REPEATS * (CALLS * (tasks - with_drafts) + CALLS_WITH_DRAFTS * with_drafts)
+
+
+def vllm(episodes: int, seed: int) -> dict[str, Any]:
+    """configs/tic_tac_toe.yaml, on a cluster whose raylets die."""
+    config: dict[str, Any] = yaml.safe_load((REPOSITORY / "configs" / "tic_tac_toe.yaml").read_text())
+    config["run"] = {"seed": seed}
+    config["tasks"] = {"generate": episodes // REPEATS, "repeats": REPEATS}
+    config["models"]["small"]["cpus"] = 1
+    config["limits"] |= {"episode_deadline_s": 900}
+    config["fanout"] = {"workers": 2, "concurrency": 12, "cpus_per_worker": 1}
+    config["output"] = {"roll_s": ROLL_S}
+    return config
+
+
+def vllm_calls(episodes: int) -> int:
+    """A guess: a game of moves at random takes about eight."""
+    return 7 * episodes

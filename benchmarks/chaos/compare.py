@@ -1,0 +1,94 @@
+"""Whether two runs came to the same table, and whether one table is what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from benchmarks.chaos.journals import Recorded
+from ray_gym.trajectory import without_volatile
+
+Row = dict[str, Any]
+SHOWN = 5
+
+
+def whole(rows: Sequence[Row], episodes: int) -> list[str]:
+    """What is wrong with a table that should hold so many completed episodes, each once, in its first try."""
+    ids = [row["episode_id"] for row in rows]
+    problems = []
+    if len(rows) != episodes or len(set(ids)) != len(ids):
+        problems.append(f"{len(rows)} rows of {len(set(ids))} episodes, but {episodes} were to be played")
+    for row in rows:
+        if row["status"] != "completed" or row["failure"] is not None or row["try"]:
+            problems.append(f"episode {row['episode_id']}: {row['status']}, try {row['try']}, failure {row['failure']}")
+    return problems[:SHOWN]
+
+
+def differences(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
+    """Of two tables, on all that may not differ: the first ones."""
+    theirs = {row["episode_id"]: _comparable(row) for row in expected}
+    problems = []
+    for row in found:
+        mine, other = _comparable(row), theirs.pop(row["episode_id"], None)
+        if other is None:
+            problems.append(f"episode {row['episode_id']} is not in the undisturbed run")
+        elif mine != other:
+            columns = [column for column in mine if mine[column] != other[column]]
+            told = "; ".join(f"{column}: {_short(mine[column], other[column])}" for column in columns)
+            problems.append(f"episode {row['episode_id']} differs in {told}")
+    problems += [f"episode {episode} is missing" for episode in theirs]
+    return problems[:SHOWN]
+
+
+def _comparable(row: Row) -> Row:
+    """Threads that ran at once are compared one by one: which of them was answered first is chance, also without any kill."""
+    kept = without_volatile(row)
+    if any("/" in (event["thread"] or "") for event in row["events"]):
+        by_thread = sorted(kept["events"], key=lambda event: event["thread"] or "")
+        kept["events"] = [{key: value for key, value in event.items() if key != "seq"} for event in by_thread]
+    return kept
+
+
+def _short(mine: Any, other: Any) -> str:
+    if isinstance(mine, list) and isinstance(other, list):
+        at = next((n for n, (a, b) in enumerate(zip(mine, other, strict=False)) if a != b), min(len(mine), len(other)))
+        return f"entry {at} of {len(mine)} and {len(other)}: {mine[at : at + 1]!s:.300} instead of {other[at : at + 1]!s:.300}"
+    return f"{mine!s:.200} instead of {other!s:.200}"
+
+
+def inconsistent(row: Row) -> list[str]:
+    """What is wrong with an episode's samples: spans must tile them, and the mask be 1 on what was generated and nowhere else."""
+    problems = []
+    for number, sample in enumerate(row["samples"]):
+        where = f"episode {row['episode_id']}, sample {number}"
+        length, mask, end = len(sample["token_ids"]), np.zeros(len(sample["token_ids"]), np.int8), 0
+        for span in sample["spans"]:
+            if span["start"] != end:
+                problems.append(f"{where}: a span begins at {span['start']}, not at {end}")
+            end = span["end"]
+            mask[span["start"] : end] = span["generated"]
+        if end != length or len(sample["logprobs"]) != length:
+            problems.append(f"{where}: spans to {end} and {len(sample['logprobs'])} logprobs for {length} tokens")
+        if not np.array_equal(mask, sample["loss_mask"]):
+            problems.append(f"{where}: its mask is not that of its spans")
+    if not row["samples"]:
+        problems.append(f"episode {row['episode_id']} has no samples")
+    return problems
+
+
+def without_tokens(row: Row, recorded: Recorded) -> bool:
+    """Whether the tokens of a recorded call are not, unchanged and in one piece, in a sample of its thread."""
+    completion = recorded.completion
+    wanted = np.concatenate([completion.prompt_ids, completion.token_ids])
+    for sample in row["samples"]:
+        if sample["thread"] != recorded.thread:
+            continue
+        ids, logprobs = np.array(sample["token_ids"], np.int32), np.array(sample["logprobs"], np.float32)
+        for at in np.flatnonzero(ids[: len(ids) - len(wanted) + 1] == wanted[0]) if len(wanted) else ():
+            end = at + len(wanted)
+            drawn = logprobs[end - len(completion.token_ids) : end]
+            if np.array_equal(ids[at:end], wanted) and np.array_equal(drawn, completion.logprobs):
+                return False
+    return True

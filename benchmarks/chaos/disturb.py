@@ -1,0 +1,120 @@
+"""Plays a run to its end, undisturbed or killing as the schedule says."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import psutil  # type: ignore[import-untyped]
+
+from benchmarks.chaos.journals import Zombies, recorded_in
+from benchmarks.chaos.kills import Killer, Kind
+from benchmarks.chaos.processes import Processes, describe
+from benchmarks.chaos.report import Disturbed
+from benchmarks.chaos.rollout import ChaosFailed, Rollout
+
+LOOK_S = 0.05
+STUCK_S = 150.0
+"""Without any progress for this long a run is stuck."""
+SPREAD = 0.85
+"""The share of the calls in which all kills come."""
+
+Progress = Callable[[], int]
+"""How many different calls are done."""
+
+
+@dataclass(slots=True)
+class Patience:
+    """Errors: ChaosFailed when nothing has moved for too long."""
+
+    rollout: Rollout
+    waited_for: str = "the first call"
+    _reached: int = -1
+    _moved_at: float = 0.0
+
+    def look(self, progress: int) -> None:
+        now = time.monotonic()
+        if progress > self._reached:
+            self._reached, self._moved_at = progress, now
+        elif now - self._moved_at > STUCK_S:
+            said = self.rollout.log.read_text()[-3000:]
+            raise ChaosFailed(f"no progress for {STUCK_S:g} s, waiting for {self.waited_for}; the driver said:\n{said}")
+
+
+def play(rollout: Rollout, config: dict[str, Any], progress: Progress) -> float:
+    """Undisturbed. Gives its seconds. Errors: ChaosFailed."""
+    began, patience = time.monotonic(), Patience(rollout, "its end")
+    rollout.start(config)
+    while not rollout.has_ended():
+        patience.look(progress())
+        time.sleep(LOOK_S)
+    return time.monotonic() - began
+
+
+def disturb(
+    rollout: Rollout,
+    config: dict[str, Any],
+    kinds: Sequence[Kind],
+    calls: int,
+    progress: Progress,
+    killer: Killer,
+    say: Callable[[str], None],
+) -> Disturbed:
+    """`calls` is about how many the whole run has. Errors: ChaosFailed."""
+    rng, left, last = random.Random(repr(kinds)), list(kinds), 0
+    disturbed = Disturbed(Zombies(rollout.directory, rollout.journal))
+    began, patience = time.monotonic(), Patience(rollout)
+    rollout.start(config)
+    due = _gap(rng, calls, len(left))
+    while not rollout.has_ended():
+        disturbed.zombies.look()
+        if (news := killer.look()) is not None:
+            say(f"{time.monotonic() - began:6.1f} s  {news}")
+        done = progress()
+        patience.look(done)
+        if left and done >= last + due:
+            kind, victim = _next(left, killer)
+            patience.waited_for = "progress after the last kill" if victim else f"a victim for {left[0]}"
+            if victim is not None:
+                disturbed.remember(recorded_in(rollout.journal))
+                disturbed.kills.append((kind, time.time()))
+                say(f"{time.monotonic() - began:6.1f} s  {kind:10} at call {done:5}: {describe(victim)}")
+                killer.kill(kind, victim)
+                left.remove(kind)
+                last = done
+                due = _gap(rng, calls - done, len(left))
+        time.sleep(LOOK_S)
+    killer.finish()
+    if left:
+        raise ChaosFailed(
+            f"the run ended before the last kills ({', '.join(left)}): make models slower or episodes more"
+        )
+    disturbed.seconds = time.monotonic() - began
+    disturbed.rows = rollout.rows()
+    return disturbed
+
+
+def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) -> list[str]:
+    """What is still alive after a while: of these titles, or anything."""
+    deadline = time.monotonic() + within_s
+    while True:
+        alive = processes.titled(*titles) if titles else sorted(processes.alive(), key=lambda process: process.pid)
+        if not alive or time.monotonic() > deadline:
+            return [describe(process) for process in alive]
+        time.sleep(0.2)
+
+
+def _next(left: Sequence[Kind], killer: Killer) -> tuple[Kind, psutil.Process | None]:
+    """The first of the schedule that has a victim now."""
+    for kind in left:
+        if (victim := killer.aim(kind)) is not None:
+            return kind, victim
+    return left[0], None
+
+
+def _gap(rng: random.Random, calls: int, kills: int) -> int:
+    """How many calls until the next kill."""
+    return max(1, int(SPREAD * max(0, calls) / (kills + 1) * rng.uniform(0.5, 1.5)))

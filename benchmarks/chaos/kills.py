@@ -1,0 +1,157 @@
+"""What is killed, and when: a schedule that the seed gives, carried out as the run makes progress."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import psutil  # type: ignore[import-untyped]
+
+from benchmarks.chaos.cluster import Raylets
+from benchmarks.chaos.processes import Processes, is_alive, send
+from benchmarks.chaos.rollout import Rollout
+
+Kind = Literal["worker", "replica", "controller", "driver", "raylet", "freeze"]
+
+SCRIPTED_KINDS: tuple[Kind, ...] = ("freeze", "worker", "replica", "raylet", "driver", "controller")
+VLLM_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller")
+MORE: dict[Kind, int] = {"worker": 5, "replica": 4, "controller": 2, "driver": 2}
+"""How often each comes among the further kills. A raylet is killed and a worker frozen once."""
+TITLES: dict[Kind, str] = {
+    "worker": "ray::Worker",
+    "freeze": "ray::Worker",
+    "replica": "ray::ServeReplica",
+    "controller": "ray::ServeController",
+}
+
+ZOMBIE_S = 3.0
+"""How long the workers of a dead raylet may live on when their journals were fenced; their own watchdogs look every second."""
+CUT_OFF_S = 45.0
+"""And how long at most."""
+
+
+def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
+    """Each kind once, as far as there are enough kills, and more of those that may come again. A worker is frozen early: it takes long."""
+    rng = random.Random(seed)
+    first = list(kinds[:kills])
+    weights = {kind: weight for kind, weight in MORE.items() if kind in kinds}
+    more = rng.choices(list(weights), list(weights.values()), k=kills - len(first))
+    early, rest = first[:1], [*first[1:], *more]
+    rng.shuffle(rest)
+    rest.insert(min(len(rest), rng.randrange(2)), early[0])
+    return rest
+
+
+@dataclass(slots=True)
+class Frozen:
+    """A worker that does nothing until its episodes are leased to another; then it goes on, and knows nothing of that."""
+
+    process: psutil.Process
+    journals: list[Path]
+
+    def look(self) -> bool:
+        """Whether it was woken."""
+        if any(path.exists() for path in self.journals) and is_alive(self.process):
+            return False
+        send(self.process, signal.SIGCONT)
+        return True
+
+
+@dataclass(slots=True)
+class DeadRaylet:
+    """Its workers end themselves once the raylet's process is gone. Until somebody reaps it they take it for alive, as they would on a
+    machine that is cut off from the others: they go on, while the run leases their episodes anew."""
+
+    process: subprocess.Popen[bytes]
+    journals: list[Path]
+    reap_at: float
+
+    def look(self) -> bool:
+        """Whether it was reaped."""
+        now = time.monotonic()
+        if not any(path.exists() for path in self.journals):
+            self.journals, self.reap_at = [], min(self.reap_at, now + ZOMBIE_S)
+        if now < self.reap_at:
+            return False
+        self.process.wait()
+        return True
+
+
+class Killer:
+    def __init__(self, seed: int, raylets: Raylets, processes: Processes, rollout: Rollout) -> None:
+        self._rng = random.Random(seed)
+        self._raylets = raylets
+        self._processes = processes
+        self._rollout = rollout
+        self.frozen: Frozen | None = None
+        self.dead: DeadRaylet | None = None
+        self._orphans: list[psutil.Process] = []
+
+    def aim(self, kind: Kind) -> psutil.Process | None:
+        """Who is to be killed; None if there is nobody now. A driver's end would be that of who is cut off."""
+        if kind == "driver":
+            if self.frozen or self.dead or not self._processes.titled("ray::Worker.exchange"):
+                return None
+            return psutil.Process(self._rollout.pid)
+        victims = self._victims(kind)
+        return self._rng.choice(victims) if victims else None
+
+    def look(self) -> str | None:
+        """Bring to an end what takes its time; gives what that was."""
+        if self.frozen is not None and self.frozen.look():
+            woken, self.frozen = self.frozen, None
+            return f"woke process {woken.process.pid}"
+        if self.dead is not None and self.dead.look():
+            self.dead = None
+            self._raylets.add()
+            return "reaped the raylet, and added another"
+        return None
+
+    def kill(self, kind: Kind, victim: psutil.Process) -> None:
+        if kind == "driver":
+            self._rollout.kill_and_resume()
+        elif kind == "freeze":
+            journals = journals_of(victim)
+            send(victim, signal.SIGSTOP)
+            self.frozen = Frozen(victim, journals)
+        elif kind == "raylet":
+            self._orphans = self._processes.below(victim.pid)
+            journals = [path for process in self._orphans for path in journals_of(process)]
+            process = self._raylets.take_out(victim.pid)
+            send(victim, signal.SIGKILL)
+            self.dead = DeadRaylet(process, journals, time.monotonic() + CUT_OFF_S)
+        else:
+            send(victim, signal.SIGKILL)
+
+    def finish(self) -> None:
+        """The run is over: nothing is kept as it is any longer."""
+        if self.dead is not None:
+            self.dead.process.wait()
+
+    def _victims(self, kind: Kind) -> list[psutil.Process]:
+        if kind == "raylet":
+            if self.frozen is not None:
+                return []
+            pids = self._raylets.raylets()
+            workers = {worker.ppid() for worker in self._processes.titled("ray::Worker") if journals_of(worker)}
+            return [psutil.Process(pid) for pid in sorted(pids & workers)]
+        if kind == "freeze" and self.frozen is not None:
+            return []
+        found = self._processes.titled(TITLES[kind])
+        spared = {*self._orphans, self.frozen.process if self.frozen else None}
+        found = [process for process in found if process not in spared]
+        return [process for process in found if journals_of(process)] if "Worker" in TITLES[kind] else found
+
+
+def journals_of(worker: psutil.Process) -> list[Path]:
+    """The journal that a process writes; none while it starts, or when it was fenced."""
+    try:
+        links = [path.readlink() for path in Path(f"/proc/{worker.pid}/fd").iterdir()]
+    except OSError:
+        return []
+    return [link for link in links if link.suffix == ".journal"]

@@ -1,0 +1,87 @@
+"""The scripted player of both sides. It notes every call that it has finished, so that calls which were made again can be counted."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.chaos.environment import said
+from benchmarks.chat_environment import SENTENCES
+from ray_gym import Message, ToolCall
+from ray_gym.models.base import CompletionRequest
+
+NONCE = re.compile(r"nonce-[0-9a-f]{16}")
+LOOKS_UP_AT = (0, 3)
+"""The policy's calls in which it uses its tool: the first of two of its turns."""
+
+
+async def player(request: CompletionRequest, rng: random.Random, calls: str, nonce: bool = False) -> Message:
+    """`calls` is the folder for the notes; `nonce` has every answer hold what no replay could guess."""
+    number = said(request.messages)
+    secret = f" nonce-{os.urandom(8).hex()}" if nonce else ""
+    text = rng.choice(SENTENCES) + secret
+    if request.tools and request.thread == "policy" and number in LOOKS_UP_AT:
+        stone = re.search(r"What kind of stone is (\w+)\?", "\n".join(m.content for m in request.messages))
+        arguments = f'{{"stone":"{stone[1] if stone else "?"}"}}'
+        call = ToolCall(f"call_{rng.getrandbits(32):08x}", "look_up", arguments)
+        message = Message("assistant", secret.strip(), tool_calls=(call,))
+    else:
+        message = Message("assistant", text)
+    _note(Path(calls), f"{time.time():.6f} {request.session_id} {request.seed} {request.thread} {number}\n")
+    return message
+
+
+def _note(folder: Path, line: str) -> None:
+    """A file a process, each line written whole."""
+    descriptor = os.open(folder / f"{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.write(descriptor, line.encode())
+    finally:
+        os.close(descriptor)
+
+
+@dataclass(frozen=True, slots=True)
+class CallKey:
+    """One call of one try: its seed is derived from the try, the thread and the call's number."""
+
+    episode: str
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    at: float
+    key: CallKey
+
+
+@dataclass(slots=True)
+class FinishedCalls:
+    """What the players have noted; `read` looks for more."""
+
+    folder: Path
+    calls: list[Finished] = field(default_factory=list)
+    times: Counter[CallKey] = field(default_factory=Counter)
+    """How often each call was finished."""
+    _offsets: dict[Path, int] = field(default_factory=dict)
+
+    def read(self) -> None:
+        for path in self.folder.iterdir():
+            with path.open("rb") as file:
+                file.seek(self._offsets.get(path, 0))
+                data = file.read()
+            whole = data[: data.rfind(b"\n") + 1]
+            self._offsets[path] = self._offsets.get(path, 0) + len(whole)
+            for line in whole.decode().splitlines():
+                at, episode, seed, *_ = line.split()
+                key = CallKey(episode, int(seed))
+                self.calls.append(Finished(float(at), key))
+                self.times[key] += 1
+
+    @property
+    def distinct(self) -> int:
+        return len(self.times)

@@ -1,0 +1,82 @@
+"""What a disturbed run has shown: counts, and what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.chaos.compare import Row
+from benchmarks.chaos.journals import Recorded, Zombies
+from benchmarks.chaos.kills import Kind
+from benchmarks.chaos.players import CallKey, FinishedCalls
+
+ENOUGH = 0.9
+"""Of the calls that were finished before a kill, the share that may not be made again."""
+
+
+@dataclass(slots=True)
+class Disturbed:
+    """What was seen of a run while it was disturbed."""
+
+    zombies: Zombies
+    kills: list[tuple[Kind, float]] = field(default_factory=list)
+    """And when (seconds of time.time())."""
+    seen: dict[tuple[str, int, str, int], Recorded] = field(default_factory=dict)
+    """Answers that were in a journal right before a kill, by episode, try, thread and number."""
+    seconds: float = 0.0
+    rows: list[Row] = field(default_factory=list)
+
+    def remember(self, recorded: Sequence[Recorded]) -> None:
+        for one in recorded:
+            self.seen.setdefault((one.episode, one.try_, one.thread, one.number), one)
+
+    def count(self) -> dict[str, Any]:
+        rows = {row["episode_id"]: row for row in self.rows}
+        answered = {
+            (one.episode, one.thread, one.number)
+            for one in self.zombies.adopted
+            if (row := rows.get(one.episode)) and one.try_ == row["try"] and one.attempt < row["attempt"]
+        }
+        return {
+            "episodes taken over": sum(row["attempt"] > 0 for row in self.rows),
+            "episodes replayed": len({episode for episode, *_ in answered}),
+            "calls answered from the journal": len(answered),
+            "late bytes refused": sum(self.zombies.late.values()),
+            "... in the journals": ", ".join(f"{name} ({late})" for name, late in self.zombies.late.items()) or "none",
+            "staged files refused": self.zombies.refused_files(),
+        }
+
+    def at_stake(self, calls: FinishedCalls) -> dict[CallKey, bool]:
+        """Calls that a model had finished before a kill, in an episode under way then; and whether any was finished again after that."""
+        ended_at = {row["episode_id"]: row["ended_at"] for row in self.rows}
+        finished: dict[CallKey, list[float]] = {}
+        for call in calls.calls:
+            finished.setdefault(call.key, []).append(call.at)
+        found: dict[CallKey, bool] = {}
+        for key, times in finished.items():
+            kills = [at for _, at in self.kills if min(times) < at < ended_at.get(key.episode, 0)]
+            if kills:
+                found[key] = max(times) > kills[0]
+        return found
+
+    def changed_hands(self) -> set[str]:
+        """Episodes that went on in another attempt."""
+        return {row["episode_id"] for row in self.rows if row["attempt"] > 0}
+
+    def missing_nonces(self) -> tuple[list[str], int]:
+        """Those that a journal held and no row has; and how many were looked for. What tries held that were given up does not count."""
+        tries = {row["episode_id"]: row["try"] for row in self.rows}
+        texts = {row["episode_id"]: _texts(row) for row in self.rows}
+        wanted = [one for one in self.seen.values() if one.try_ == tries.get(one.episode)]
+        missing = [
+            f"{nonce} (episode {one.episode}, thread {one.thread}, call {one.number})"
+            for one in wanted
+            for nonce in one.nonces
+            if nonce not in texts[one.episode]
+        ]
+        return missing, sum(len(one.nonces) for one in wanted)
+
+
+def _texts(row: Row) -> str:
+    return " ".join(part["text"] for event in row["events"] for part in event["content"])
