@@ -1,7 +1,7 @@
 """The driver killed again and again: `python -m benchmarks.resume`.
 
-A run of scripted games on a cluster that lives on; its driver gets SIGKILL at random moments (also while it starts) and the run is gone on with
-at once. Meanwhile a reader looks at `episodes/*.parquet` as fast as it can, and every file must be complete and every episode there once.
+A run of scripted games on a cluster that lives on; its driver gets SIGKILL at random moments (also while it starts) and the run is
+gone on with at once. Meanwhile a reader looks at `episodes/*.parquet` as fast as it can: every file must be complete, every episode there once.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def config(episodes: int, seed: int) -> dict[str, Any]:
 
 def disturb(rollout: Rollout, kills: int, rng: random.Random) -> list[float]:
     """Returns how long each driver had lived, in seconds."""
-    lived = []
+    lived: list[float] = []
     for _ in range(kills):
         began = time.monotonic()
         until = began + rng.uniform(0.3, 7.0)

@@ -40,6 +40,9 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
     )
     for failure, count in summary["failures"].items():
         console.print(f"  [red]{count} failed[/red]: {escape(failure)}", soft_wrap=True)
+    recovered = [f"{count:,} {name.replace('_', ' ')}" for name, count in summary["recovery"].items() if count]
+    if recovered:
+        console.print(f"  recovery: {', '.join(recovered)}", soft_wrap=True)
     if summary["models_without_token_ids"]:
         names = ", ".join(summary["models_without_token_ids"])
         console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)

@@ -137,6 +137,7 @@ class _Driver:
             except (RayActorError, _WorkerLost) as error:
                 reason = _first_line(error)
             except RayTaskError as error:
+                await self._commits.lose(name, "it failed")
                 raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error
             finally:
                 ray.kill(actor)
