@@ -11,9 +11,9 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.compute as pc
 import ray
@@ -31,6 +31,8 @@ from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.tally import Tally
 from ray_gym.trajectory import as_row, as_table
 
+Durability = Literal["off", "process", "disk"]
+
 
 @dataclass(frozen=True, slots=True)
 class Load:
@@ -39,6 +41,8 @@ class Load:
     episodes: int
     concurrency: int
     workers: int = 0
+    durability: Durability = "process"
+    roll_rows: int = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,8 @@ class Played:
     completed: int
     model_calls: int
     tally_s: float | None
+    progress: tuple[tuple[float, int], ...] = ()
+    """How many episodes were done at which times, on Ray."""
 
 
 def on_ray(load: Load) -> Played:
@@ -68,7 +74,8 @@ def on_ray(load: Load) -> Played:
             outcome = carry_out(plan, directory, lambda text: None, commits)
         finally:
             ray.shutdown()
-        return _read_back(directory, asked_at, commits.last_at, outcome.tally.took_s)
+        played = _read_back(directory, asked_at, commits.last_at, outcome.tally.took_s)
+        return replace(played, progress=tuple(commits.progress))
 
 
 def in_one_process(load: Load) -> Played:
@@ -89,7 +96,7 @@ def config_of(load: Load, output: Path) -> RunConfig:
             "participants": {"policy": {"model": "policy"}, "user": {"model": "user"}},
             "limits": {"max_turns": TURNS, "max_steps_per_turn": STEPS_PER_TURN},
             "fanout": {"workers": max(1, load.workers), "concurrency": load.concurrency},
-            "output": {"dir": str(output)},
+            "output": {"dir": str(output), "durability": load.durability, "roll_rows": load.roll_rows},
         }
     )
 
@@ -114,9 +121,11 @@ class _Commits:
     """The driver tells of progress after it has committed, so the last time that it does is the last commit."""
 
     last_at: float = field(default_factory=time.time)
+    progress: list[tuple[float, int]] = field(default_factory=list)
 
     def __call__(self, tally: Tally, in_flight: int) -> None:
         self.last_at = time.time()
+        self.progress.append((self.last_at, tally.done))
 
 
 def _start_ray() -> None:

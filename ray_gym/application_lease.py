@@ -29,26 +29,22 @@ ANSWER_S = 30.0
 
 
 class _Lease:
-    """Marks that a driver uses an application. Lives exactly as long as the driver."""
-
-    def held(self) -> bool:
-        return True
+    """Marks that a driver uses an application, by its name alone. Lives exactly as long as the driver."""
 
 
 class Lease:
     """A driver's lease on an application."""
 
     def __init__(self, app: str, run_id: str) -> None:
-        """Held when it returns."""
+        """Held when it returns: names are registered at once, before there is a process."""
         self._app = app
         self._name = f"lease|{app}|{run_id}|{uuid.uuid4().hex}"
         options = {
             "name": self._name,
             "namespace": NAMESPACE,
             "max_restarts": -1,
-        }  # its node may go before the driver does
+        }  # it may lose its process, or its node
         self._actor = ray.remote(num_cpus=0)(_Lease).options(**options).remote()
-        ray.get(self._actor.held.remote())
 
     def is_shared(self) -> bool:
         """Whether another driver holds a lease on the application too."""

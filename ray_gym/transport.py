@@ -15,6 +15,7 @@ import grpc
 from ray import exceptions as ray_errors
 from ray import serve
 from ray.serve.exceptions import RayServeException
+from ray.serve.schema import ApplicationStatus
 
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.models.base import Completion, CompletionRequest
@@ -103,11 +104,12 @@ class ServeModel:
         self._looked_at = time.monotonic()
         try:
             async with asyncio.timeout(LOOK_S):
-                there = self._app in (await asyncio.to_thread(serve.status)).applications
+                application = (await asyncio.to_thread(serve.status)).applications.get(self._app)
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
             return  # nobody can say now: the controller is being started again
-        if not there:
-            self._looked_at = 0.0  # whoever else waits is told as well
+        if application is None or application.status == ApplicationStatus.DELETING:
+            self._looked_at = 0.0  # whoever else waits is told as well,
+            self._handle = None  # and whoever asks from now on: an old handle would wait for replicas
             raise self._failure("the application is not up any more; was it deleted?")
 
     def _failure(self, message: str) -> EpisodeFailure:

@@ -165,6 +165,7 @@ class _Driver:
         while not self._stopping.is_set():
             leases = self._dispatcher.lease(name, room)
             if not leases and not self._dispatcher.holds(name):
+                await self._answer(actor.close.remote(), ANSWER_S)
                 return
             report = await self._answer(actor.exchange.remote(leases, self._commits.news_for(name)), answer_s)
             if report is None:

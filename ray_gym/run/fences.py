@@ -72,7 +72,8 @@ class Fences:
         return file
 
     def _remove_unneeded(self) -> None:
-        assert self.folder is not None
+        if self.folder is None:
+            return
         for name in [name for name, needed in self._needed.items() if not needed]:
             del self._needed[name]
             path = self.folder / name

@@ -99,11 +99,13 @@ def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]
 
 
 def _participants(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
-    wanted, given = environment.participants, config.participants
+    wanted, given = (*environment.participants, *environment.auxiliary), config.participants
     for name in wanted:
         if name not in given:
+            asked = f", and asks {' and '.join(environment.auxiliary)}" if environment.auxiliary else ""
+            players = " and ".join(environment.participants)
             raise UserError(
-                f"{file}: participants.{name}: missing; {config.environment.id} is played by {' and '.join(wanted)}"
+                f"{file}: participants.{name}: missing; {config.environment.id} is played by {players}{asked}"
             )
     for name, section in given.items():
         if name not in wanted:

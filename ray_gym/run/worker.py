@@ -144,10 +144,16 @@ class Worker:
             task.cancel()
         if self._playing:
             await asyncio.wait(self._playing, timeout=5)
+        report = await self.finish()
+        await self.close()
+        return report
+
+    async def close(self) -> None:
+        """Nothing is left to do. From here on the journal may go away without this process taking that for a fence."""
+        self._watchdog.stop()
         await self._player.stage.tool_runner.close()
         for model in self._player.stage.models.values():
             await model.close()
-        return await self.finish()
 
     def _watch(self) -> None:
         """From now on this process ends itself when its loop is stuck, its memory too much, or its journal taken over."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -32,6 +33,13 @@ class Cluster:
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
         self.runs: list[Run] = []
+        port = environment["RAY_ADDRESS"].partition(":")[2]
+        self._raylet = next(
+            process
+            for process in psutil.process_iter(["name", "cmdline"])
+            if process.info["name"] == "raylet"
+            and re.search(rf"gcs-address=\S+:{port}\b", str(process.info["cmdline"]))
+        )
 
     def start(self, output: Path, name: str, *overrides: str, path: Path = REPOSITORY) -> Run:
         """A run of which the policy's model has two replicas."""
@@ -52,23 +60,17 @@ class Cluster:
         self.runs.append(run)
         return run
 
-    def processes(self, title: str) -> list[psutil.Process]:
-        """By the title that Ray gives them. Those of other clusters on the machine are not ours."""
-        port = self.environment["RAY_ADDRESS"].partition(":")[2]
+    def processes(self, *titles: str) -> list[psutil.Process]:
+        """Ray's workers whose title begins with one of these. Those of other clusters on the machine are not ours."""
         found = []
-        for process in psutil.process_iter():
-            try:
-                if " ".join(process.cmdline()).startswith(f"ray::{title}"):
-                    raylet = process.parent()
-                    if raylet is not None and re.search(rf"gcs-address=\S+:{port}\b", " ".join(raylet.cmdline())):
-                        found.append(process)
-            except psutil.Error:
-                continue
+        for process in self._raylet.children():
+            with contextlib.suppress(psutil.Error):
+                if " ".join(process.cmdline()).startswith(tuple(f"ray::{title}" for title in titles)):
+                    found.append(process)
         return found
 
     def has_nothing_of(self, name: str) -> bool:
-        titles = (f"ServeReplica:{name}", "_Lease", "_Janitor", "Worker")
-        return not any(self.processes(title) for title in titles)
+        return not self.processes(f"ServeReplica:{name}", "_Lease", "_Janitor", "Worker")
 
     def leases(self) -> str:
         listing = "ray.util.list_named_actors(all_namespaces=True)"
@@ -129,14 +131,14 @@ def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tm
 
 
 def test_killed_processes_of_serve_cost_no_episode(ours: Cluster, tmp_path: Path) -> None:
-    run = ours.start(tmp_path, "killed", "tasks.limit=120", "models.random.delay_s=0.1")
+    run = ours.start(tmp_path, "killed", "tasks.limit=100", "models.random.delay_s=0.1")
     for victim in ("ServeReplica:killed", "ServeController"):
         seen = files(tmp_path / "killed")
         eventually(lambda seen=seen: files(tmp_path / "killed") >= seen + 2, 60)
         ours.processes(victim)[0].kill()
     ended_well(run)
     summary = json.loads((tmp_path / "killed" / "summary.json").read_text())
-    assert summary["status"] == {"completed": 480} == {"completed": len(rows(tmp_path / "killed"))}
+    assert summary["status"] == {"completed": 400} == {"completed": len(rows(tmp_path / "killed"))}
     eventually(lambda: ours.has_nothing_of("killed"), 10)
 
 
@@ -150,7 +152,7 @@ def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp
 
 
 def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_path: Path) -> None:
-    run = ours.start(tmp_path, "gone", "models.random.delay_s=4", "tasks.limit=4")
+    run = ours.start(tmp_path, "gone", "models.random.delay_s=2", "tasks.limit=4")
     eventually(lambda: ours.processes("ServeReplica:gone-random:model.handle_request"), 60)
     ours.python("from ray import serve\nserve.delete('gone-random', _blocking=False)")
     run.communicate(timeout=60)
@@ -161,7 +163,7 @@ def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_p
 
 
 def test_a_resumed_driver_takes_over_the_application_of_a_killed_one(ours: Cluster, tmp_path: Path) -> None:
-    run = ours.start(tmp_path, "resumed", "tasks.limit=80", "models.random.delay_s=0.1")
+    run = ours.start(tmp_path, "resumed", "tasks.limit=60", "models.random.delay_s=0.1")
     eventually(lambda: files(tmp_path / "resumed"), 60)
     replicas = {process.pid for process in ours.processes("ServeReplica:resumed-random")}
     os.kill(run.pid, signal.SIGKILL)
@@ -169,7 +171,7 @@ def test_a_resumed_driver_takes_over_the_application_of_a_killed_one(ours: Clust
     resumed = ray_gym("rollout", "--resume", str(tmp_path / "resumed"), environment=ours.environment)
     assert resumed.returncode == 0, resumed.stderr + resumed.stdout
     assert "model random: found resumed-random up, left by an earlier driver of this run" in resumed.stdout
-    assert len(replicas) == 2 and len(rows(tmp_path / "resumed")) == 320
+    assert len(replicas) == 2 and len(rows(tmp_path / "resumed")) == 240
     eventually(lambda: ours.has_nothing_of("resumed"), 10)
     assert ours.leases() == "[]"
 

@@ -265,7 +265,7 @@ def test_a_run_is_written_shown_and_gone_on_with(cluster: Environment, store: st
     assert f"ray-gym show '{run}'" in done.stdout
     played = rows(run)
     assert len(played) == 80 and load(run).samples.num_rows == 0
-    assert (tmp_path / "journals" / "mine").is_dir()
+    assert not (tmp_path / "journals" / "mine").exists(), "all is committed"
     storage = storage_at(run)
     assert json.loads(storage.read("summary.json"))["status"] == {"completed": 80}
     kept = storage.read("run.yaml").decode()
