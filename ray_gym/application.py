@@ -22,6 +22,11 @@ RELEASE_S = 15.0
 """How long the lease of a driver that was just killed may live on."""
 HEALTH_CHECK_S = 1.0
 """Serve replaces a replica that died at its next check, and one whose `check_health` fails at the third in a row."""
+START_RETRIES = 1_000
+"""Serve gives an application up for good when so many replicas (or three times their number) did not start. A controller that was
+started again also counts those that were killed while they started, and has forgotten that there ever was one that did."""
+FAILED_START = "A replica failed to start"
+"""How Serve's message begins when one did not start, and it is going to try again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class Replicas:
             name="model",
             num_replicas=self.count,
             max_ongoing_requests=self.max_ongoing_requests,
-            max_constructor_retry_count=1,
+            max_constructor_retry_count=START_RETRIES,
             graceful_shutdown_timeout_s=10,
             graceful_shutdown_wait_loop_s=0.5,
             health_check_period_s=HEALTH_CHECK_S,
@@ -161,7 +166,7 @@ class Application:
         deadline = time.monotonic() + replicas.start_timeout_s
         while (status := serve.status().applications[self.name]).status != ApplicationStatus.RUNNING:
             messages = [status.message, *(deployment.message for deployment in status.deployments.values())]
-            if status.status == ApplicationStatus.DEPLOY_FAILED:
+            if status.status == ApplicationStatus.DEPLOY_FAILED or any(FAILED_START in text for text in messages):
                 raise _start_error(model, replicas.what, "\n".join(messages))
             if time.monotonic() > deadline:
                 limit = f"start_timeout_s ({replicas.start_timeout_s:g} s)"

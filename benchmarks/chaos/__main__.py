@@ -87,7 +87,7 @@ class _Case:
         self.table |= {f"kills: {kind}": count for kind, count in by_kind.items()} | disturbed.count()
         self.problems += whole(disturbed.rows, given.episodes)
         zombies = disturbed.zombies
-        if by_kind["freeze"] + by_kind["raylet"] and not (zombies.late or zombies.refused_files()):
+        if by_kind["cut off"] and not (zombies.late or zombies.refused_files()):
             self.problems.append("no zombie wrote anything after it was fenced: nothing was shown to be refused")
         return disturbed
 

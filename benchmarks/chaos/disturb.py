@@ -17,7 +17,7 @@ from benchmarks.chaos.report import Disturbed
 from benchmarks.chaos.rollout import ChaosFailed, Rollout
 
 LOOK_S = 0.05
-STUCK_S = 150.0
+STUCK_S = 90.0
 """Without any progress for this long a run is stuck."""
 SPREAD = 0.85
 """The share of the calls in which all kills come."""

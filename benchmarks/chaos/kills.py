@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import signal
-import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +15,14 @@ from benchmarks.chaos.cluster import Raylets
 from benchmarks.chaos.processes import Processes, is_alive, send
 from benchmarks.chaos.rollout import Rollout
 
-Kind = Literal["worker", "replica", "controller", "driver", "raylet", "freeze"]
+Kind = Literal["worker", "replica", "controller", "driver", "raylet", "cut off", "freeze"]
+"""Of these, "cut off" stops a raylet, so that its node counts as dead while its workers go on, and kills it after that; "freeze" stops
+a worker until its episodes were leased to another. All others are SIGKILLs."""
 
-SCRIPTED_KINDS: tuple[Kind, ...] = ("freeze", "worker", "replica", "raylet", "driver", "controller")
+SCRIPTED_KINDS: tuple[Kind, ...] = ("cut off", "driver", "worker", "replica", "raylet", "controller", "freeze")
 VLLM_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller")
 MORE: dict[Kind, int] = {"worker": 5, "replica": 4, "controller": 2, "driver": 2}
-"""How often each comes among the further kills. A raylet is killed and a worker frozen once."""
+"""How often each comes among the further kills; the others come once."""
 TITLES: dict[Kind, str] = {
     "worker": "ray::Worker",
     "freeze": "ray::Worker",
@@ -30,13 +31,13 @@ TITLES: dict[Kind, str] = {
 }
 
 ZOMBIE_S = 3.0
-"""How long the workers of a dead raylet may live on when their journals were fenced; their own watchdogs look every second."""
-CUT_OFF_S = 45.0
+"""How long workers that are cut off may go on when their journals were fenced; their own watchdogs look every second."""
+CUT_OFF_S = 60.0
 """And how long at most."""
 
 
 def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
-    """Each kind once, as far as there are enough kills, and more of those that may come again. A worker is frozen early: it takes long."""
+    """Each kind once, as far as there are enough kills, and more of those that may come again. Being cut off comes early: it takes long."""
     rng = random.Random(seed)
     first = list(kinds[:kills])
     weights = {kind: weight for kind, weight in MORE.items() if kind in kinds}
@@ -63,22 +64,21 @@ class Frozen:
 
 
 @dataclass(slots=True)
-class DeadRaylet:
-    """Its workers end themselves once the raylet's process is gone. Until somebody reaps it they take it for alive, as they would on a
-    machine that is cut off from the others: they go on, while the run leases their episodes anew."""
+class CutOff:
+    """A raylet that nobody hears of. Its node counts as dead after a while, and the episodes there are leased anew; its workers go on."""
 
-    process: subprocess.Popen[bytes]
+    raylet: psutil.Process
     journals: list[Path]
-    reap_at: float
+    kill_at: float
 
     def look(self) -> bool:
-        """Whether it was reaped."""
+        """Whether it was killed."""
         now = time.monotonic()
         if not any(path.exists() for path in self.journals):
-            self.journals, self.reap_at = [], min(self.reap_at, now + ZOMBIE_S)
-        if now < self.reap_at:
+            self.kill_at = min(self.kill_at, now + ZOMBIE_S)
+        if now < self.kill_at:
             return False
-        self.process.wait()
+        send(self.raylet, signal.SIGKILL)
         return True
 
 
@@ -89,13 +89,13 @@ class Killer:
         self._processes = processes
         self._rollout = rollout
         self.frozen: Frozen | None = None
-        self.dead: DeadRaylet | None = None
+        self.cut_off: CutOff | None = None
         self._orphans: list[psutil.Process] = []
 
     def aim(self, kind: Kind) -> psutil.Process | None:
         """Who is to be killed; None if there is nobody now. A driver's end would be that of who is cut off."""
         if kind == "driver":
-            if self.frozen or self.dead or not self._processes.titled("ray::Worker.exchange"):
+            if self.frozen or self.cut_off or not self._processes.titled("ray::Worker.exchange"):
                 return None
             return psutil.Process(self._rollout.pid)
         victims = self._victims(kind)
@@ -106,10 +106,10 @@ class Killer:
         if self.frozen is not None and self.frozen.look():
             woken, self.frozen = self.frozen, None
             return f"woke process {woken.process.pid}"
-        if self.dead is not None and self.dead.look():
-            self.dead = None
-            self._raylets.add()
-            return "reaped the raylet, and added another"
+        if self.cut_off is not None and self.cut_off.look():
+            killed, self.cut_off = self.cut_off, None
+            self._replace(killed.raylet)
+            return f"killed process {killed.raylet.pid}, and added another raylet"
         return None
 
     def kill(self, kind: Kind, victim: psutil.Process) -> None:
@@ -119,28 +119,38 @@ class Killer:
             journals = journals_of(victim)
             send(victim, signal.SIGSTOP)
             self.frozen = Frozen(victim, journals)
-        elif kind == "raylet":
-            self._orphans = self._processes.below(victim.pid)
+        elif kind in ("raylet", "cut off"):
+            self._orphans += self._processes.below(victim.pid)
             journals = [path for process in self._orphans for path in journals_of(process)]
-            process = self._raylets.take_out(victim.pid)
-            send(victim, signal.SIGKILL)
-            self.dead = DeadRaylet(process, journals, time.monotonic() + CUT_OFF_S)
+            if kind == "raylet":
+                send(victim, signal.SIGKILL)
+                self._replace(victim)
+            else:
+                send(victim, signal.SIGSTOP)
+                self.cut_off = CutOff(victim, journals, time.monotonic() + CUT_OFF_S)
         else:
             send(victim, signal.SIGKILL)
 
     def finish(self) -> None:
         """The run is over: nothing is kept as it is any longer."""
-        if self.dead is not None:
-            self.dead.process.wait()
+        if self.frozen is not None:
+            send(self.frozen.process, signal.SIGCONT)
+        if self.cut_off is not None:
+            send(self.cut_off.raylet, signal.SIGKILL)
+            self._replace(self.cut_off.raylet)
+
+    def _replace(self, raylet: psutil.Process) -> None:
+        """Its workers live until it is reaped."""
+        self._raylets.take_out(raylet.pid).wait()
+        self._raylets.add()
 
     def _victims(self, kind: Kind) -> list[psutil.Process]:
-        if kind == "raylet":
-            if self.frozen is not None:
+        if kind in ("raylet", "cut off"):
+            if self.frozen is not None or self.cut_off is not None:
                 return []
-            pids = self._raylets.raylets()
             workers = {worker.ppid() for worker in self._processes.titled("ray::Worker") if journals_of(worker)}
-            return [psutil.Process(pid) for pid in sorted(pids & workers)]
-        if kind == "freeze" and self.frozen is not None:
+            return [psutil.Process(pid) for pid in sorted(self._raylets.raylets() & workers)]
+        if kind == "freeze" and (self.frozen or self.cut_off):
             return []
         found = self._processes.titled(TITLES[kind])
         spared = {*self._orphans, self.frozen.process if self.frozen else None}

@@ -42,6 +42,8 @@ class Fences:
             self._note(file, file.episodes.keys() & specs.keys())
             for episode_id in file.episodes.keys() & specs.keys():
                 found = file.episodes[episode_id]
+                if episode_id in leases and leases[episode_id].spec.attempt > found.attempt + 1:
+                    continue  # the newest attempt may be that of a worker which began before another that is lost
                 spec = replace(specs[episode_id], attempt=found.attempt + 1)
                 leases[episode_id] = Lease(spec, (*found.adopted, file.name), found.charged)
         for lease in leases.values():
