@@ -260,8 +260,8 @@ class Episode:
     def end(self, reason: StopReason, text: str = "") -> None:
         """End the episode; the first reason counts."""
         if self.stop is None:
-            self.stop = Stop(reason, text)
             self._event("stop", content=text, finish_reason=reason.value)
+            self.stop = Stop(reason, text)
 
     # ---- the machinery of a step ----
 

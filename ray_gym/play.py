@@ -6,8 +6,8 @@ import asyncio
 import inspect
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -128,7 +128,7 @@ async def set_up(episode: Episode) -> None:
     """The state, and what is there before anyone speaks. Errors: EpisodeFailure."""
     environment, limits = episode.environment, episode.limits
     with blaming(environment, "setup"):
-        async with episode.clock.limit(episode.elapsed_s() + limits.call_deadline_s):
+        async with _at_most(episode, "call_deadline_s", limits.call_deadline_s):
             episode.state = await _maybe_await(environment.setup(episode.task, episode))
     with blaming(environment, "opening"):
         episode.begin(environment.opening(episode.task, episode.state))
@@ -155,8 +155,20 @@ async def score(episode: Episode) -> Score:
     environment = episode.environment
     episode.scoring = True
     with blaming(environment, "score"):
-        async with episode.clock.limit(episode.elapsed_s() + episode.limits.score_deadline_s):
+        async with _at_most(episode, "score_deadline_s", episode.limits.score_deadline_s):
             return as_score(await _maybe_await(environment.score(episode.state, episode)))
+
+
+@asynccontextmanager
+async def _at_most(episode: Episode, limit: str, seconds: float) -> AsyncIterator[None]:
+    """Of the time that the episode is played. Errors: TimeoutError, which says so if it was this limit."""
+    try:
+        async with episode.clock.limit(episode.elapsed_s() + seconds) as deadline:
+            yield
+    except TimeoutError as error:
+        if not deadline.expired():
+            raise
+        raise TimeoutError(f"no result within {limit} ({seconds:g} s)") from error
 
 
 async def score_group(group: Sequence[Played], stage: Stage) -> None:
@@ -173,7 +185,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> None:
         with blaming(environment, "score_group"):
             for episode in episodes:
                 episode.scoring = True
-            async with asyncio.timeout(stage.limits.score_deadline_s):
+            async with _at_most(episodes[0], "score_deadline_s", stage.limits.score_deadline_s):
                 scores = [as_score(given) for given in await environment.score_group(episodes)]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")

@@ -265,13 +265,12 @@ def checked(row: dict[str, Any]) -> dict[str, Any]:
     Errors: TypeError and the like, if something in it is not of its column's type.
     """
     for event in row["events"]:
-        for part in event["content"]:
-            part["text"] = _encodable(part["text"])
-        event["error"] = _encodable(event["error"])
-        event["reasoning"] = _encodable(event["reasoning"])
-        event["tool_calls"] = _encodable(event["tool_calls"])
+        for name in ("content", "error", "reasoning", "tool_calls", "tool_call_id"):
+            event[name] = _encodable(event[name])
     row["stop_text"] = _encodable(row["stop_text"])
     row["failure"] = _encodable(row["failure"])
+    for reward in row["rewards"]:
+        reward["participant"], reward["name"] = _encodable(reward["participant"]), _encodable(reward["name"])
     return row
 
 
@@ -300,8 +299,13 @@ def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dic
 
 
 def _encodable(node: Any) -> Any:
+    """Text, or none, or a list or dict of it. Errors: TypeError."""
     if isinstance(node, str):
         return node if node.isascii() else node.encode("utf-8", "replace").decode()
     if isinstance(node, dict):
         return {key: _encodable(value) for key, value in node.items()}
-    return [_encodable(item) for item in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [_encodable(item) for item in node]
+    if node is not None:
+        raise TypeError(f"expected text, got {type(node).__name__}")
+    return None

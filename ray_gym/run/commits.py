@@ -26,6 +26,8 @@ class Commits:
     notify: Notify
     _uncommitted: dict[str, dict[str, Receipt]] = field(default_factory=dict)
     _told: dict[str, list[str]] = field(default_factory=dict)
+    _useful: set[str] = field(default_factory=set)
+    """Workers of which a file was committed."""
 
     async def take(self, worker: str, report: Report) -> None:
         """Errors: RunFailed when another driver has taken the run directory over; OSError."""
@@ -40,6 +42,7 @@ class Commits:
                 await asyncio.to_thread(self.directory.refuse, staged.name)
                 continue
             await asyncio.to_thread(self.directory.commit, staged.name)
+            self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
             for episode_id in ids:
                 uncommitted.pop(episode_id, None)
@@ -63,4 +66,7 @@ class Commits:
         self._told.pop(worker, None)
         self.tally.workers_lost += 1
         found = journal.episodes.values() if journal else ()
+        if worker in self._useful:
+            self._useful.discard(worker)
+            return True
         return any(episode.calls or episode.over or episode.charged for episode in found)

@@ -31,15 +31,15 @@ class Player:
     async def play(self, lease: Lease) -> Played:
         """The episode's last try. Never raises, cancellation apart."""
         if lease.charged is not None:
-            return failed(
-                bare_episode(lease.spec, self.stage), Failure(FailureKind.ENVIRONMENT, "worker", lease.charged)
-            )
+            return self.lost(lease, lease.charged, "worker")
         try:
             return await self._play(lease)
         except Exception as error:
-            return failed(
-                bare_episode(lease.spec, self.stage), Failure(FailureKind.ENVIRONMENT, "episode", describe(error))
-            )
+            return self.lost(lease, describe(error))
+
+    def lost(self, lease: Lease, why: str, where: str = "episode") -> Played:
+        """An episode of which there is nothing to show."""
+        return failed(bare_episode(lease.spec, self.stage), Failure(FailureKind.ENVIRONMENT, where, why))
 
     async def close_group(self, group: list[Played]) -> list[Played]:
         """All are over: those that failed may be played again, the whole is scored where the environment does that, and settled."""

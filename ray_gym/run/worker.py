@@ -98,6 +98,7 @@ class Worker:
         self._files = 0
         self._rolling = asyncio.Lock()
         self._is_leaving = False
+        self._is_cancelled = False
 
     async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
@@ -139,6 +140,7 @@ class Worker:
 
     async def cancel(self) -> Report:
         """Stop playing at once; what was finished is staged, what was not is in the journal."""
+        self._is_cancelled = True
         self._waiting.clear()
         for task in self._playing:
             task.cancel()
@@ -187,13 +189,24 @@ class Worker:
 
     async def _play(self, lease: Lease, gathering: _Gathering) -> None:
         """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
-        played = await self._player.play(lease)
+        played = await self._played(lease)
         self._report.over.append(lease.key)
         gathering.played.append(played)
         if len(gathering.played) == gathering.size:
             for member in await self._player.close_group(gathering.played):
                 self._add_row(member)
         self._news.set()
+
+    async def _played(self, lease: Lease) -> Played:
+        try:
+            return await self._player.play(lease)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._is_cancelled or task is None:
+                raise
+            while task.uncancel():  # by nobody but its environment
+                pass
+            return self._player.lost(lease, "CancelledError: its environment cancelled the task that it is played in")
 
     def _add_row(self, played: Played) -> None:
         spec, setup = played.episode.spec, self._setup

@@ -1,0 +1,258 @@
+"""Environments that break in every way there is: their episodes end as failures of the right kind, all others finish."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ray_gym
+
+from ray_gym.load import load
+
+pytestmark = pytest.mark.ray
+
+CONFIG = """\
+environment: {{id: "faulty:{environment}"}}
+tasks: {{path: tasks.jsonl}}
+models:
+  policy: {{engine: scripted, player: "faulty:policy"}}
+  user: {{engine: scripted, player: "faulty:user"}}
+participants: {{policy: {{model: policy}}, user: {{model: user}}}}
+limits: {{max_turns: 2, tool_deadline_s: 2, call_deadline_s: 2, score_deadline_s: 2, episode_deadline_s: 8}}
+fanout: {{stuck_after_s: 2}}
+"""
+JUDGED = ["models.judge={engine: scripted, player: 'faulty:judge'}", "participants.judge.model=judge"]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A run that has ended, its rows by what was wrong with their tasks."""
+
+    code: int
+    told: str
+    rows: dict[str, list[dict[str, Any]]]
+    summary: dict[str, Any]
+    files: dict[str, set[str]]
+    """By group: the files that have rows of it."""
+
+    def row(self, fault: str) -> dict[str, Any]:
+        [row] = self.rows[fault]
+        return row
+
+    def failure(self, fault: str) -> tuple[str, str, str, str]:
+        row = self.row(fault)
+        failure = row["failure"] or {"kind": "", "where": "", "message": ""}
+        return row["status"], failure["kind"], failure["where"], failure["message"]
+
+
+def play(cluster: dict[str, str], folder: Path, faults: list[str], *overrides: str, of: str = "Faulty") -> Ended:
+    tasks = [json.dumps({"task_id": f"{n}", "fault": fault, "folder": str(folder)}) for n, fault in enumerate(faults)]
+    (folder / "tasks.jsonl").write_text("\n".join(tasks))
+    (folder / "config.yaml").write_text(CONFIG.format(environment=of))
+    environment = {**cluster, "PYTHONPATH": str(Path(__file__).parent)}
+    given = ["run.name=faults", f"output.dir={folder / 'runs'}", *overrides]
+    done = ray_gym("rollout", str(folder / "config.yaml"), *given, environment=environment)
+    run = folder / "runs" / "faults"
+    assert "Traceback" not in done.stderr and run.is_dir(), done.stderr + done.stdout
+    table = load(str(run)).episodes.to_pylist()
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(table, key=lambda row: (row["task_id"], row["repeat"])):
+        rows.setdefault(json.loads(row["task"])["fault"], []).append(row)
+    assert len({row["episode_id"] for row in table}) == len(table), "an episode is there twice"
+    files: dict[str, set[str]] = {}
+    for path in (run / "episodes").glob("*.parquet"):
+        for group in load_groups(path):
+            files.setdefault(group, set()).add(path.name)
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["episodes"] == len(table)
+    return Ended(done.returncode, done.stderr + done.stdout, rows, summary, files)
+
+
+def load_groups(path: Path) -> list[str]:
+    import pyarrow.parquet as pq
+
+    groups: list[str] = pq.read_table(path, columns=["group_id"]).column("group_id").unique().to_pylist()
+    return groups
+
+
+@pytest.fixture(scope="module")
+def broken_endpoint() -> Iterator[str]:
+    """An OpenAI-compatible endpoint that always answers 503."""
+
+    class Unavailable(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_error(503)
+
+        def log_message(self, format: str, *args: Any) -> None:
+            return None
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Unavailable)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/v1"
+    server.shutdown()
+    thread.join()
+
+
+HOOKS = ["setup", "opening", "run", "relay", "next_speaker", "narrow", "finished", "score"]
+FAILURES = {  # what is wrong: kind, where, and what the message begins with
+    **{hook: ("environment", f"Faulty.{hook}", f"RuntimeError: {hook} is broken") for hook in HOOKS},
+    "raises": ("environment", "tool raises", "RuntimeError: raises is broken"),
+    "sleeps": ("environment", "tool sleeps", "TimeoutError: no result within tool_deadline_s (2 s)"),
+    "sleeps_in_a_thread": ("environment", "tool sleeps_in_a_thread", "TimeoutError: no result within tool_deadline_s"),
+    "sleeps_in_a_process": ("environment", "tool sleeps_in_a_process", "TimeoutError: no result within tool_d"),
+    "setup hangs": ("environment", "Faulty.setup", "TimeoutError: no result within call_deadline_s (2 s)"),
+    "score hangs": ("environment", "Faulty.score", "TimeoutError: no result within score_deadline_s (2 s)"),
+    "run cancels itself": ("environment", "episode", "CancelledError"),
+    "gives_an_object": ("environment", "tool gives_an_object", "PydanticSerializationError: "),
+    "score gives an object": ("environment", "Faulty.score", "TypeError: score() returned object"),
+    "relay gives a number": ("environment", "Faulty.run", "TypeError: relay: expected text, got int"),
+    "opening gives an object": ("environment", "Faulty.opening", "TypeError: "),
+    "opening gives a dict": ("environment", "Faulty.opening", "TypeError: opening: expected text, got int"),
+    "opening has a bad call": ("environment", "record", "TypeError: expected text, got int"),
+    "run ends with a number": ("environment", "Faulty.run", "TypeError: stop: expected text, got int"),
+    "user says nothing": ("user", "user", "it said nothing"),
+    "user raises": ("user", "user", "scripted player: RuntimeError: the user is broken"),
+    "judge raises": ("judge", "judge", "scripted player: RuntimeError: the judge is broken"),
+    "down": ("infra", "model http://127.0.0.1", "HTTP 503"),
+}
+
+
+def test_whatever_breaks_is_a_failure_of_its_kind_and_the_others_finish(
+    cluster: dict[str, str], tmp_path: Path, broken_endpoint: str
+) -> None:
+    fine = ["none"] * 20
+    down = f"models.down={{engine: openai, base_url: '{broken_endpoint}', model: m, probe: false, retries: 0}}"
+    retries = "limits.retries={infra: 1, user: 1, judge: 0}"
+    faults = ["blames_the_policy", "run hangs", "score has a part of no name", *FAILURES, *fine]
+    ended = play(cluster, tmp_path, faults, *JUDGED, down, "participants.down.model=down", retries)
+    wrong = {}
+    for fault, (kind, where, message) in FAILURES.items():
+        status, *found = ended.failure(fault)
+        if (status, found[0]) != ("failed", kind) or not (found[1].startswith(where) and found[2].startswith(message)):
+            wrong[fault] = (status, *found)
+        assert ended.row(fault)["reward"] is None
+    assert not wrong
+    assert ended.failure("blames_the_policy") == ("completed", "policy", "rules", "it cheated")
+    assert (ended.row("blames_the_policy")["reward"], ended.row("blames_the_policy")["stop_reason"]) == (
+        1.0,
+        "policy_failed",
+    )
+    assert (ended.row("run hangs")["status"], ended.row("run hangs")["stop_reason"]) == ("completed", "deadline")
+    assert [row["status"] for row in ended.rows["none"]] == ["completed"] * len(fine)
+    assert [ended.row(fault)["try"] for fault in ("user raises", "judge raises", "score")] == [1, 0, 0]
+    assert ended.row("score has a part of no name")["rewards"][1]["name"] == "?"
+    assert ended.code == 0, "within budget: there is none"
+    assert ended.summary["status"] == {"completed": len(fine) + 3, "failed": len(FAILURES)}
+    assert f"failed {len(FAILURES)}" in ended.told and "1 failed: environment in Faulty.relay: Runtime" in ended.told
+    assert ended.summary["recovery"]["workers_lost"] == 0
+
+
+CHARGED = {  # what kills workers: what the record says of it
+    "blocks": "the event loop was blocked for 2 s in tool blocks (faulty.py:",
+    "setup blocks": "the event loop was blocked for 2 s in Deadly.setup (faulty.py:",
+    "leaks": "its worker died while it was the only episode there",
+    "exits": "its worker died while it was the only episode there",
+    "segfaults": "its worker died while it was the only episode there",
+}
+
+
+def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_anew(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    """What dies on its own is no less certain than what a test kills, and it dies at the same call every time."""
+    fine = ["none"] * 12
+    faults = [*CHARGED, "fickle", "fickle twice", *fine]
+    limits = ["fanout.memory_gb=0.8", "limits.tool_deadline_s=30", "limits.call_deadline_s=20"]
+    ended = play(cluster, tmp_path, faults, *limits, of="Deadly")
+    for fault, told in CHARGED.items():
+        status, kind, where, message = ended.failure(fault)
+        assert (status, kind, where) == ("failed", "environment", "worker") and message.startswith(told), (fault, message)
+    assert [row["status"] for row in ended.rows["none"]] == ["completed"] * len(fine)
+    fickle = ended.row("fickle")
+    assert (fickle["status"], fickle["try"]) == ("completed", 1)
+    [note] = [event["content"][0]["text"] for event in fickle["events"] if event["kind"] == "note"]
+    assert note.startswith("try 1: nondeterminism: replay: call 0 of thread policy asked something else than was recorded")
+    status, kind, where, message = ended.failure("fickle twice")
+    assert (status, kind, where) == ("failed", "environment", "replay") and "asked something else" in message
+    assert ended.row("fickle twice")["try"] == 1, "the budget is one new try"
+    assert ended.code == 0 and ended.summary["status"] == {"completed": 13, "failed": 6}
+    assert ended.summary["recovery"]["workers_lost"] >= 7
+
+
+def test_more_that_kill_workers_than_may_die_in_a_row(cluster: dict[str, str], tmp_path: Path) -> None:
+    ended = play(cluster, tmp_path, [*["exits"] * 10, *["none"] * 4], "fanout.workers=1", of="Deadly")
+    assert ended.code == 0 and ended.summary["status"] == {"completed": 4, "failed": 10}, ended.told
+
+
+@pytest.mark.parametrize(("budget", "allowed"), [("2", 2), ("0.05", 5)], ids=["count", "share"])
+def test_a_spent_budget_of_failures_stops_the_run_and_says_so(
+    cluster: dict[str, str], tmp_path: Path, budget: str, allowed: int
+) -> None:
+    faults = [*["setup"] * (allowed + 1), *["none"] * (100 - allowed - 1)]
+    overrides = [f"limits.max_failed={budget}", "models.policy.delay_s=1", "fanout.concurrency=20", *JUDGED]
+    down = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.down.model=down"]
+    ended = play(cluster, tmp_path, faults, *overrides, *down)
+    told = f"{allowed + 1} episodes have failed, more than limits.max_failed allows ({allowed}); most often: environment in"
+    assert ended.code == 1 and told in ended.told and ended.summary["failure"].startswith(told)
+    assert "Faulty.setup: RuntimeError: setup is broken" in ended.told and ended.summary["interrupted"]
+    assert ended.summary["status"]["failed"] == allowed + 1 and ended.summary["episodes"] < 100
+    again = ray_gym(
+        "rollout", "--resume", str(tmp_path / "runs" / "faults"), "models.policy.delay_s=0", environment=cluster
+    )
+    assert again.returncode == 2, "only limits may change"
+
+
+def test_a_run_in_which_all_has_failed_has_failed(cluster: dict[str, str], tmp_path: Path) -> None:
+    ended = play(cluster, tmp_path, ["all fail"] * 2, "limits.max_failed=2", "limits.retries.user=0", "tasks.repeats=1", of="Compared")
+    assert ended.code == 1 and "every episode failed; see the failures above" in ended.told
+    assert ended.summary["status"] == {"failed": 2} and ended.summary["failure"] is None
+
+
+def test_a_generator_that_raises_is_wrong_input(cluster: dict[str, str], tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(CONFIG.format(environment="Faulty").replace("path: tasks.jsonl", "generate: 3"))
+    environment = {**cluster, "PYTHONPATH": str(Path(__file__).parent)}
+    down = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.down.model=down"]
+    output = f"output.dir={tmp_path / 'runs'}"
+    done = ray_gym("rollout", str(tmp_path / "config.yaml"), output, *JUDGED, *down, environment=environment)
+    assert done.returncode == 2 and not (tmp_path / "runs").exists()
+    assert "tasks.generate: the generator failed on task 0: RuntimeError: generate is broken" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+GROUP = ["tasks.repeats=4", "limits.retries.user=0"]
+
+
+def test_groups_are_scored_and_settled(cluster: dict[str, str], tmp_path: Path) -> None:
+    """Four episodes a group; `minimum` is three."""
+    faults = ["score_group", "score_group counts wrong", "score_group hangs", "score_group exits"]
+    ended = play(
+        cluster, tmp_path, ["none", *faults, "one fails", "two fail", "all fail"], *GROUP, "groups.minimum=3", of="Compared"
+    )
+    assert ended.code == 0, ended.told
+    assert all(len(names) == 1 for names in ended.files.values()) and len(ended.files) == 8
+    for fault in ("none", "one fails"):
+        scores = [row["reward"] for row in ended.rows[fault] if row["status"] == "completed"]
+        assert len(set(scores)) == len(scores) >= 3 and abs(sum(scores)) < 1e-9, "compared with each other"
+    messages = ["RuntimeError: score_group is broken", "ValueError: score_group() returned 1 scores for 4 episodes"]
+    messages += ["TimeoutError: no result within score_deadline_s (2 s)", "its worker died while"]
+    for fault, message in zip(faults, messages, strict=True):
+        for row in ended.rows[fault]:
+            assert (row["status"], row["reward"], row["failure"]["kind"]) == ("failed", None, "environment"), row
+            assert row["failure"]["message"].startswith(message), row["failure"]
+    assert [row["status"] for row in ended.rows["one fails"]] == ["failed", *["completed"] * 3]
+    assert [row["status"] for row in ended.rows["two fail"]] == ["failed", "failed", "dropped", "dropped"]
+    assert [row["status"] for row in ended.rows["all fail"]] == ["failed"] * 4
+    for row in ended.rows["two fail"][2:]:
+        assert row["failure"] == {
+            "kind": "user", "where": "group", "message": "2 of 4 episodes failed, the first in user: it went away"
+        }  # fmt: skip
+        assert (row["group_size"], row["group_completed"]) == (4, 2)
+    assert ended.summary["status"] == {"completed": 7, "failed": 23, "dropped": 2}
