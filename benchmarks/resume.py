@@ -1,7 +1,7 @@
 """The driver killed again and again: `python -m benchmarks.resume`.
 
 A run of scripted games on a cluster that lives on; its driver gets SIGKILL at random moments (also while it starts) and the run is
-gone on with at once. Meanwhile a reader looks at `episodes/*.parquet` as fast as it can: every file must be complete, every episode there once.
+gone on with at once. Meanwhile a reader looks at `episodes/*.parquet` as fast as it can: files are complete, episodes there once.
 """
 
 from __future__ import annotations

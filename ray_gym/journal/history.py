@@ -89,6 +89,11 @@ def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
     return files
 
 
+def epoch_of(name: str) -> int:
+    """Which driver's worker wrote a file: writers are named epoch-number."""
+    return _age(Path(name))[0]
+
+
 def late_bytes(path: Path) -> int:
     """How much was written to a fenced file after it was fenced, and so refused."""
     match = _FENCED.search(path.name)

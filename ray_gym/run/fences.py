@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ray_gym.episode import EpisodeSpec
-from ray_gym.journal.history import SUFFIX, FencedFile, fence, fence_all, late_bytes
+from ray_gym.journal.history import SUFFIX, FencedFile, epoch_of, fence, fence_all, late_bytes
 from ray_gym.run.lease import Lease
 
 
@@ -38,12 +38,18 @@ class Fences:
     def begun(self, specs: Mapping[str, EpisodeSpec]) -> dict[str, Lease]:
         """Take over what an earlier driver left: leases that go on with the episodes that it had under way."""
         leases: dict[str, Lease] = {}
+        newest: dict[str, tuple[int, int]] = {}
         for file in fence_all(self.folder, self.run_id) if self.folder and self.folder.is_dir() else []:
             self._note(file, file.episodes.keys() & specs.keys())
             for episode_id in file.episodes.keys() & specs.keys():
                 found = file.episodes[episode_id]
-                if episode_id in leases and leases[episode_id].spec.attempt > found.attempt + 1:
-                    continue  # the newest attempt may be that of a worker which began before another that is lost
+                rank = (
+                    epoch_of(file.name),
+                    found.attempt,
+                )  # a later driver's attempts are newer, whatever their number
+                if newest.get(episode_id, rank) > rank:
+                    continue
+                newest[episode_id] = rank
                 spec = replace(specs[episode_id], attempt=found.attempt + 1)
                 leases[episode_id] = Lease(spec, (*found.adopted, file.name), found.charged)
         for lease in leases.values():
