@@ -13,12 +13,13 @@ from typing import Any
 
 import msgspec
 
-from ray_gym.episode import Episode, EpisodeSpec
+from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import ToolCall
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
+from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 
 

@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ray_gym.episode import EpisodeSpec
 from ray_gym.journal.history import FencedFile, Found
 from ray_gym.run.lease import EpisodeKey, Group, Lease
+from ray_gym.spec import EpisodeSpec
 
 SUSPECT_AFTER = 3
 """Attempts that were lost in a row without progress."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from ray_gym.backoff import pause_s
 from ray_gym.config import GroupsSection, RetriesSection
-from ray_gym.episode import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import History, HistoryReader
@@ -17,6 +16,7 @@ from ray_gym.journal.records import Begun, Over, Record
 from ray_gym.play import Played, Stage, bare_episode, failed, play, score_group
 from ray_gym.run.group import settle, to_play_again
 from ray_gym.run.lease import Lease
+from ray_gym.spec import EpisodeSpec
 
 NONDETERMINISM = "nondeterminism"
 

@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ray_gym.episode import EpisodeSpec
 from ray_gym.journal.history import FencedFile, Found
 from ray_gym.run.dispatcher import SUSPECT_AFTER, Dispatcher
 from ray_gym.run.lease import EpisodeKey, Group
+from ray_gym.spec import EpisodeSpec
 
 
 def specs(count: int, size: int = 1) -> list[EpisodeSpec]:
