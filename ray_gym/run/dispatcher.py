@@ -135,7 +135,6 @@ class Dispatcher:
         strikes = self._strikes[lease.spec.episode_id] = self._strikes.get(lease.spec.episode_id, 0) + 1
         return replace(again, charged=charged, alone=strikes >= SUSPECT_AFTER and charged is None)
 
-
     def _got_further(self, held: _Held, found: Found | None) -> bool:
         """Being over counts once: what comes after it, with its group, may be what kills workers."""
         episode = held.lease.spec.episode_id

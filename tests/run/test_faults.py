@@ -174,12 +174,17 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
     ended = play(cluster, tmp_path, faults, *limits, of="Deadly")
     for fault, told in CHARGED.items():
         status, kind, where, message = ended.failure(fault)
-        assert (status, kind, where) == ("failed", "environment", "worker") and message.startswith(told), (fault, message)
+        assert (status, kind, where) == ("failed", "environment", "worker") and message.startswith(told), (
+            fault,
+            message,
+        )
     assert [row["status"] for row in ended.rows["none"]] == ["completed"] * len(fine)
     fickle = ended.row("fickle")
     assert (fickle["status"], fickle["try"]) == ("completed", 1)
     [note] = [event["content"][0]["text"] for event in fickle["events"] if event["kind"] == "note"]
-    assert note.startswith("try 1: nondeterminism: replay: call 0 of thread policy asked something else than was recorded")
+    assert note.startswith(
+        "try 1: nondeterminism: replay: call 0 of thread policy asked something else than was recorded"
+    )
     status, kind, where, message = ended.failure("fickle twice")
     assert (status, kind, where) == ("failed", "environment", "replay") and "asked something else" in message
     assert ended.row("fickle twice")["try"] == 1, "the budget is one new try"
@@ -211,13 +216,23 @@ def test_a_spent_budget_of_failures_stops_the_run_and_says_so(
 
 
 def test_a_run_in_which_all_has_failed_has_failed(cluster: dict[str, str], tmp_path: Path) -> None:
-    ended = play(cluster, tmp_path, ["all fail"] * 2, "limits.max_failed=2", "limits.retries.user=0", "tasks.repeats=1", of="Compared")
+    ended = play(
+        cluster,
+        tmp_path,
+        ["all fail"] * 2,
+        "limits.max_failed=2",
+        "limits.retries.user=0",
+        "tasks.repeats=1",
+        of="Compared",
+    )
     assert ended.code == 1 and "every episode failed; see the failures above" in ended.told
     assert ended.summary["status"] == {"failed": 2} and ended.summary["failure"] is None
 
 
 def test_a_generator_that_raises_is_wrong_input(cluster: dict[str, str], tmp_path: Path) -> None:
-    (tmp_path / "config.yaml").write_text(CONFIG.format(environment="Faulty").replace("path: tasks.jsonl", "generate: 3"))
+    (tmp_path / "config.yaml").write_text(
+        CONFIG.format(environment="Faulty").replace("path: tasks.jsonl", "generate: 3")
+    )
     environment = {**cluster, "PYTHONPATH": str(Path(__file__).parent)}
     down = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.down.model=down"]
     output = f"output.dir={tmp_path / 'runs'}"
@@ -234,7 +249,12 @@ def test_groups_are_scored_and_settled(cluster: dict[str, str], tmp_path: Path) 
     """Four episodes a group; `minimum` is three."""
     faults = ["score_group", "score_group counts wrong", "score_group hangs", "score_group exits"]
     ended = play(
-        cluster, tmp_path, ["none", *faults, "one fails", "two fail", "all fail"], *GROUP, "groups.minimum=3", of="Compared"
+        cluster,
+        tmp_path,
+        ["none", *faults, "one fails", "two fail", "all fail"],
+        *GROUP,
+        "groups.minimum=3",
+        of="Compared",
     )
     assert ended.code == 0, ended.told
     assert all(len(names) == 1 for names in ended.files.values()) and len(ended.files) == 8
