@@ -7,7 +7,7 @@ import itertools
 import json
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -69,9 +69,11 @@ class Voices:
 
     calls: int = 0
     release: asyncio.Event | None = None
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         self.calls += 1
+        self.asked.set()
         if self.release is not None:
             await self.release.wait()
         said = f"{random.Random(request.seed).random()}"
@@ -182,8 +184,7 @@ async def test_a_command_given_again_while_it_is_carried_out_waits_for_it(tmp_pa
     first = asyncio.create_task(driven.session.perform(0, Tell("policy", "hello")))
     await first
     caller = asyncio.create_task(driven.session.perform(1, Turn("policy")))
-    while not model.calls:
-        await asyncio.sleep(0)
+    await model.asked.wait()
     caller.cancel()
     again = [asyncio.create_task(driven.session.perform(1, Turn("policy"))) for _ in range(2)]
     await asyncio.wait([caller])
@@ -197,8 +198,7 @@ async def test_a_session_that_is_closed_gives_up_what_it_does(tmp_path: Path) ->
     model = Voices(release=asyncio.Event())
     driven = await opened(tmp_path, model=model)
     caller = asyncio.create_task(driven.session.perform(0, Turn("policy")))
-    while not model.calls:
-        await asyncio.sleep(0)
+    await model.asked.wait()
     await driven.session.close()
     await asyncio.wait([caller])
     assert caller.cancelled() and driven.session.next_index == 0
@@ -211,7 +211,7 @@ async def test_a_session_that_is_closed_gives_up_what_it_does(tmp_path: Path) ->
 )
 async def test_what_names_nobody_is_refused_and_harms_nothing(tmp_path: Path, command: Command) -> None:
     driven = await opened(tmp_path)
-    with pytest.raises(ValueError, match="there is no (participant|thread) '"):
+    with pytest.raises(ValueError, match=r"there is no (participant|thread) '"):
         await driven.session.perform(0, command)
     assert driven.session.played is None and driven.session.next_index == 0
     await driven.session.perform(0, Turn("policy"))
