@@ -80,10 +80,6 @@ class Tools(Environment[Trouble, State]):
             await asyncio.sleep(0.01)
 
     @tool(participants=("policy",))
-    def exits(self, state: State, caller: Participant) -> str:
-        os._exit(3)
-
-    @tool(participants=("policy",))
     def segfaults(self, state: State, caller: Participant) -> str:
         return str(ctypes.string_at(0))
 

@@ -28,6 +28,7 @@ limits: {{max_turns: 2, tool_deadline_s: 2, call_deadline_s: 2, score_deadline_s
 fanout: {{stuck_after_s: 2}}
 """
 JUDGED = ["models.judge={engine: scripted, player: 'faulty:judge'}", "participants.judge.model=judge"]
+DOWN = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.down.model=down"]
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,6 @@ CHARGED = {  # what kills workers: what the record says of it
     "blocks": "the event loop was blocked for 2 s in tool blocks (faulty.py:",
     "setup blocks": "the event loop was blocked for 2 s in Deadly.setup (faulty.py:",
     "leaks": "the worker took ",
-    "exits": "its worker died while it was the only episode there",
     "segfaults": "its worker died while it was the only episode there",
 }
 
@@ -188,28 +188,23 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
     status, kind, where, message = ended.failure("fickle twice")
     assert (status, kind, where) == ("failed", "environment", "replay") and "asked something else" in message
     assert ended.row("fickle twice")["try"] == 1, "the budget is one new try"
-    assert ended.code == 0 and ended.summary["status"] == {"completed": 13, "failed": 6}
-    assert ended.summary["recovery"]["workers_lost"] >= 7
+    assert ended.code == 0 and ended.summary["status"] == {"completed": 13, "failed": len(CHARGED) + 1}
+    assert ended.summary["recovery"]["workers_lost"] >= 6
 
 
-@pytest.mark.parametrize(("budget", "allowed"), [("2", 2), ("0.05", 5)], ids=["count", "share"])
-def test_a_spent_budget_of_failures_stops_the_run_and_says_so(
-    cluster: dict[str, str], tmp_path: Path, budget: str, allowed: int
-) -> None:
-    faults = [*["setup"] * (allowed + 1), *["none"] * (100 - allowed - 1)]
-    overrides = [f"limits.max_failed={budget}", "models.policy.delay_s=0.3", "fanout.concurrency=20", *JUDGED]
-    down = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.down.model=down"]
-    ended = play(cluster, tmp_path, faults, *overrides, *down)
-    told = f"{allowed + 1} episodes have failed, more than limits.max_failed allows ({allowed}); most often: environment in"
+def test_a_spent_budget_of_failures_stops_the_run_and_says_so(cluster: dict[str, str], tmp_path: Path) -> None:
+    """A share of all episodes; with a larger number the run is gone on with, and ends well."""
+    faults = [*["setup"] * 4, *["none"] * 36]
+    overrides = ["limits.max_failed=0.09", "models.policy.delay_s=0.3", "fanout.concurrency=12", *JUDGED, *DOWN]
+    ended = play(cluster, tmp_path, faults, *overrides)
+    told = "4 episodes have failed, more than limits.max_failed allows (3); most often: environment in Faulty.setup: "
     assert ended.code == 1 and told in ended.told and ended.summary["failure"].startswith(told)
-    assert "Faulty.setup: RuntimeError: setup is broken" in ended.told and ended.summary["interrupted"]
-    assert ended.summary["status"]["failed"] == allowed + 1 and ended.summary["episodes"] < 100
-    if budget == "2":
-        run, environment = str(tmp_path / "runs" / "faults"), {**cluster, "PYTHONPATH": str(Path(__file__).parent)}
-        more = ["limits.max_failed=3", "fanout.concurrency=100"]
-        again = ray_gym("rollout", "--resume", run, *more, environment=environment)
-        assert again.returncode == 0 and "completed 97, failed 3" in again.stdout, again.stdout + again.stderr
-        assert load(run).episodes.num_rows == 100
+    assert ended.summary["interrupted"] and ended.summary["status"]["failed"] == 4 and ended.summary["episodes"] < 40
+    run, environment = str(tmp_path / "runs" / "faults"), {**cluster, "PYTHONPATH": str(Path(__file__).parent)}
+    more = ["limits.max_failed=4", "fanout.concurrency=100"]
+    again = ray_gym("rollout", "--resume", run, *more, environment=environment)
+    assert again.returncode == 0 and "completed 36, failed 4" in again.stdout, again.stdout + again.stderr
+    assert load(run).episodes.num_rows == 40
 
 
 def test_a_run_in_which_all_has_failed_has_failed(cluster: dict[str, str], tmp_path: Path) -> None:
@@ -231,9 +226,8 @@ def test_a_generator_that_raises_is_wrong_input(cluster: dict[str, str], tmp_pat
         CONFIG.format(environment="Faulty").replace("path: tasks.jsonl", "generate: 3")
     )
     environment = {**cluster, "PYTHONPATH": str(Path(__file__).parent)}
-    down = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.down.model=down"]
     output = f"output.dir={tmp_path / 'runs'}"
-    done = ray_gym("rollout", str(tmp_path / "config.yaml"), output, *JUDGED, *down, environment=environment)
+    done = ray_gym("rollout", str(tmp_path / "config.yaml"), output, *JUDGED, *DOWN, environment=environment)
     assert done.returncode == 2 and not (tmp_path / "runs").exists()
     assert "tasks.generate: the generator failed on task 0: RuntimeError: generate is broken" in done.stderr
     assert "Traceback" not in done.stderr
