@@ -92,10 +92,15 @@ class Killer:
         self.cut_off: CutOff | None = None
         self._orphans: list[psutil.Process] = []
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is frozen or cut off."""
+        return self.frozen is None and self.cut_off is None
+
     def aim(self, kind: Kind) -> psutil.Process | None:
         """Who is to be killed; None if there is nobody now. A driver's end would be that of who is cut off."""
         if kind == "driver":
-            if self.frozen or self.cut_off or not self._processes.titled("ray::Worker.exchange"):
+            if not self.is_idle or not self._processes.titled("ray::Worker.exchange"):
                 return None
             return psutil.Process(self._rollout.pid)
         victims = self._victims(kind)
@@ -146,11 +151,11 @@ class Killer:
 
     def _victims(self, kind: Kind) -> list[psutil.Process]:
         if kind in ("raylet", "cut off"):
-            if self.frozen is not None or self.cut_off is not None:
+            if not self.is_idle:
                 return []
             workers = {worker.ppid() for worker in self._processes.titled("ray::Worker") if journals_of(worker)}
             return [psutil.Process(pid) for pid in sorted(self._raylets.raylets() & workers)]
-        if kind == "freeze" and (self.frozen or self.cut_off):
+        if kind == "freeze" and not self.is_idle:
             return []
         found = self._processes.titled(TITLES[kind])
         spared = {*self._orphans, self.frozen.process if self.frozen else None}
