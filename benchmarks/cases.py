@@ -21,7 +21,6 @@ import ray
 from benchmarks.chat_environment import STEPS_PER_TURN, TURNS
 from benchmarks.measure import MeasurementFailed
 from ray_gym.config import RunConfig
-from ray_gym.episode import EpisodeSpec
 from ray_gym.load import load
 from ray_gym.play import Stage, play
 from ray_gym.run import cluster
@@ -29,6 +28,7 @@ from ray_gym.run.directory import RunDirectory, create, plan_directory
 from ray_gym.run.driver import carry_out
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.tally import Tally
+from ray_gym.spec import EpisodeSpec
 from ray_gym.trajectory import as_row, as_table
 
 Durability = Literal["off", "process", "disk"]

@@ -130,8 +130,9 @@ class Calls:
             if tried >= self._limits.retries.infra:
                 self.broken = failure
                 raise failure
-            await asyncio.sleep(pause_s(tried))
-            self._clock.exclude_since(began)
+            pause = pause_s(tried)
+            self._clock.exclude(began, pause)  # before the pause, which may be longer than what is left of a deadline
+            await asyncio.sleep(pause)
         raise AssertionError("unreachable")
 
 

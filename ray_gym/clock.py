@@ -3,33 +3,34 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 
 class ActiveClock:
-    """Goes on where a recorded call left it, and leaves out what was spent on a broken model."""
+    """Goes on where a recorded call left it, and stands still while a broken model is waited for."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._excluded_until = self._began
+        self._stands_until = -math.inf
         self._limits: dict[asyncio.Timeout, float] = {}
 
     @property
     def elapsed_s(self) -> float:
-        return time.monotonic() - self._began
+        return self._now() - self._began
 
     def go_on_from(self, elapsed_s: float) -> None:
         """A replayed call was answered when the episode was this old."""
-        self._shift_to(time.monotonic() - elapsed_s)
+        self._shift_to(self._now() - elapsed_s)
 
-    def exclude_since(self, moment: float) -> None:
-        """The time since then (of `time.monotonic`) does not count; what several calls lost at once is left out once."""
-        now = time.monotonic()
-        lost = now - max(moment, self._excluded_until)
-        self._excluded_until = now
+    def exclude(self, since: float, next_s: float = 0) -> None:
+        """The time since then (of `time.monotonic`), and the next seconds, do not count; what several calls lose at once counts once."""
+        until = time.monotonic() + next_s
+        lost = until - max(since, self._stands_until)
         if lost > 0:
+            self._stands_until = until
             self._shift_to(self._began + lost)
 
     @asynccontextmanager
@@ -42,8 +43,13 @@ class ActiveClock:
             finally:
                 del self._limits[timeout]
 
+    def _now(self) -> float:
+        return max(time.monotonic(), self._stands_until)
+
     def _when(self, at_s: float) -> float:
-        return asyncio.get_running_loop().time() + at_s - self.elapsed_s
+        """By the loop's clock; at once if the episode is that old already."""
+        now = time.monotonic()
+        return asyncio.get_running_loop().time() + (max(self._began + at_s - now, 0) if at_s > self.elapsed_s else 0)
 
     def _shift_to(self, began: float) -> None:
         self._began = began

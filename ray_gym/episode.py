@@ -9,41 +9,28 @@ from __future__ import annotations
 
 import random
 import time
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from ray_gym.calls import Answered, Calls
+from ray_gym.blame import blamed, fault_of, is_policy
+from ray_gym.calls import Calls
 from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Opening, Task
-from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.events import Event, EventKind
+from ray_gym.errors import EpisodeFailure
+from ray_gym.events import EventKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Model
 from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed, stable_id
+from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 from ray_gym.thread import Thread
 from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import ToolAnswer, WhenLost, call_tool
+from ray_gym.transcript import Transcript
 from ray_gym.turn import Turn, Usage
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeSpec:
-    """What fully determines an episode beside the config. `task` is a validated row as JSON."""
-
-    episode_id: str
-    group_id: str
-    task_id: str
-    repeat: int
-    seed: int
-    task: str
-    try_: int = 0
-    attempt: int = 0
 
 
 class Episode:
@@ -67,25 +54,20 @@ class Episode:
         self.participants = dict(participants)
         self.limits = limits
         self._tool_runner = tool_runner or ToolRunner()
-        self.events: list[Event] = []
-        self.turns: list[Turn] = []
         self.usage = Usage()
         self.first = "policy"
-        self._system: dict[str, str] = {}
         self.stop: Stop | None = None
         self.scoring = False
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
         self.calls = Calls(limits, log, self.clock)
-        self._models = models
-        self._budget_used = 0
-        self._opened: Counter[str] = Counter()
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0
-        self._step = 0
-        self.threads = {name: self._new_thread(name, self.participants[name]) for name in environment.participants}
+        self.transcript = Transcript(spec, self.participants, models, task.system_prompts, environment.participants)
+        self.events, self.turns = self.transcript.events, self.transcript.turns
+        self.threads = self.transcript.threads
 
     # ---- what an author may ask ----
 
@@ -123,12 +105,12 @@ class Episode:
             if name not in (self.participants if name in opening.system else self.threads):
                 raise ValueError(f"opening() names participant {name!r}, which this run does not have")
         self.first = opening.first
-        self._system = dict(opening.system)
+        self.transcript.opening_prompts = opening.system
         for name in list(self.threads):
-            self._put_system_prompt(name)
+            self.transcript.put_system_prompt(name)
             first = opening.messages.get(name, [])
             for message in [Message("user", first)] if isinstance(first, str) else first:
-                self._put(name, "opening", message)
+                self.transcript.put(name, "opening", message)
         self._is_finished()
 
     async def turn(self, name: str) -> Turn:
@@ -158,7 +140,7 @@ class Episode:
     async def step(self, turn: Turn) -> bool:
         """One model call and the tool calls that it made. Returns whether there were any."""
         self._require_open()
-        self._step = turn.steps
+        self.transcript.step = turn.steps
         turn.steps += 1
         completion = await self._complete(self.threads[turn.speaker], tools=True)
         if completion is None:
@@ -187,7 +169,7 @@ class Episode:
         self.usage.tool_calls += 1
         self.usage.tool_s += duration
         self.usage.tool_errors += answer.error is not None
-        event = self._put(name, "tool_result", Message("tool", answer.content, tool_call_id=call.id))
+        event = self.transcript.put(name, "tool_result", Message("tool", answer.content, tool_call_id=call.id))
         event.error = answer.error
         event.started_at, event.duration_s = started_at, duration
         return answer
@@ -195,7 +177,7 @@ class Episode:
     def tell(self, name: str, text: str, spoken_by: str | None = None) -> None:
         """Put a message into the view of a participant, or of one of its threads (role user)."""
         self._require_open()
-        self._put(name, "relay", Message("user", text)).participant = spoken_by
+        self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by
 
     def open_thread(self, participant: str) -> str:
         """Another conversation of a participant with its model, beside its own: for drafts, sub-agents, best of n. Gives its name.
@@ -204,9 +186,7 @@ class Episode:
         the same time (`asyncio.gather`), each for one call at a time.
         """
         self._require_open()
-        name = self._open_thread(participant)
-        self._put_system_prompt(name)
-        return name
+        return self.transcript.open_thread(participant)
 
     async def reply(self, thread: str) -> Message:
         """One model call over all that is in a thread; its tool calls, if any, are not carried out.
@@ -229,14 +209,14 @@ class Episode:
         """
         if auxiliary not in self.environment.auxiliary:
             raise ValueError(f"ask: {auxiliary!r} is not in {type(self.environment).__name__}.auxiliary")
-        name = self._open_thread(auxiliary)
-        self._put_system_prompt(name)
+        name = self.transcript.open_thread(auxiliary)
         for message in messages:
-            self._put(name, "judge", Message("user", message) if isinstance(message, str) else message)
+            self.transcript.put(name, "judge", Message("user", message) if isinstance(message, str) else message)
         completion = await self._complete(self.threads[name], tools=False, kind="judge")
         assert completion is not None
         if completion.finish_reason != "stop":
-            raise self._fault_of(auxiliary, f"its answer was cut ({completion.finish_reason})")
+            asked = self.participants[auxiliary]
+            raise fault_of(asked, f"its answer was cut ({completion.finish_reason})", judges=self.scoring)
         return completion.message
 
     async def effect(
@@ -255,12 +235,12 @@ class Episode:
 
     def note(self, text: str) -> None:
         """Write a remark into the record; nobody sees it."""
-        self._event("note", content=text)
+        self.transcript.write("note", content=text)
 
     def end(self, reason: StopReason, text: str = "") -> None:
         """End the episode; the first reason counts."""
         if self.stop is None:
-            self._event("stop", content=text, finish_reason=reason.value)
+            self.transcript.write("stop", content=text, finish_reason=reason.value)
             self.stop = Stop(reason, text)
 
     # ---- the machinery of a step ----
@@ -276,25 +256,11 @@ class Episode:
         try:
             answered = await self.calls.complete(thread, request)
         except EpisodeFailure as error:
-            raise self._blamed(participant, error) from error
-        completion = answered.completion
-        event = self._event(
-            kind,
-            participant=participant.name,
-            thread=thread.name,
-            role="assistant",
-            content=completion.message.content,
-            reasoning=completion.message.reasoning,
-            tool_calls=completion.message.tool_calls,
-            visible_to=[participant.name],
-            finish_reason=completion.finish_reason,
-            model=participant.model,
-            started_at=answered.started_at,
-            duration_s=answered.duration_s,
-        )
-        thread.accept(completion, event.seq)
-        self._count(answered, counts)
-        return completion
+            raise blamed(participant, error, judges=self._judges(participant)) from error
+        self.transcript.put_answer(thread, kind, answered)
+        self.usage.count(answered.completion, answered.duration_s, counts)
+        self._now = answered.started_at + answered.duration_s
+        return answered.completion
 
     async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
         """A tool with an effect outside of the session is called once, whatever dies; its answer is recorded."""
@@ -319,31 +285,19 @@ class Episode:
     def _is_used_up(self) -> bool:
         """Whether a limit leaves nothing for another call; then the episode has ended."""
         if self._remaining_tokens() <= 0:
-            self.end(StopReason.TOKEN_BUDGET, f"{self._budget_used} tokens generated")
+            self.end(StopReason.TOKEN_BUDGET, f"{self.usage.budgeted_tokens} tokens generated")
         elif self.clock.elapsed_s >= self.limits.episode_deadline_s:
             self.end(StopReason.DEADLINE, f"{self.limits.episode_deadline_s:g} s")
         return self.stopped
 
-    def _blamed(self, participant: Participant, error: EpisodeFailure) -> EpisodeFailure:
-        """Infrastructure is nobody's fault; else a simulator's model that breaks is the simulator's fault."""
-        kind = error.failure.kind
-        if kind in (FailureKind.INFRA, FailureKind.DATA) or self._is_policy(participant):
-            return error
-        return self._fault_of(participant.name, f"{error.failure.where}: {error.failure.message}")
-
-    def _fault_of(self, simulator: str, message: str) -> EpisodeFailure:
-        kind = FailureKind.JUDGE if self.scoring and simulator in self.environment.auxiliary else FailureKind.USER
-        return EpisodeFailure(kind, simulator, message)
+    def _judges(self, participant: Participant) -> bool:
+        return self.scoring and participant.name in self.environment.auxiliary
 
     def _blame_silence(self, turn: Turn) -> None:
         """A simulated user who says nothing has not ended the policy's episode; it has failed."""
         speaker = self.participants[turn.speaker]
-        if not self._is_policy(speaker) and not turn.text and not turn.tool_results:
-            raise self._fault_of(speaker.name, "it said nothing")
-
-    @staticmethod
-    def _is_policy(participant: Participant) -> bool:
-        return participant.trainable or participant.name == "policy"
+        if not is_policy(speaker) and not turn.text and not turn.tool_results:
+            raise fault_of(speaker, "it said nothing", judges=False)
 
     def _tools_for(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """The tools as the prompt shows them, and as the state narrows them now."""
@@ -355,24 +309,15 @@ class Episode:
 
     def _remaining_tokens(self) -> int:
         budget = self.limits.token_budget
-        return budget - self._budget_used if budget is not None else 2**31 - 1
-
-    def _count(self, answered: Answered, counts: bool) -> None:
-        usage, completion = self.usage, answered.completion
-        usage.model_calls += 1
-        usage.prompt_tokens += completion.prompt_tokens
-        usage.generated_tokens += completion.generated_tokens
-        usage.cached_tokens += completion.cached_tokens
-        usage.model_s += answered.duration_s
-        self._budget_used += completion.generated_tokens if counts else 0
-        self._now = answered.started_at + answered.duration_s
+        return budget - self.usage.budgeted_tokens if budget is not None else 2**31 - 1
 
     def _end_truncated(self, speaker: str, completion: Completion) -> None:
         text = completion.message.content
         if self._remaining_tokens() <= 0:
             self.end(StopReason.TOKEN_BUDGET, text)
-        elif not self._is_policy(self.participants[speaker]):
-            raise self._fault_of(speaker, f"its message was cut ({completion.finish_reason}): {text[-200:]}")
+        elif not is_policy(self.participants[speaker]):
+            cut = f"its message was cut ({completion.finish_reason}): {text[-200:]}"
+            raise fault_of(self.participants[speaker], cut, judges=False)
         elif completion.finish_reason == "context_full":
             self.end(StopReason.CONTEXT_FULL, text)
         else:
@@ -397,55 +342,12 @@ class Episode:
             text = self.environment.relay(self.state, self, turn, listener)
             if text is None:
                 continue
-            said = next((event for event in reversed(self.events) if event.kind == "message"), None)
+            said = self.transcript.last_message()
             if said is not None and said.content == text and listener.name != turn.speaker:
                 said.visible_to.append(listener.name)
                 self.threads[listener.name].append(Message("user", text), said.seq)
             else:
                 self.tell(listener.name, text, spoken_by=turn.speaker)
-
-    def _new_thread(self, name: str, participant: Participant) -> Thread:
-        seed = derive_seed(self.spec.seed, self.spec.try_)
-        return Thread(name, participant, self._models[participant.model], self.spec.episode_id, seed)
-
-    def _open_thread(self, participant: str) -> str:
-        self._opened[participant] += 1
-        name = f"{participant}/{self._opened[participant]}"
-        self.threads[name] = self._new_thread(name, self.participants[participant])
-        return name
-
-    def _put_system_prompt(self, thread: str) -> None:
-        participant = self.threads[thread].participant
-        name = participant.name
-        chosen = self.task.system_prompts.get(name) or participant.system_prompt or self._system.get(name)
-        if chosen:
-            self._put(thread, "system", Message("system", chosen))
-
-    def _put(self, name: str, kind: EventKind, message: Message) -> Event:
-        """Append a message to a thread, and write it down as an event."""
-        thread = self.threads[name]
-        event = self._event(
-            kind,
-            participant=thread.participant.name,
-            thread=name,
-            role=message.role,
-            content=message.content,
-            reasoning=message.reasoning,
-            tool_calls=message.tool_calls,
-            tool_call_id=message.tool_call_id,
-            visible_to=[thread.participant.name],
-        )
-        thread.append(message, event.seq)
-        return event
-
-    def _event(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:
-        content = fields.get("content", "")
-        if not isinstance(content, str):
-            raise TypeError(f"{kind}: expected text, got {type(content).__name__}")
-        turn = len(self.turns) - 1
-        event = Event(len(self.events), kind, turn, self._step, started_at=started_at or time.time(), **fields)
-        self.events.append(event)
-        return event
 
     def _require_open(self) -> None:
         if self.stop is not None:

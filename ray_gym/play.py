@@ -13,11 +13,12 @@ from typing import Any
 
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Score, as_score
-from ray_gym.episode import Episode, EpisodeSpec
+from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
+from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.tool_runner import ToolRunner
 

@@ -7,18 +7,20 @@ them: one that is given again, because its answer was lost, is not carried out a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from ray_gym.episode import Episode, EpisodeSpec
+from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import ToolCall
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
+from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 
 
@@ -73,54 +75,94 @@ class Done:
 
 
 class Session:
-    """Sequential: a command at a time. `played` is set once the episode is over and scored, or has failed."""
+    """A command at a time. `played` is set once the episode is over and scored, or has failed."""
 
     def __init__(self, spec: EpisodeSpec, stage: Stage, log: CallLog) -> None:
         """Errors: EpisodeFailure (data) if the task is not one of the environment's."""
         self._log = log
         self._done: list[Done] = []
+        self._under_way: asyncio.Task[Done] | None = None
+        self._policys_fault: Failure | None = None
         self.episode: Episode = new_episode(spec, stage, log)
         self.played: Played | None = None
 
     async def open(self) -> None:
         """Set the session up, and carry out again what was recorded of it. Never raises, cancellation apart."""
-        await self._guarded(lambda: set_up(self.episode))
+        await self._guarded(set_up(self.episode))
         for recorded in self._log.commands:
             if self.played is not None:
                 break
             await self._carry_out(_decoder.decode(recorded.command))
+
+    async def close(self) -> None:
+        """Give up what is being carried out."""
+        if self._under_way is not None:
+            self._under_way.cancel()
+            await asyncio.wait([self._under_way])
 
     @property
     def next_index(self) -> int:
         return len(self._done)
 
     async def perform(self, index: int, command: Command) -> Done:
-        """Carry out command number `index`, or give again what it led to.
+        """Carry out command number `index`, or give again what it led to. It is carried out also if who gave it doesn't wait for it.
 
-        Errors: EpisodeOver if the episode has ended before; IndexError for a number that is not next; OSError if it can't be recorded.
+        Errors: EpisodeOver if the episode has ended before; IndexError for a number that is not next; ValueError for a participant or
+        thread that isn't there; OSError if it can't be recorded.
         """
         if index < len(self._done):
             return self._done[index]
         if index > len(self._done):
             raise IndexError(f"command {index}: the next one is {len(self._done)}")
-        if self.played is not None or (self.episode.stop is not None and not isinstance(command, End)):
-            raise EpisodeOver(self.episode.stop)
-        self._log.command(index, msgspec.Raw(_encode(command)))
-        return await self._carry_out(command)
+        if self._under_way is None:
+            if self.played is not None or (self.episode.stop is not None and not isinstance(command, End)):
+                raise EpisodeOver(self.episode.stop)
+            self._check(command)
+            self._log.command(index, msgspec.Raw(_encode(command)))
+            self._under_way = asyncio.create_task(self._carry_out(command))
+        return await asyncio.shield(self._under_way)
+
+    def _check(self, command: Command) -> None:
+        """What names nobody is the mistake of who gave it, and does the session no harm."""
+        match command:
+            case Turn(name) | CallTool(name):
+                known, what = list(self.episode.environment.participants), "participant"
+            case OpenThread(name):
+                known, what = list(self.episode.participants), "participant"
+            case Tell(name) | Reply(name):
+                known, what = list(self.episode.threads), "thread"
+            case End():
+                return
+        if name not in known:
+            raise ValueError(f"there is no {what} {name!r}; there are: {', '.join(known)}")
 
     async def _carry_out(self, command: Command) -> Done:
         before = len(self.episode.events)
-        await self._guarded(lambda: self._apply(command))
-        done = Done(tuple(self.episode.events[before:]), self.episode.stop)
-        self._done.append(done)
-        return done
+        try:
+            await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
+            done = Done(tuple(self.episode.events[before:]), self.episode.stop)
+            self._done.append(done)
+            return done
+        finally:
+            self._under_way = None
 
-    async def _guarded(self, step: Callable[[], Awaitable[None]]) -> None:
-        """Within the episode's deadline; whatever is raised ends the session with the failure that it is."""
+    async def _guarded(self, step: Awaitable[None]) -> None:
+        """Whatever is raised ends the session with the failure that it is."""
+        episode = self.episode
+        try:
+            await step
+        except EpisodeFailure as error:
+            self.played = failed(episode, error.failure)
+        if episode.calls.broken or episode.calls.log.diverged:
+            self.played = as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", "")))
+
+    async def _in_time(self, command: Command) -> None:
+        """Within the episode's deadline. The policy's own fault ends an episode that is scored all the same."""
         episode = self.episode
         try:
             async with episode.clock.limit(episode.limits.episode_deadline_s) as deadline:
-                await step()
+                with blaming(episode.environment, "command"):
+                    await self._apply(command)
         except EpisodeOver:
             pass
         except TimeoutError:
@@ -128,24 +170,28 @@ class Session:
                 raise
             episode.end(StopReason.DEADLINE, f"{episode.limits.episode_deadline_s:g} s")
         except EpisodeFailure as error:
-            self.played = failed(episode, error.failure)
-        if episode.calls.broken or episode.calls.log.diverged:
-            self.played = as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", "")))
+            if error.failure.kind != FailureKind.POLICY:
+                raise
+            self._policys_fault = error.failure
+            episode.end(StopReason.POLICY_FAILED, error.failure.message)
 
     async def _apply(self, command: Command) -> None:
         episode = self.episode
-        with blaming(episode.environment, "command"):
-            match command:
-                case Turn(participant):
-                    await episode.turn(participant)
-                case Tell(thread, text):
-                    episode.tell(thread, text)
-                case CallTool(participant, call_id, name, arguments):
-                    await episode.call(participant, ToolCall(call_id, name, arguments))
-                case OpenThread(participant):
-                    episode.open_thread(participant)
-                case Reply(thread):
-                    await episode.reply(thread)
-                case End():
-                    episode.end(StopReason.COMPLETED)
-                    self.played = Played(episode, "completed", await score(episode), None, active_s=episode.elapsed_s())
+        match command:
+            case Turn(participant):
+                await episode.turn(participant)
+            case Tell(thread, text):
+                episode.tell(thread, text)
+            case CallTool(participant, call_id, name, arguments):
+                await episode.call(participant, ToolCall(call_id, name, arguments))
+            case OpenThread(participant):
+                episode.open_thread(participant)
+            case Reply(thread):
+                await episode.reply(thread)
+
+    async def _score(self) -> None:
+        episode = self.episode
+        episode.end(StopReason.COMPLETED)
+        deserved = await score(episode)
+        self._log.end()
+        self.played = Played(episode, "completed", deserved, self._policys_fault, active_s=episode.elapsed_s())

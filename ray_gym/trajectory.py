@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 
 from ray_gym.environment import Score
-from ray_gym.episode import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.events import Event
 from ray_gym.ledger import Sample, Span
 from ray_gym.models.base import Sampling
 from ray_gym.play import Played
+from ray_gym.spec import EpisodeSpec
 from ray_gym.thread import Thread
 
 

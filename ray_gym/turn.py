@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ray_gym.models.base import Completion
+
 
 @dataclass(slots=True)
 class Turn:
@@ -27,3 +29,13 @@ class Usage:
     tool_errors: int = 0
     model_s: float = 0.0
     tool_s: float = 0.0
+    budgeted_tokens: int = 0
+    """Generated, and counted towards the episode's token budget: a judge's are not."""
+
+    def count(self, completion: Completion, duration_s: float, budgeted: bool) -> None:
+        self.model_calls += 1
+        self.prompt_tokens += completion.prompt_tokens
+        self.generated_tokens += completion.generated_tokens
+        self.cached_tokens += completion.cached_tokens
+        self.model_s += duration_s
+        self.budgeted_tokens += completion.generated_tokens if budgeted else 0

@@ -21,6 +21,8 @@ from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended,
 Kept = TypeVar("Kept")
 
 SUFFIX = ".journal"
+SCORING = "score_group"
+"""What is intended before a group is scored; its episodes are over again after it."""
 _FENCED = re.compile(r"\.(\d+)\.fenced$")
 
 
@@ -45,7 +47,14 @@ class Found:
     adopted: tuple[str, ...] = ()
     calls: int = 0
     over: bool = False
+    scoring: bool = False
+    """Its group was being scored."""
     charged: str | None = None
+
+    @property
+    def got_further(self) -> bool:
+        """Scoring a group is no progress: it is not recorded, and may be what the worker died of."""
+        return self.calls > 0 or (self.over and not self.scoring)
 
 
 @dataclass(slots=True)
@@ -165,8 +174,10 @@ def _summarise(records: Iterable[tuple[int, Record]], run_id: str, problems: lis
             episode.adopted = record.adopted
         elif isinstance(record, Called | Commanded):
             episode.calls += 1
+        elif isinstance(record, Intended) and record.thread == SCORING:
+            episode.scoring = True
         elif isinstance(record, Over):
-            episode.over = True
+            episode.over, episode.scoring = True, False
         elif isinstance(record, Charged):
             episode.charged = record.message
     return found

@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ray_gym.episode import EpisodeSpec
-from ray_gym.journal.history import FencedFile, Found
+from ray_gym.journal.history import FencedFile
 from ray_gym.run.lease import EpisodeKey, Group, Lease
+from ray_gym.spec import EpisodeSpec
 
 SUSPECT_AFTER = 3
 """Attempts that were lost in a row without progress."""
@@ -35,8 +35,6 @@ class Dispatcher:
     accepted: int = 0
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
-    _played: set[str] = field(default_factory=set)
-    """Episodes that were over, and were lost with their worker."""
 
     @staticmethod
     def of(specs: Iterable[EpisodeSpec], begun: Mapping[str, Lease] | None = None) -> Dispatcher:
@@ -105,7 +103,6 @@ class Dispatcher:
         for played in rows:
             del leases[played.episode_id]
             self._strikes.pop(played.episode_id, None)
-            self._played.discard(played.episode_id)
         self.accepted += len(rows)
         return True
 
@@ -126,22 +123,14 @@ class Dispatcher:
             return again  # it waited at the worker, and was not begun
         if journal:
             again = replace(again, adopted=(*lease.adopted, journal.name))
-        if self._got_further(held, found):
+        charged = lease.charged or (found.charged if found else None)
+        if found.got_further if found else held.over:
             self._strikes.pop(lease.spec.episode_id, None)
-            return replace(again, alone=False, charged=found.charged if found else None)
-        charged = found.charged if found else None
+            return replace(again, alone=False, charged=charged)
         if lease.alone:
             charged = charged or f"its worker died while it was the only episode there: {reason}"
         strikes = self._strikes[lease.spec.episode_id] = self._strikes.get(lease.spec.episode_id, 0) + 1
         return replace(again, charged=charged, alone=strikes >= SUSPECT_AFTER and charged is None)
-
-    def _got_further(self, held: _Held, found: Found | None) -> bool:
-        """Being over counts once: what comes after it, with its group, may be what kills workers."""
-        episode = held.lease.spec.episode_id
-        is_over = held.over or bool(found and found.over)
-        first_time = is_over and episode not in self._played
-        self._played.update([episode] if is_over else ())
-        return first_time or bool(found and found.calls)
 
 
 def _grouped(leases: Iterable[Lease]) -> list[Group]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ray_gym.episode import EpisodeSpec
 from ray_gym.journal.history import SUFFIX, FencedFile, epoch_of, fence, fence_all, late_bytes
 from ray_gym.run.lease import Lease
+from ray_gym.spec import EpisodeSpec
 
 
 @dataclass(slots=True)

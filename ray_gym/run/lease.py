@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ray_gym.episode import EpisodeSpec
+from ray_gym.spec import EpisodeSpec
 
 
 @dataclass(frozen=True, slots=True)

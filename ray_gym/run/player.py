@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 
 from ray_gym.backoff import pause_s
 from ray_gym.config import GroupsSection, RetriesSection
-from ray_gym.episode import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
-from ray_gym.journal.history import History, HistoryReader
+from ray_gym.journal.history import SCORING, History, HistoryReader
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun, Over, Record
+from ray_gym.journal.records import Begun, Intended, Over, Record
 from ray_gym.play import Played, Stage, bare_episode, failed, play, score_group
 from ray_gym.run.group import settle, to_play_again
 from ray_gym.run.lease import Lease
+from ray_gym.spec import EpisodeSpec
 
 NONDETERMINISM = "nondeterminism"
 
@@ -51,7 +51,11 @@ class Player:
             group = [one for one in group if one not in again] + list(fresh)
         if self.stage.environment.scores_groups():
             group.sort(key=lambda one: one.episode.spec.repeat)
+            for spec in (one.episode.spec for one in group):
+                self._record(Intended(spec.episode_id, spec.try_, spec.attempt, SCORING, 0))
             await score_group(group, self.stage)
+            for spec in (one.episode.spec for one in group):
+                self._record(Over(spec.episode_id, spec.attempt))
         settle(group, self.groups)
         return group
 

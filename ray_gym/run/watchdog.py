@@ -21,7 +21,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Literal
 
-from ray_gym.episode import Episode, EpisodeSpec
+from ray_gym.episode import Episode
+from ray_gym.spec import EpisodeSpec
 
 BEAT_S = 0.5
 FENCE_S = 1.0

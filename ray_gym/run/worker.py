@@ -99,6 +99,8 @@ class Worker:
         self._rolling = asyncio.Lock()
         self._is_leaving = False
         self._is_cancelled = False
+        self._alone: EpisodeKey | None = None
+        """The episode that is played with no other beside it."""
 
     async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
@@ -168,8 +170,11 @@ class Worker:
 
     def _charge(self, charge: Charge) -> None:
         """The last thing that this process does; called on a thread of the watchdog's."""
-        if self._journal is not None and charge.episode_id is not None and charge.attempt is not None:
-            self._journal.append(Charged(charge.episode_id, charge.attempt, charge.message))
+        blamed = self._alone if charge.reason != "fenced" else None
+        if charge.episode_id is not None and charge.attempt is not None:
+            blamed = EpisodeKey(charge.episode_id, charge.attempt)
+        if self._journal is not None and blamed is not None:
+            self._journal.append(Charged(blamed.episode_id, blamed.attempt, charge.message))
         self._end(charge.message)
 
     def _end(self, reason: str) -> None:
@@ -189,6 +194,7 @@ class Worker:
 
     async def _play(self, lease: Lease, gathering: _Gathering) -> None:
         """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
+        self._alone = lease.key if lease.alone else None
         played = await self._played(lease)
         self._report.over.append(lease.key)
         gathering.played.append(played)

@@ -11,9 +11,9 @@ import numpy as np
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolCall
 from ray_gym.config import LimitsSection, ParticipantSection
-from ray_gym.episode import EpisodeSpec
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, VersionSpan
 from ray_gym.play import Played, Stage, play
+from ray_gym.spec import EpisodeSpec
 
 Reply = str | Message | Completion | Callable[[CompletionRequest], Awaitable[Completion]]
 

@@ -20,10 +20,11 @@ from envs.tic_tac_toe.environment import TicTacToeTask
 from envs.tic_tac_toe.players import minimax_player, occupied_player, prose_player, random_player, string_player
 from ray_gym import Message, Participant, ToolCall
 from ray_gym.config import LimitsSection
-from ray_gym.episode import Episode, EpisodeSpec
+from ray_gym.episode import Episode
 from ray_gym.models.base import CompletionRequest, Sampling
 from ray_gym.models.scripted import Player, ScriptedModel
 from ray_gym.play import Played, Stage, play
+from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import StopReason
 
 X_WINS_AT_2 = ((0, "X"), (3, "O"), (1, "X"), (4, "O"))  # X is next and wins at 2

@@ -18,7 +18,6 @@ import pytest
 
 from ray_gym import Environment, Episode, IdempotencyKey, Message, Opening, Task, ToolCall, tool
 from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection
-from ray_gym.episode import EpisodeSpec
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence
@@ -29,6 +28,7 @@ from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
 from ray_gym.run.lease import Lease
 from ray_gym.run.player import Player
+from ray_gym.spec import EpisodeSpec
 from ray_gym.trajectory import as_row, as_table, checked, without_volatile
 
 GROUPS = GroupsSection()

@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from ray_gym.episode import EpisodeSpec
 from ray_gym.journal.history import FencedFile, Found
 from ray_gym.run.dispatcher import SUSPECT_AFTER, Dispatcher
 from ray_gym.run.lease import EpisodeKey, Group
+from ray_gym.spec import EpisodeSpec
 
 
 def specs(count: int, size: int = 1) -> list[EpisodeSpec]:
@@ -102,6 +102,39 @@ def test_who_gets_further_alone_is_no_suspect_any_more() -> None:
     dispatcher.lost("a", journal_with(e0=Found(3, calls=1)))
     [[again]] = dispatcher.lease("a", 1)
     assert not again.alone and again.charged is None
+
+
+def test_a_group_whose_scoring_kills_workers_is_charged() -> None:
+    """All are over every time, which is not getting further: the workers would die for ever."""
+
+    def scored(attempt: int) -> FencedFile:
+        return journal_with(e0=Found(attempt, over=True, scoring=True), e1=Found(attempt, over=True, scoring=True))
+
+    dispatcher = Dispatcher.of(specs(4, size=2))
+    for attempt in range(SUSPECT_AFTER):
+        leased = keys(dispatcher.lease("a", 2))
+        assert [key.episode_id for key in leased] == ["e0", "e1"]
+        dispatcher.over("a", leased[:1])
+        dispatcher.lost("a", scored(attempt))
+    others = dispatcher.lease("a", 2)
+    assert ids(others) == ["e2", "e3"] and dispatcher.accept("a", keys(others))
+    [alone] = dispatcher.lease("a", 2)
+    assert [lease.alone for lease in alone] == [True, True]
+    dispatcher.lost("a", scored(SUSPECT_AFTER), "exit code 3")
+    [charged] = dispatcher.lease("a", 2)
+    assert all(lease.charged is not None and "exit code 3" in lease.charged for lease in charged)
+
+
+def test_who_was_over_is_not_charged_with_another_of_its_group() -> None:
+    dispatcher = Dispatcher.of(specs(2, size=2))
+    for attempt in range(SUSPECT_AFTER + 1):
+        dispatcher.lease("a", 2)
+        dispatcher.lost("a", journal_with(e0=Found(attempt, over=True), e1=Found(attempt)), "exit code 3")
+    [[fine, charged]] = dispatcher.lease("a", 2)
+    assert fine.charged is None and charged.charged is not None
+    dispatcher.lost("a", journal_with(e0=Found(4, over=True)))
+    [[_, still_charged]] = dispatcher.lease("a", 2)
+    assert still_charged.charged == charged.charged
 
 
 def test_a_charge_in_the_journal_reaches_the_next_worker() -> None:

@@ -158,7 +158,7 @@ def test_whatever_breaks_is_a_failure_of_its_kind_and_the_others_finish(
 CHARGED = {  # what kills workers: what the record says of it
     "blocks": "the event loop was blocked for 2 s in tool blocks (faulty.py:",
     "setup blocks": "the event loop was blocked for 2 s in Deadly.setup (faulty.py:",
-    "leaks": "its worker died while it was the only episode there",
+    "leaks": "the worker took ",
     "exits": "its worker died while it was the only episode there",
     "segfaults": "its worker died while it was the only episode there",
 }
@@ -192,27 +192,24 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
     assert ended.summary["recovery"]["workers_lost"] >= 7
 
 
-def test_more_that_kill_workers_than_may_die_in_a_row(cluster: dict[str, str], tmp_path: Path) -> None:
-    ended = play(cluster, tmp_path, [*["exits"] * 10, *["none"] * 4], "fanout.workers=1", of="Deadly")
-    assert ended.code == 0 and ended.summary["status"] == {"completed": 4, "failed": 10}, ended.told
-
-
 @pytest.mark.parametrize(("budget", "allowed"), [("2", 2), ("0.05", 5)], ids=["count", "share"])
 def test_a_spent_budget_of_failures_stops_the_run_and_says_so(
     cluster: dict[str, str], tmp_path: Path, budget: str, allowed: int
 ) -> None:
     faults = [*["setup"] * (allowed + 1), *["none"] * (100 - allowed - 1)]
-    overrides = [f"limits.max_failed={budget}", "models.policy.delay_s=1", "fanout.concurrency=20", *JUDGED]
+    overrides = [f"limits.max_failed={budget}", "models.policy.delay_s=0.3", "fanout.concurrency=20", *JUDGED]
     down = ["models.down={engine: scripted, player: 'faulty:judge'}", "participants.down.model=down"]
     ended = play(cluster, tmp_path, faults, *overrides, *down)
     told = f"{allowed + 1} episodes have failed, more than limits.max_failed allows ({allowed}); most often: environment in"
     assert ended.code == 1 and told in ended.told and ended.summary["failure"].startswith(told)
     assert "Faulty.setup: RuntimeError: setup is broken" in ended.told and ended.summary["interrupted"]
     assert ended.summary["status"]["failed"] == allowed + 1 and ended.summary["episodes"] < 100
-    again = ray_gym(
-        "rollout", "--resume", str(tmp_path / "runs" / "faults"), "models.policy.delay_s=0", environment=cluster
-    )
-    assert again.returncode == 2, "only limits may change"
+    if budget == "2":
+        run, environment = str(tmp_path / "runs" / "faults"), {**cluster, "PYTHONPATH": str(Path(__file__).parent)}
+        more = ["limits.max_failed=3", "fanout.concurrency=100"]
+        again = ray_gym("rollout", "--resume", run, *more, environment=environment)
+        assert again.returncode == 0 and "completed 97, failed 3" in again.stdout, again.stdout + again.stderr
+        assert load(run).episodes.num_rows == 100
 
 
 def test_a_run_in_which_all_has_failed_has_failed(cluster: dict[str, str], tmp_path: Path) -> None:

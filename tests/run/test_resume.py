@@ -9,10 +9,10 @@ import pytest
 
 from ray_gym.config import RunConfig
 from ray_gym.config_file import as_yaml, read_config
-from ray_gym.episode import EpisodeSpec
 from ray_gym.errors import UserError
 from ray_gym.run.fingerprint import Fingerprint, digest
 from ray_gym.run.resume import MAY_CHANGE, may_change, meaning_diff, resumed_config
+from ray_gym.spec import EpisodeSpec
 
 RUN: dict[str, Any] = {
     "run": {"seed": 1},

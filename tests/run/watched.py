@@ -14,11 +14,11 @@ from playing import Alone, ScriptModel, calls
 
 from ray_gym import Episode, Participant, tool
 from ray_gym.config import LimitsSection
-from ray_gym.episode import EpisodeSpec
 from ray_gym.models.base import Sampling
 from ray_gym.play import Stage, play
 from ray_gym.run import watchdog
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
+from ray_gym.spec import EpisodeSpec
 
 kept: list[bytearray] = []
 

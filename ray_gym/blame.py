@@ -1,0 +1,23 @@
+"""Whose fault it is when a participant's model does not answer as it should."""
+
+from __future__ import annotations
+
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.participant import Participant
+
+
+def is_policy(participant: Participant) -> bool:
+    """Whether it plays for itself: what it does wrong is scored. Others simulate somebody, and can only fail."""
+    return participant.trainable or participant.name == "policy"
+
+
+def fault_of(simulator: Participant, message: str, *, judges: bool) -> EpisodeFailure:
+    """A simulator did not do its part. `judges`: it was asked while scoring."""
+    return EpisodeFailure(FailureKind.JUDGE if judges else FailureKind.USER, simulator.name, message)
+
+
+def blamed(participant: Participant, error: EpisodeFailure, *, judges: bool) -> EpisodeFailure:
+    """Infrastructure is nobody's fault; else a simulator's model that breaks is the simulator's fault."""
+    if error.failure.kind in (FailureKind.INFRA, FailureKind.DATA) or is_policy(participant):
+        return error
+    return fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges)

@@ -1,0 +1,84 @@
+"""The time of an episode: what counts, what doesn't, and that its limits move with it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from ray_gym.clock import ActiveClock
+
+
+def aged(seconds: float) -> ActiveClock:
+    clock = ActiveClock()
+    clock.go_on_from(seconds)
+    return clock
+
+
+def about(seconds: float) -> object:
+    return pytest.approx(seconds, abs=0.2)
+
+
+async def fires(clock: ActiveClock, at_s: float) -> float:
+    """How long a limit took to end something that never ends."""
+    began = time.monotonic()
+    async with asyncio.timeout(10):
+        with pytest.raises(TimeoutError):
+            async with clock.limit(at_s):
+                await asyncio.Event().wait()
+    return time.monotonic() - began
+
+
+def test_it_begins_at_nothing_and_goes_on_from_what_was_recorded() -> None:
+    assert ActiveClock().elapsed_s == about(0) and aged(100).elapsed_s == about(100)
+    clock = aged(100)
+    clock.go_on_from(40)
+    assert clock.elapsed_s == about(40)
+
+
+def test_what_was_lost_does_not_count_and_is_left_out_once() -> None:
+    clock, now = aged(10), time.monotonic()
+    clock.exclude(now - 4)
+    assert clock.elapsed_s == about(6)
+    clock.exclude(now - 4)
+    clock.exclude(now - 1)
+    assert clock.elapsed_s == about(6), "several calls that were lost at once"
+
+
+def test_it_stands_still_for_a_pause_that_is_to_come() -> None:
+    clock = aged(10)
+    clock.exclude(time.monotonic() - 4, 1000)
+    stands = clock.elapsed_s
+    assert stands == about(6) == clock.elapsed_s and clock.elapsed_s == stands
+    clock.exclude(time.monotonic(), 500)
+    assert clock.elapsed_s == stands, "a shorter pause of another call within it"
+    clock.exclude(time.monotonic(), 2000)
+    assert clock.elapsed_s == stands, "a longer one"
+    clock.go_on_from(30)
+    assert clock.elapsed_s == pytest.approx(30)
+
+
+async def test_a_limit_is_at_an_age_of_the_episode() -> None:
+    assert await fires(aged(50), 50.05) == pytest.approx(0.05, abs=0.2)
+    assert await fires(aged(50), 20) == about(0), "at once when it is older"
+
+
+async def test_a_limit_moves_with_what_does_not_count() -> None:
+    clock = ActiveClock()
+    asyncio.get_running_loop().call_soon(lambda: clock.exclude(time.monotonic(), 0.4))
+    assert 0.4 <= await fires(clock, 0.05) < 1.5
+
+
+async def test_a_limit_comes_at_once_when_a_replay_makes_the_episode_older() -> None:
+    clock = ActiveClock()
+    asyncio.get_running_loop().call_soon(lambda: clock.go_on_from(100))
+    assert await fires(clock, 60) == about(0)
+
+
+async def test_limits_nest_and_are_forgotten() -> None:
+    clock = ActiveClock()
+    async with clock.limit(60) as outer, clock.limit(30):
+        clock.exclude(time.monotonic() - 1)
+    clock.go_on_from(100)
+    assert not outer.expired() and clock._limits == {}

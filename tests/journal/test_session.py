@@ -1,0 +1,309 @@
+"""Sessions driven from outside: commands by number, each carried out once, whatever dies between them."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ray_gym import Environment, Episode, IdempotencyKey, Message, Opening, Participant, Task, ToolCall, tool
+from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.journal.call_log import CallLog
+from ray_gym.journal.frames import HEAD, Scan, frame
+from ray_gym.journal.history import HistoryReader, fence
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Begun
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.participant import Participant as Cast
+from ray_gym.play import Stage
+from ray_gym.session import CallTool, Command, End, OpenThread, Reply, Session, Tell, Turn
+from ray_gym.spec import EpisodeSpec
+from ray_gym.stop import EpisodeOver
+from ray_gym.trajectory import as_row, as_table, checked, without_volatile
+
+
+class Market(Environment[Task, dict[str, Any]]):
+    """The policy buys, the user haggles; a judge looks at the bill."""
+
+    participants = ("policy", "user")
+    auxiliary = ("judge",)
+
+    def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+        return {"price": episode.rng("price").randrange(100), "bought": [], "calls": 0}
+
+    def opening(self, task: Task, state: dict[str, Any]) -> Opening:
+        return Opening(messages={"policy": f"It costs {state['price']}."})
+
+    @tool()
+    def buy(self, state: dict[str, Any], caller: Participant, item: str) -> str:
+        if item == "poison":
+            raise EpisodeFailure(FailureKind.POLICY, "law", "it bought poison")
+        if item == "air":
+            raise RuntimeError("there is no air")
+        state["bought"].append(item)
+        return f"{len(state['bought'])} in the basket"
+
+    @tool(effect="retry")
+    async def pay(self, state: dict[str, Any], caller: Participant, key: IdempotencyKey) -> str:
+        return f"paid {key}"
+
+    def finished(self, state: dict[str, Any], episode: Episode) -> str | None:
+        return "sold out" if len(state["bought"]) >= 3 else None
+
+    async def score(self, state: dict[str, Any], episode: Episode) -> float:  # type: ignore[override]
+        verdict = await episode.ask("judge", ", ".join(state["bought"]))
+        return len(verdict.content) + state["price"]
+
+
+@dataclass
+class Voices:
+    """Says the same to the same seed; counts how often it is asked."""
+
+    calls: int = 0
+    release: asyncio.Event | None = None
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.calls += 1
+        self.asked.set()
+        if self.release is not None:
+            await self.release.wait()
+        said = f"{random.Random(request.seed).random()}"
+        wants_to_buy = request.thread == "policy" and request.messages[-1].role == "user"
+        calls = (ToolCall("c", "buy", json.dumps({"item": said})),) if wants_to_buy else ()
+        return Completion(Message("assistant", "" if calls else said, tool_calls=calls))
+
+    async def close(self) -> None:
+        return None
+
+
+SPEC = EpisodeSpec("e", "g", "t", 0, 7, "{}")
+_files = itertools.count()
+
+
+@dataclass
+class Driven:
+    session: Session
+    model: Voices
+    file: Path
+
+    @property
+    def row(self) -> dict[str, Any]:
+        assert self.session.played is not None
+        [row] = as_table([checked(as_row(self.session.played, "run", "env"))]).to_pylist()
+        return without_volatile(row)
+
+    async def drive(self, commands: Sequence[Command]) -> None:
+        for index in range(self.session.next_index, len(commands)):
+            await self.session.perform(index, commands[index])
+
+
+async def opened(
+    folder: Path, *adopted: str, model: Voices | None = None, environment: Market | None = None, **limits: Any
+) -> Driven:
+    """A session, gone on with from fenced journals."""
+    environment, section, model = environment or Market(), LimitsSection(**limits), model or Voices()
+    names = (*environment.participants, *environment.auxiliary)
+    cast = {name: Cast.from_config(name, ParticipantSection(model="m"), section) for name in names}
+    journal = Journal(folder / f"1-{next(_files)}.journal", "run", flush=False)
+    history = HistoryReader(folder).read("e", adopted)
+    spec = replace(SPEC, attempt=len(adopted))
+    journal.append(Begun("e", 0, spec.attempt, history.started_at or 1.0, adopted))
+    log = CallLog("e", 0, spec.attempt, journal, history, patience_s=5)
+    session = Session(spec, Stage(environment, cast, {"m": model}, section), log)
+    await session.open()
+    return Driven(session, model, journal.path)
+
+
+def cuts(file: Path) -> list[str]:
+    """Names of fenced journals that hold the first records of a file: one, two, ... all."""
+    records = [frame(payload) for _, payload in Scan(file.read_bytes())]
+    names = []
+    for count in range(1, len(records) + 1):
+        path = file.with_name(f"1-{next(_files)}.journal")
+        path.write_bytes(HEAD + b"".join(records[:count]))
+        names.append(fence(path, "run").name)
+    return names
+
+
+COMMANDS: list[Command] = [
+    Turn("policy"),
+    Tell("user", "psst"),
+    Turn("user"),
+    OpenThread("policy"),
+    Tell("policy/1", "think"),
+    Reply("policy/1"),
+    CallTool("user", "u", "buy", '{"item": "bread"}'),
+    CallTool("user", "u", "pay", "{}"),
+    CallTool("policy", "p", "buy", '{"price": 1}'),
+    End(),
+]
+
+
+async def test_cut_at_every_record_it_goes_on_and_its_row_is_the_same(tmp_path: Path) -> None:
+    first = await opened(tmp_path)
+    await first.drive(COMMANDS)
+    assert first.session.played is not None and first.row["status"] == "completed" and first.model.calls == 5
+    for name in (every := cuts(first.file)):
+        again = await opened(tmp_path, name)
+        recorded = HistoryReader(tmp_path).read("e", [name])
+        assert again.session.next_index == len(recorded.commands)
+        await again.drive(COMMANDS)
+        assert again.row == first.row
+        assert again.session.episode.calls.log.replayed == len(recorded.calls)
+        assert again.model.calls == 5 - sum(not call.thread.startswith("effect") for call in recorded.calls)
+        twice = await opened(tmp_path, name, cuts(again.file)[-1])
+        assert twice.row == first.row and twice.model.calls == 0, "what was made again is recorded too"
+    assert len(every) == 2 + len(COMMANDS) + 5 + 2, (
+        "its head, its beginning, commands, calls, an effect's intent and answer"
+    )
+
+
+async def test_a_command_given_again_is_not_carried_out_again(tmp_path: Path) -> None:
+    driven = await opened(tmp_path)
+    first = await driven.session.perform(0, Turn("policy"))
+    assert await driven.session.perform(0, Turn("policy")) is first and driven.model.calls == 2
+    again = await opened(tmp_path, cuts(driven.file)[-1])
+    given = await again.session.perform(0, Turn("policy"))
+    assert [event.content for event in given.events] == [event.content for event in first.events]
+    assert again.model.calls == 0
+
+
+async def test_a_command_given_again_while_it_is_carried_out_waits_for_it(tmp_path: Path) -> None:
+    """Its first caller went away; what it began goes on."""
+    model = Voices(release=asyncio.Event())
+    driven = await opened(tmp_path, model=model)
+    first = asyncio.create_task(driven.session.perform(0, Tell("policy", "hello")))
+    await first
+    caller = asyncio.create_task(driven.session.perform(1, Turn("policy")))
+    await model.asked.wait()
+    caller.cancel()
+    again = [asyncio.create_task(driven.session.perform(1, Turn("policy"))) for _ in range(2)]
+    await asyncio.wait([caller])
+    assert caller.cancelled() and model.release is not None
+    model.release.set()
+    one, other = await asyncio.gather(*again)
+    assert one is other and model.calls == 2 and driven.session.next_index == 2
+
+
+async def test_a_session_that_is_closed_gives_up_what_it_does(tmp_path: Path) -> None:
+    model = Voices(release=asyncio.Event())
+    driven = await opened(tmp_path, model=model)
+    caller = asyncio.create_task(driven.session.perform(0, Turn("policy")))
+    await model.asked.wait()
+    await driven.session.close()
+    await asyncio.wait([caller])
+    assert caller.cancelled() and driven.session.next_index == 0
+    again = await opened(tmp_path, cuts(driven.file)[-1])
+    assert again.session.next_index == 1, "it was begun, so it is carried out when the session is gone on with"
+
+
+@pytest.mark.parametrize(
+    "command", [Turn("polcy"), Turn("judge"), Tell("polcy", ""), Reply("policy/1"), OpenThread("x")]
+)
+async def test_what_names_nobody_is_refused_and_harms_nothing(tmp_path: Path, command: Command) -> None:
+    driven = await opened(tmp_path)
+    with pytest.raises(ValueError, match=r"there is no (participant|thread) '"):
+        await driven.session.perform(0, command)
+    assert driven.session.played is None and driven.session.next_index == 0
+    await driven.session.perform(0, Turn("policy"))
+
+
+async def test_numbers_are_in_order_and_nothing_comes_after_the_end(tmp_path: Path) -> None:
+    driven = await opened(tmp_path)
+    with pytest.raises(IndexError, match="command 1: the next one is 0"):
+        await driven.session.perform(1, Turn("policy"))
+    for index in range(3):
+        done = await driven.session.perform(index, CallTool("policy", "c", "buy", '{"item": "bread"}'))
+    assert done.stop is None, "the environment is asked after steps"
+    done = await driven.session.perform(3, Turn("policy"))
+    assert done.stop is not None and done.stop.text == "sold out"
+    done = await driven.session.perform(4, End())
+    assert driven.session.played is not None and driven.row["status"] == "completed"
+    assert await driven.session.perform(4, End()) is done
+    for command in (End(), Turn("policy")):
+        with pytest.raises(EpisodeOver):
+            await driven.session.perform(5, command)
+
+
+async def test_after_a_stop_only_the_end_is_left(tmp_path: Path) -> None:
+    driven = await opened(tmp_path, max_turns=1)
+    await driven.session.perform(0, Turn("policy"))
+    await driven.session.perform(1, Tell("policy", "go on"))
+    done = await driven.session.perform(2, Turn("policy"))
+    assert done.stop is not None and done.stop.reason == "max_turns"
+    with pytest.raises(EpisodeOver):
+        await driven.session.perform(3, Tell("policy", "please"))
+    await driven.session.perform(3, End())
+    assert (driven.row["status"], driven.row["stop_reason"]) == ("completed", "max_turns")
+
+
+async def test_a_command_that_fails_ends_the_session_with_its_failure(tmp_path: Path) -> None:
+    driven = await opened(tmp_path)
+    await driven.session.perform(0, Turn("policy"))
+    done = await driven.session.perform(1, CallTool("user", "c", "buy", '{"item": "air"}'))
+    assert done.stop is not None and done.stop.reason == "failed"
+    assert driven.row["failure"] == {
+        "kind": "environment", "where": "tool buy", "message": "RuntimeError: there is no air"
+    }  # fmt: skip
+    with pytest.raises(EpisodeOver):
+        await driven.session.perform(2, End())
+    again = await opened(tmp_path, cuts(driven.file)[-1])
+    assert again.row == driven.row
+
+
+async def test_the_policys_own_fault_is_scored(tmp_path: Path) -> None:
+    """As in an episode that its environment drives."""
+    driven = await opened(tmp_path)
+    done = await driven.session.perform(0, CallTool("policy", "c", "buy", '{"item": "poison"}'))
+    assert done.stop is not None and done.stop.reason == "policy_failed" and driven.session.played is None
+    await driven.session.perform(1, End())
+    assert driven.row["status"] == "completed" and driven.row["reward"] is not None
+    assert driven.row["failure"]["kind"] == "policy"
+
+
+async def test_a_session_over_its_deadline_is_scored_with_what_it_has(tmp_path: Path) -> None:
+    """The judge is asked after the deadline, and answers in its own time."""
+    model = Voices(release=asyncio.Event())
+    driven = await opened(tmp_path, model=model, episode_deadline_s=0.05)
+    done = await driven.session.perform(0, Turn("policy"))
+    assert done.stop is not None and done.stop.reason == "deadline" and model.release is not None
+    asyncio.get_running_loop().call_later(0.02, model.release.set)
+    await driven.session.perform(1, End())
+    assert (driven.row["status"], driven.row["stop_reason"]) == ("completed", "deadline")
+
+
+async def test_setup_that_fails_is_the_sessions_failure(tmp_path: Path) -> None:
+    class Closed(Market):
+        def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+            raise RuntimeError("closed on Sundays")
+
+    section = LimitsSection()
+    cast = {
+        name: Cast.from_config(name, ParticipantSection(model="m"), section) for name in ("policy", "user", "judge")
+    }
+    session = Session(SPEC, Stage(Closed(), cast, {"m": Voices()}, section), CallLog("e"))
+    await session.open()
+    assert session.played is not None and session.played.failure is not None
+    assert (session.played.status, session.played.failure.where) == ("failed", "Closed.setup")
+    with pytest.raises(EpisodeOver):
+        await session.perform(0, Turn("policy"))
+
+
+async def test_a_session_that_is_not_deterministic_is_found_out(tmp_path: Path) -> None:
+    class Dearer(Market):
+        def opening(self, task: Task, state: dict[str, Any]) -> Opening:
+            return Opening(messages={"policy": "It costs more."})
+
+    driven = await opened(tmp_path)
+    await driven.drive(COMMANDS)
+    again = await opened(tmp_path, cuts(driven.file)[-1], environment=Dearer())
+    assert (again.row["status"], again.row["failure"]["where"]) == ("failed", "replay")

@@ -1,0 +1,49 @@
+"""Whether a worker that died had got anything done: if many in a row had not, the run gives up."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ray_gym.config import RunConfig
+from ray_gym.run.commits import Commits
+from ray_gym.run.directory import create, plan_directory
+from ray_gym.run.dispatcher import Dispatcher
+from ray_gym.run.fences import Fences
+from ray_gym.run.lease import EpisodeKey
+from ray_gym.run.receipt import Receipt
+from ray_gym.run.tally import Tally
+from ray_gym.run.worker import Report, StagedFile
+from ray_gym.spec import EpisodeSpec
+from ray_gym.trajectory import as_table, failed_row
+
+SPECS = [EpisodeSpec(f"e{n}", f"g{n}", "t", 0, 0, "{}") for n in range(3)]
+
+
+@pytest.fixture
+def commits(tmp_path: Path) -> Commits:
+    config = {
+        "environment": {"id": "tic_tac_toe"},
+        "tasks": {"generate": 1},
+        "models": {"m": {"engine": "scripted"}},
+        "participants": {"policy": {"model": "m"}},
+        "output": {"dir": str(tmp_path)},
+    }
+    directory = plan_directory(RunConfig.model_validate(config), Path("mine.yaml"))
+    create(directory)
+    return Commits(directory, Dispatcher.of(SPECS), Fences(None, "run"), Tally(3), lambda *_: None)
+
+
+async def test_a_committed_row_is_something_done_also_of_an_episode_that_is_charged(commits: Commits) -> None:
+    """Else a few environments that kill their workers would end a run in which every death takes one of them out."""
+    commits.dispatcher.lease("a", 2)
+    row = failed_row(SPECS[0], "run", "env", "charged")
+    commits.directory.storage.stage("part.parquet", as_table([row]))
+    key = EpisodeKey("e0", 0)
+    receipt = Receipt(key, "failed", "failed", "", "charged", None, 0, 0, 0)
+    await commits.take("a", Report([key], [receipt], [StagedFile("part.parquet", (key,))]))
+    assert await commits.lose("a", "crash"), "it committed a row"
+    commits.dispatcher.lease("b", 2)
+    assert not await commits.lose("b", "crash")
+    assert commits.tally.by_status == {"failed": 1} and commits.tally.workers_lost == 2
