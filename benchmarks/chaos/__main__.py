@@ -86,8 +86,7 @@ class _Case:
         self.table |= {"seconds": round(disturbed.seconds, 1), "drivers": rollout.drivers}
         self.table |= {f"kills: {kind}": count for kind, count in by_kind.items()} | disturbed.count()
         self.problems += whole(disturbed.rows, given.episodes)
-        zombies = disturbed.zombies
-        if by_kind["cut off"] and not (zombies.late or zombies.refused_files()):
+        if by_kind["freeze"] and not disturbed.zombies.was_refused:
             self.problems.append("no zombie wrote anything after it was fenced: nothing was shown to be refused")
         return disturbed
 

@@ -100,6 +100,10 @@ class Zombies:
                 if name.startswith("part-") and worker in fenced and (Path(folder) / name).exists():
                     self.staged.add(name)
 
+    @property
+    def was_refused(self) -> bool:
+        return bool(self.late) or self.refused_files() > 0
+
     def refused_files(self) -> int:
         """Of the staged ones, those that are no part of the run."""
         return len(self.staged - {path.name for path in (self.run / EPISODES).glob("*.parquet")})

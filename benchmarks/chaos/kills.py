@@ -19,7 +19,7 @@ Kind = Literal["worker", "replica", "controller", "driver", "raylet", "cut off",
 """Of these, "cut off" stops a raylet, so that its node counts as dead while its workers go on, and kills it after that; "freeze" stops
 a worker until its episodes were leased to another. All others are SIGKILLs."""
 
-SCRIPTED_KINDS: tuple[Kind, ...] = ("cut off", "driver", "worker", "replica", "raylet", "controller", "freeze")
+SCRIPTED_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller", "cut off", "freeze")
 VLLM_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller")
 MORE: dict[Kind, int] = {"worker": 5, "replica": 4, "controller": 2, "driver": 2}
 """How often each comes among the further kills; the others come once."""
@@ -32,19 +32,19 @@ TITLES: dict[Kind, str] = {
 
 ZOMBIE_S = 3.0
 """How long workers that are cut off may go on when their journals were fenced; their own watchdogs look every second."""
-CUT_OFF_S = 60.0
-"""And how long at most."""
+CUT_OFF_S = 25.0
+"""And how long they are at most. A driver gives up a worker that does not answer sooner; Ray gives up a node that hangs after a minute."""
 
 
 def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
     """Each kind once, as far as there are enough kills, and more of those that may come again. Being cut off comes early: it takes long."""
     rng = random.Random(seed)
-    first = list(kinds[:kills])
     weights = {kind: weight for kind, weight in MORE.items() if kind in kinds}
-    more = rng.choices(list(weights), list(weights.values()), k=kills - len(first))
-    early, rest = first[:1], [*first[1:], *more]
+    rest = [*kinds[:kills], *rng.choices(list(weights), list(weights.values()), k=max(0, kills - len(kinds)))]
     rng.shuffle(rest)
-    rest.insert(min(len(rest), rng.randrange(2)), early[0])
+    if "cut off" in rest:
+        rest.remove("cut off")
+        rest.insert(rng.randrange(2), "cut off")
     return rest
 
 
@@ -92,10 +92,15 @@ class Killer:
         self.cut_off: CutOff | None = None
         self._orphans: list[psutil.Process] = []
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nobody is frozen or cut off."""
+        return self.frozen is None and self.cut_off is None
+
     def aim(self, kind: Kind) -> psutil.Process | None:
         """Who is to be killed; None if there is nobody now. A driver's end would be that of who is cut off."""
         if kind == "driver":
-            if self.frozen or self.cut_off or not self._processes.titled("ray::Worker.exchange"):
+            if not self.is_idle or not self._processes.titled("ray::Worker.exchange"):
                 return None
             return psutil.Process(self._rollout.pid)
         victims = self._victims(kind)
@@ -146,11 +151,11 @@ class Killer:
 
     def _victims(self, kind: Kind) -> list[psutil.Process]:
         if kind in ("raylet", "cut off"):
-            if self.frozen is not None or self.cut_off is not None:
+            if not self.is_idle:
                 return []
             workers = {worker.ppid() for worker in self._processes.titled("ray::Worker") if journals_of(worker)}
             return [psutil.Process(pid) for pid in sorted(self._raylets.raylets() & workers)]
-        if kind == "freeze" and (self.frozen or self.cut_off):
+        if kind == "freeze" and not self.is_idle:
             return []
         found = self._processes.titled(TITLES[kind])
         spared = {*self._orphans, self.frozen.process if self.frozen else None}
