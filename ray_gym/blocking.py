@@ -22,6 +22,8 @@ THREADS = 32
 """As many calls run at once; others wait."""
 STUCK_LIMIT = 64
 """A worker that has given up as many threads must be replaced."""
+REPLACED_WITHIN_S = 30.0
+"""Until then calls wait: what they belong to goes on elsewhere, rather than fail for what others have done."""
 
 Job = Callable[[], None]
 
@@ -29,12 +31,17 @@ Job = Callable[[], None]
 class BlockingPool:
     """Belongs to one event loop."""
 
-    def __init__(self, threads: int = THREADS, stuck_limit: int = STUCK_LIMIT) -> None:
+    def __init__(
+        self, threads: int = THREADS, stuck_limit: int = STUCK_LIMIT, replaced_within_s: float = REPLACED_WITHIN_S
+    ) -> None:
         self._free = asyncio.Semaphore(threads)
         self._threads = threads
         self._stuck_limit = stuck_limit
         self._idle: list[SimpleQueue[Job | None]] = []
         self._stuck: Counter[str] = Counter()
+        self._replaced_within_s = replaced_within_s
+        self._has_threads = asyncio.Event()
+        self._has_threads.set()
 
     @property
     def is_worn_out(self) -> bool:
@@ -47,8 +54,11 @@ class BlockingPool:
         Errors: whatever it raises; TimeoutError; `EpisodeFailure` (infra) when the pool is worn out.
         """
         async with self._free:
-            if self.is_worn_out:
-                raise EpisodeFailure(FailureKind.INFRA, f"tool {tool}", self._complaint())
+            try:
+                async with asyncio.timeout(self._replaced_within_s):
+                    await self._has_threads.wait()
+            except TimeoutError:
+                raise EpisodeFailure(FailureKind.INFRA, f"tool {tool}", self._complaint()) from None
             done = self._start(tool, method)
             value, error = await within(done, deadline_s)
         if error is not None:
@@ -77,7 +87,7 @@ class BlockingPool:
 
         def came_back(value: Any, error: BaseException | None) -> None:
             if done.cancelled():
-                self._stuck[tool] -= 1
+                self._count_stuck(tool, -1)
             else:
                 done.set_result((value, error))
             if len(self._idle) < self._threads:
@@ -87,11 +97,18 @@ class BlockingPool:
 
         def given_up(future: asyncio.Future[Any]) -> None:
             if future.cancelled():
-                self._stuck[tool] += 1
+                self._count_stuck(tool, +1)
 
         done.add_done_callback(given_up)
         jobs.put(job)
         return done
+
+    def _count_stuck(self, tool: str, more: int) -> None:
+        self._stuck[tool] += more
+        if self.is_worn_out:
+            self._has_threads.clear()
+        else:
+            self._has_threads.set()
 
     def _complaint(self) -> str:
         stuck = ", ".join(f"{count} of {tool}" for tool, count in self._stuck.items() if count > 0)

@@ -67,7 +67,7 @@ class Tally:
         self.replayed_calls += sign * receipt.replayed
         self.by_status[receipt.status] += sign
         self.by_stop[receipt.stop_reason] += sign
-        if receipt.reward is not None:
+        if receipt.reward is not None and receipt.status == "completed":
             self.rewarded += sign
             self.reward_sum += sign * receipt.reward
         outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""

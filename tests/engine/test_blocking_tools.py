@@ -87,7 +87,7 @@ async def test_a_cancelled_call_gives_its_thread_up_too(release: threading.Event
 
 
 async def test_a_worker_with_too_many_stuck_threads_says_that_it_must_be_replaced(release: threading.Event) -> None:
-    pool = BlockingPool(threads=1, stuck_limit=2)
+    pool = BlockingPool(threads=1, stuck_limit=2, replaced_within_s=0.1)
     for _ in range(2):
         assert not pool.is_worn_out
         await get_stuck(pool, release)
@@ -99,6 +99,16 @@ async def test_a_worker_with_too_many_stuck_threads_says_that_it_must_be_replace
     release.set()
     await until(lambda: not pool.is_worn_out)
     assert await pool.run("quick", lambda: "done", 5) == "done"
+
+
+async def test_until_it_is_replaced_calls_wait(release: threading.Event) -> None:
+    pool = BlockingPool(threads=1, stuck_limit=1)
+    await get_stuck(pool, release)
+    waiting = asyncio.create_task(pool.run("quick", lambda: "done", 5))
+    await asyncio.sleep(0)
+    assert pool.is_worn_out and not waiting.done()
+    release.set()
+    assert await waiting == "done", "the thread came back after all"
 
 
 def test_a_stuck_thread_does_not_keep_the_process_from_exiting() -> None:

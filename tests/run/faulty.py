@@ -53,6 +53,10 @@ class Tools(Environment[Trouble, State]):
         threading.Event().wait()
         return "never"
 
+    @tool(participants=("policy",), blocking=True)
+    def thinks(self, state: State, caller: Participant) -> str:
+        return "hm"
+
     @tool(participants=("policy",), isolated=True)
     def sleeps_in_a_process(self, state: State, caller: Participant) -> str:
         threading.Event().wait()
@@ -162,12 +166,9 @@ class Faulty(Tools):
 
 
 class Deadly(Faulty):
-    auxiliary = ()
+    """Without judges."""
 
-    async def setup(self, task: Trouble, episode: Episode) -> State:  # type: ignore[override]
-        if task.fault == "setup blocks":
-            threading.Event().wait(1000)
-        return State(task)
+    auxiliary = ()
 
 
 class Compared(Tools):

@@ -158,7 +158,6 @@ def test_whatever_breaks_is_a_failure_of_its_kind_and_the_others_finish(
 
 CHARGED = {  # what kills workers: what the record says of it
     "blocks": "the event loop was blocked for 2 s in tool blocks (faulty.py:",
-    "setup blocks": "the event loop was blocked for 2 s in Deadly.setup (faulty.py:",
     "leaks": "the worker took ",
     "segfaults": "its worker died while it was the only episode there",
 }
@@ -190,6 +189,17 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
     assert ended.row("fickle twice")["try"] == 1, "the budget is one new try"
     assert ended.code == 0 and ended.summary["status"] == {"completed": 13, "failed": len(CHARGED) + 1}
     assert ended.summary["recovery"]["workers_lost"] >= 6
+
+
+def test_threads_that_never_come_back_cost_nobody_else_anything(cluster: dict[str, str], tmp_path: Path) -> None:
+    """A worker gives up 64 threads before it is replaced; what waits for one meanwhile goes on at the next."""
+    faults = ["sleeps_in_a_thread", "thinks"] * 80
+    limits = ["limits.tool_deadline_s=1", "fanout.workers=1", "fanout.concurrency=200"]
+    ended = play(cluster, tmp_path, faults, *limits, of="Deadly")
+    assert ended.code == 0 and ended.summary["status"] == {"completed": 80, "failed": 80}, ended.told
+    assert {row["status"] for row in ended.rows["thinks"]} == {"completed"}
+    assert {row["failure"]["kind"] for row in ended.rows["sleeps_in_a_thread"]} == {"environment"}
+    assert ended.summary["recovery"]["workers_lost"] >= 1
 
 
 def test_a_spent_budget_of_failures_stops_the_run_and_says_so(cluster: dict[str, str], tmp_path: Path) -> None:
@@ -267,3 +277,4 @@ def test_groups_are_scored_and_settled(cluster: dict[str, str], tmp_path: Path) 
         }  # fmt: skip
         assert (row["group_size"], row["group_completed"]) == (4, 2)
     assert ended.summary["status"] == {"completed": 7, "failed": 23, "dropped": 2}
+    assert abs(ended.summary["mean_reward"]) < 1e-9, "of those that were not dropped"
