@@ -54,11 +54,8 @@ class BlockingPool:
         Errors: whatever it raises; TimeoutError; `EpisodeFailure` (infra) when the pool is worn out.
         """
         async with self._free:
-            try:
-                async with asyncio.timeout(self._replaced_within_s):
-                    await self._has_threads.wait()
-            except TimeoutError:
-                raise EpisodeFailure(FailureKind.INFRA, f"tool {tool}", self._complaint()) from None
+            if self.is_worn_out:
+                await self._until_it_has_threads(tool)
             done = self._start(tool, method)
             value, error = await within(done, deadline_s)
         if error is not None:
@@ -102,6 +99,13 @@ class BlockingPool:
         done.add_done_callback(given_up)
         jobs.put(job)
         return done
+
+    async def _until_it_has_threads(self, tool: str) -> None:
+        try:
+            async with asyncio.timeout(self._replaced_within_s):
+                await self._has_threads.wait()
+        except TimeoutError:
+            raise EpisodeFailure(FailureKind.INFRA, f"tool {tool}", self._complaint()) from None
 
     def _count_stuck(self, tool: str, more: int) -> None:
         self._stuck[tool] += more
