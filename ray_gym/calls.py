@@ -92,7 +92,7 @@ class Calls:
         with log.making(*self._numbered(name), b"") as made:
             recorded = made.recorded
             started_at, began = time.time(), time.monotonic()
-            hold = (lambda: self._recall(recorded)) if recorded is not None else None
+            hold = (lambda: self._recall(recorded)) if recorded is not None else log.until_free(made)
             result, took_time = await held(make(), hold)
             if took_time and recorded is None:
                 await log.record_order(made, self._timing(started_at, began))

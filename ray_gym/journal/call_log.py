@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -97,6 +97,19 @@ class CallLog:
                 self._stillness.stir()
         else:
             self._append(made, answer, timing)
+
+    def until_free(self, made: Made) -> Callable[[], Awaitable[None]] | None:
+        """What something that is done again, and of which no order is recorded, waits for in a replay: it had not come when the record
+        ended, unless nothing else could have come first.
+
+        Errors (when awaited): Diverged.
+        """
+        if self._replay.is_over:
+            return None
+        return lambda: self._replay.until(lambda: self._is_free(made), made.thread, made.number)
+
+    def _is_free(self, made: Made) -> bool:
+        return self._replay.is_over or (made.issued == self._replay.given and self._under_way == 1)
 
     async def record_order(self, made: Made, timing: Timing) -> None:
         """Of something that is done again in a replay: only when it came, and only if something else could have come first."""

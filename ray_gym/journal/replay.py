@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ray_gym.journal.records import Called
 from ray_gym.journal.stillness import Stillness
@@ -72,6 +72,20 @@ class Replay:
             async with asyncio.timeout(self._patience_s):
                 while not self.is_over:
                     await self._moved.wait()
+        except TimeoutError:
+            raise self._stuck(thread, number) from None
+
+    async def until(self, condition: Callable[[], bool], thread: str, number: int) -> None:
+        """Wait until it holds when the episode has come to rest. Errors: Diverged."""
+        self._stillness.stir()
+        try:
+            async with asyncio.timeout(self._patience_s):
+                while True:
+                    moved = self._moved
+                    await self._stillness.wait()
+                    if condition():
+                        return
+                    await moved.wait()
         except TimeoutError:
             raise self._stuck(thread, number) from None
 
