@@ -127,7 +127,7 @@ class Calls:
                 if error.failure.kind != FailureKind.INFRA:
                     raise
                 failure = error
-            if tried >= self._limits.retries.infra:
+            if tried >= self._limits.retries.infra or not failure.retry:
                 self.broken = failure
                 raise failure
             pause = pause_s(tried)

@@ -43,6 +43,13 @@ class ActiveClock:
             finally:
                 del self._limits[timeout]
 
+    @property
+    def overdue_s(self) -> float:
+        """How long ago a limit was passed that has not taken effect: the code under it does not let itself be cancelled."""
+        now = asyncio.get_running_loop().time()
+        passed = [timeout.when() or now for timeout in self._limits if timeout.expired()]
+        return now - min(passed) if passed else 0.0
+
     def _now(self) -> float:
         return max(time.monotonic(), self._stands_until)
 

@@ -43,10 +43,14 @@ class Failure:
 
 
 class EpisodeFailure(Exception):
-    """Ends one episode without a score. Survives pickling, so that it keeps its kind across actor boundaries."""
+    """Ends one episode without a score. Survives pickling, so that it keeps its kind across actor boundaries.
 
-    def __init__(self, kind: FailureKind, where: str, message: str) -> None:
-        super().__init__(kind, where, message)
+    `retry`: whether asking again could help. Only asked of infrastructure's failures; a wrong key stays wrong.
+    """
+
+    def __init__(self, kind: FailureKind, where: str, message: str, retry: bool = True) -> None:
+        super().__init__(kind, where, message, retry)
+        self.retry = retry
         self.failure = Failure(kind, where, message)
 
     def __str__(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakSet
 
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Score, as_score
@@ -50,6 +51,7 @@ class Stage:
     models: Mapping[str, Model]
     limits: LimitsSection
     tool_runner: ToolRunner = field(default_factory=ToolRunner)
+    under_way: WeakSet[Episode] = field(default_factory=WeakSet)
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
@@ -95,7 +97,9 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    return Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, stage.tool_runner)
+    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, stage.tool_runner)
+    stage.under_way.add(episode)
+    return episode
 
 
 def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:

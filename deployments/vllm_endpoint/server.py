@@ -29,7 +29,7 @@ class VllmServer:
                 PATH, body, request.session_id, lambda answer: generation(json.loads(answer))
             )
         except RefusedRequest as refused:
-            raise self.endpoint.failure(str(refused)) from None
+            raise self.endpoint.failure(str(refused), retry=False) from None
 
 
 def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:

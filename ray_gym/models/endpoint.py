@@ -110,9 +110,9 @@ class Endpoint:
             await self._session.close()
             self._session = None
 
-    def failure(self, problem: str) -> EpisodeFailure:
+    def failure(self, problem: str, retry: bool = True) -> EpisodeFailure:
         shown = problem.replace(self._key, "***") if self._key else problem
-        return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", shown)
+        return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", shown, retry)
 
     async def _call(
         self, path: str, data: bytes, session_id: str, understand: Callable[[bytes], Understood]

@@ -58,7 +58,7 @@ class OpenAIModel:
         except RefusedRequest as refused:
             if refused.status == 400 and context_is_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
-            raise self._endpoint.failure(str(refused)) from None
+            raise self._endpoint.failure(str(refused), retry=False) from None
 
     async def close(self) -> None:
         await self._endpoint.close()

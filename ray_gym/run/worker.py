@@ -31,6 +31,8 @@ from ray_gym.trajectory import as_row, as_table, checked, failed_row
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
+OVERDUE_S = 15.0
+"""How long after a deadline an episode's code may go on (it is being cancelled all the time)."""
 GATHER_S = 0.01
 """After something was finished, how long an exchange waits for more before it answers."""
 
@@ -117,6 +119,7 @@ class Worker:
         """
         if self._is_leaving:
             self._end("too many of its threads are stuck in blocking tools; another worker takes over")
+        self._end_if_overdue()
         for group in groups:
             gathering = _Gathering(len(group))
             self._waiting.extend((lease, gathering) for lease in group)
@@ -176,6 +179,15 @@ class Worker:
         if self._journal is not None and blamed is not None:
             self._journal.append(Charged(blamed.episode_id, blamed.attempt, charge.message))
         self._end(charge.message)
+
+    def _end_if_overdue(self) -> None:
+        """Code that swallows its cancellation can't be stopped in any other way."""
+        for episode in self._player.stage.under_way:
+            if episode.clock.overdue_s > OVERDUE_S:
+                spec = episode.spec
+                self._charge(
+                    Charge("stuck", spec.episode_id, spec.attempt, "its code swallows its cancellation at a deadline")
+                )
 
     def _end(self, reason: str) -> None:
         """Like any other death of a worker: what it had goes on elsewhere from the journal."""
