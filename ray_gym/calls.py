@@ -18,9 +18,9 @@ import msgspec
 import xxhash
 
 from ray_gym.backoff import pause_s
-from ray_gym.clock import ActiveClock
+from ray_gym.clock import ActiveClock, counted_by
 from ray_gym.config import LimitsSection
-from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.held import held
 from ray_gym.journal import answers
 from ray_gym.journal.call_log import CallLog, Timing
@@ -47,6 +47,8 @@ class Calls:
         self._clock = clock
         self._numbers: Counter[str] = Counter()
         self.log = log
+        if not log.is_live:
+            clock.replaying(True)
         self.broken: EpisodeFailure | None = None
         """Infrastructure failed for good: whatever the environment makes of it, such an episode is never scored."""
 
@@ -59,7 +61,12 @@ class Calls:
                 recorded = made.recorded
                 return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
             started_at, began = time.time(), time.monotonic()
-            completion, stored = _storable(await self._until_answered(thread, request))
+            try:
+                completion, stored = _storable(await self._until_answered(thread, request))
+            except EpisodeFailure as error:
+                if error.failure.kind != FailureKind.INFRA:
+                    await log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
+                raise
             timing = self._timing(started_at, began)
             await log.record(made, stored, timing)
             return Answered(completion, timing.started_at, timing.duration_s)
@@ -69,22 +76,30 @@ class Calls:
     ) -> Any:
         """Do something outside of the session once, and keep its result (JSON data). `make` is given the effect's idempotency key.
 
-        Errors: EpisodeFailure (infra) if it was under way when a worker died and `when_lost` is "fail"; what `make` raises; Diverged.
+        Errors: EpisodeFailure: infra if it was under way when a worker died and `when_lost` is "fail", else for whatever `make` raises
+        (which is recorded too); Diverged.
         """
         log = self.log
         with log.making(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments))) as made:
             if made.recorded is not None:
                 await self._recall(made.recorded)
-                return msgspec.msgpack.decode(made.recorded.answer)
+                return answers.restore_result(made.recorded.answer)
             if when_lost == "fail" and log.was_intended(made):
                 lost = "it was under way when its worker died; nobody knows whether it was made"
                 self.broken = EpisodeFailure(FailureKind.INFRA, made.thread, lost)
                 raise self.broken
             await log.intend(made)
             started_at, began = time.time(), time.monotonic()
-            result = await make(f"{log.key}/{name}/{made.number}")
-            await log.record(made, msgspec.Raw(_encode(result)), self._timing(started_at, began))
-            return result
+            try:
+                stored = answers.store_result(await make(f"{log.key}/{name}/{made.number}"))
+            except Exception as error:
+                if not isinstance(error, EpisodeFailure):
+                    error = EpisodeFailure(FailureKind.ENVIRONMENT, made.thread, describe(error))
+                if error.failure.kind != FailureKind.INFRA:
+                    await log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
+                raise error from error.__cause__
+            await log.record(made, stored, self._timing(started_at, began))
+            return answers.restore_result(stored)
 
     async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
         """Something that takes its time and is done again in a replay (a tool on the session's state): it goes on when it did first."""
@@ -101,6 +116,8 @@ class Calls:
     async def _recall(self, recorded: Called) -> None:
         await self.log.recall(recorded)
         self._clock.go_on_from(recorded.active_s)
+        if self.log.is_live:
+            self._clock.replaying(False)
 
     def _numbered(self, name: str) -> tuple[str, int]:
         self._numbers[name] += 1
@@ -115,7 +132,8 @@ class Calls:
             began = time.monotonic()
             try:
                 async with asyncio.timeout(self._limits.call_deadline_s) as deadline:
-                    return await thread.model.complete(request)
+                    with counted_by(self._clock):
+                        return await thread.model.complete(request)
             except TimeoutError:
                 if not deadline.expired():
                     raise

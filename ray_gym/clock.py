@@ -5,8 +5,31 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+
+REPLAY_S = 600.0
+"""At least this long may a replay take, whatever the limits of live play are."""
+
+_running: ContextVar[ActiveClock] = ContextVar("the clock of the episode that a model is called for")
+
+
+@contextmanager
+def counted_by(clock: ActiveClock) -> Iterator[None]:
+    """For the time of a model call."""
+    token = _running.set(clock)
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def exclude(since: float, next_s: float = 0) -> None:
+    """For engines that try again by themselves: this time is not the calling episode's (see `ActiveClock.exclude`)."""
+    clock = _running.get(None)
+    if clock is not None:
+        clock.exclude(since, next_s)
 
 
 class ActiveClock:
@@ -15,6 +38,7 @@ class ActiveClock:
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._stands_until = -math.inf
+        self._is_replaying = False
         self._limits: dict[asyncio.Timeout, float] = {}
 
     @property
@@ -32,6 +56,11 @@ class ActiveClock:
         if lost > 0:
             self._stands_until = until
             self._shift_to(self._began + lost)
+
+    def replaying(self, replaying: bool) -> None:
+        """While recorded calls are answered again, limits do not count what was played before; each gets time enough for the replay."""
+        self._is_replaying = replaying
+        self._shift_to(self._began)
 
     @asynccontextmanager
     async def limit(self, at_s: float) -> AsyncIterator[asyncio.Timeout]:
@@ -56,6 +85,8 @@ class ActiveClock:
     def _when(self, at_s: float) -> float:
         """By the loop's clock; at once if the episode is that old already."""
         now = time.monotonic()
+        if self._is_replaying:
+            return asyncio.get_running_loop().time() + max(at_s, REPLAY_S)
         return asyncio.get_running_loop().time() + (max(self._began + at_s - now, 0) if at_s > self.elapsed_s else 0)
 
     def _shift_to(self, began: float) -> None:

@@ -7,6 +7,7 @@ raises `EpisodeOver`, so no model is ever called after it.
 
 from __future__ import annotations
 
+import asyncio
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -58,6 +59,8 @@ class Episode:
         self.first = "policy"
         self.stop: Stop | None = None
         self.scoring = False
+        self.gave_up_asking: Participant | None = None
+        """The judge that a deadline did not wait for."""
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
@@ -212,7 +215,11 @@ class Episode:
         name = self.transcript.open_thread(auxiliary)
         for message in messages:
             self.transcript.put(name, "judge", Message("user", message) if isinstance(message, str) else message)
-        completion = await self._complete(self.threads[name], tools=False, kind="judge")
+        try:
+            completion = await self._complete(self.threads[name], tools=False, kind="judge")
+        except asyncio.CancelledError:
+            self.gave_up_asking = self.participants[auxiliary]
+            raise
         assert completion is not None
         if completion.finish_reason != "stop":
             asked = self.participants[auxiliary]
@@ -286,7 +293,7 @@ class Episode:
         """Whether a limit leaves nothing for another call; then the episode has ended."""
         if self._remaining_tokens() <= 0:
             self.end(StopReason.TOKEN_BUDGET, f"{self.usage.budgeted_tokens} tokens generated")
-        elif self.clock.elapsed_s >= self.limits.episode_deadline_s:
+        elif self.clock.elapsed_s >= self.limits.episode_deadline_s and self.calls.log.is_live:
             self.end(StopReason.DEADLINE, f"{self.limits.episode_deadline_s:g} s")
         return self.stopped
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
+from ray_gym.blame import fault_of
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode
@@ -74,7 +75,13 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
         played = failed(episode, error.failure)
     except Exception as error:
         played = failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
-    if not environment.scores_groups():
+    return played if environment.scores_groups() else at_its_end(played)
+
+
+def at_its_end(played: Played) -> Played:
+    """Nothing more will be asked: a replay must have asked for all that was recorded, unless something else ended the episode."""
+    episode = played.episode
+    if not episode.calls.broken and (episode.stop is None or episode.stop.reason != StopReason.DEADLINE):
         episode.calls.log.end()
     return as_it_was(played)
 
@@ -110,7 +117,7 @@ def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
 
 def failed(episode: Episode, failure: Failure) -> Played:
     episode.end(StopReason.FAILED, failure.message)
-    diverged = episode.calls.log.diverged
+    diverged = None if episode.calls.broken else episode.calls.log.diverged
     return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())
 
 
@@ -147,6 +154,8 @@ async def _run(episode: Episode) -> None:
     try:
         async with episode.clock.limit(deadline_s) as deadline:
             await episode.environment.run(episode)
+        if deadline.expired():  # and its code took no notice
+            episode.end(StopReason.DEADLINE, f"{deadline_s:g} s")
     except EpisodeOver:
         if not episode.stopped:
             raise
@@ -173,19 +182,22 @@ async def _at_most(episode: Episode, limit: str, seconds: float) -> AsyncIterato
     except TimeoutError as error:
         if not deadline.expired():
             raise
-        raise TimeoutError(f"no result within {limit} ({seconds:g} s)") from error
+        message = f"no result within {limit} ({seconds:g} s)"
+        if episode.gave_up_asking is not None:
+            raise fault_of(episode.gave_up_asking, message, judges=True) from error
+        raise TimeoutError(message) from error
 
 
-async def score_group(group: Sequence[Played], stage: Stage) -> None:
+async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     """Score the episodes of a group that were played to their end, by the environment's `score_group`. Never raises, cancellation apart.
 
-    An error is the failure of them all.
+    Returns why they could not be scored, all of them, if they couldn't.
     """
     environment = stage.environment
     played = [one for one in group if one.status == "completed"]
     episodes = [one.episode for one in played]
     if not played:
-        return
+        return None
     try:
         with blaming(environment, "score_group"):
             for episode in episodes:
@@ -195,12 +207,10 @@ async def score_group(group: Sequence[Played], stage: Stage) -> None:
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
     except EpisodeFailure as error:
-        for one in played:
-            lost = as_it_was(failed(one.episode, error.failure))
-            one.status, one.score, one.failure, one.diverged = lost.status, None, lost.failure, lost.diverged
-        return
+        return error.failure
     for one, deserved in zip(played, scores, strict=True):
         one.score = deserved
+    return None
 
 
 @contextmanager

@@ -88,6 +88,7 @@ class Session:
 
     async def open(self) -> None:
         """Set the session up, and carry out again what was recorded of it. Never raises, cancellation apart."""
+        self._log.begin()
         await self._guarded(set_up(self.episode))
         for recorded in self._log.commands:
             if self.played is not None:
@@ -118,7 +119,7 @@ class Session:
             if self.played is not None or (self.episode.stop is not None and not isinstance(command, End)):
                 raise EpisodeOver(self.episode.stop)
             self._check(command)
-            self._log.command(index, msgspec.Raw(_encode(command)))
+            await self._log.command(index, msgspec.Raw(_encode(command)))
             self._under_way = asyncio.create_task(self._carry_out(command))
         return await asyncio.shield(self._under_way)
 

@@ -17,6 +17,7 @@ from ray import serve
 from ray.serve.exceptions import RayServeException
 from ray.serve.schema import ApplicationStatus
 
+from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.models.base import Completion, CompletionRequest
 
@@ -59,6 +60,7 @@ class ServeModel:
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""
         for wait_s in _waits():
+            began = time.monotonic()
             try:
                 return await self._call(await self._open(), request)
             except ray_errors.RayTaskError as error:
@@ -70,6 +72,7 @@ class ServeModel:
             except UNREACHABLE as error:
                 last = error
             await self._look()
+            exclude(began, wait_s)
             await asyncio.sleep(wait_s)
         raise self._failure(f"no answer after {PATIENCE_S:g} s of trying again: {describe(last)}") from last
 
@@ -110,10 +113,10 @@ class ServeModel:
         if application is None or application.status == ApplicationStatus.DELETING:
             self._looked_at = 0.0  # whoever else waits is told as well,
             self._handle = None  # and whoever asks from now on: an old handle would wait for replicas
-            raise self._failure("the application is not up any more; was it deleted?")
+            raise self._failure("the application is not up any more; was it deleted?", retry=False)
 
-    def _failure(self, message: str) -> EpisodeFailure:
-        return EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", message)
+    def _failure(self, message: str, retry: bool = True) -> EpisodeFailure:
+        return EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", message, retry)
 
     async def close(self) -> None:
         self._handle = None

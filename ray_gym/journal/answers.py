@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import numpy as np
 
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion, FinishReason, SpanKind, VersionSpan
 
@@ -53,7 +56,54 @@ def store(completion: Completion) -> msgspec.Raw:
     return msgspec.Raw(_encoder.encode(stored))
 
 
+class StoredFailure(msgspec.Struct, tag="failure"):
+    """A call that failed, by nobody's infrastructure: it fails again in a replay. A map, so it is told from what is stored otherwise."""
+
+    kind: FailureKind
+    where: str
+    message: str
+
+
+class StoredResult(msgspec.Struct, array_like=True):
+    """Of an effect: JSON data."""
+
+    value: Any
+
+
+_failure_decoder = msgspec.msgpack.Decoder(StoredFailure)
+_result_decoder = msgspec.msgpack.Decoder(StoredResult)
+_A_MAP = 0x80
+"""How msgpack begins a small map."""
+
+
+def store_failure(failure: Failure) -> msgspec.Raw:
+    return msgspec.Raw(_encoder.encode(StoredFailure(failure.kind, failure.where, _utf8(failure.message))))
+
+
+def store_result(value: Any) -> msgspec.Raw:
+    """Errors: TypeError for what is no JSON data."""
+    return msgspec.Raw(_encoder.encode(StoredResult(value)))
+
+
+def restore_result(answer: msgspec.Raw) -> Any:
+    """Errors: EpisodeFailure, if that is what was stored."""
+    _raise_if_failed(answer)
+    return _result_decoder.decode(answer).value
+
+
+def _raise_if_failed(answer: msgspec.Raw) -> None:
+    if bytes(answer)[0] & 0xF0 == _A_MAP:
+        stored = _failure_decoder.decode(answer)
+        raise EpisodeFailure(stored.kind, stored.where, stored.message)
+
+
+def _utf8(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
+
+
 def restore(answer: msgspec.Raw) -> Completion:
+    """Errors: EpisodeFailure, if that is what was stored."""
+    _raise_if_failed(answer)
     stored = _decoder.decode(answer)
     calls = tuple(ToolCall(*call) for call in stored.tool_calls)
     return Completion(

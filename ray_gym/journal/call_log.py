@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import msgspec
 
+from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.history import History
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Called, Commanded, Intended
+from ray_gym.journal.records import Begun, Called, Commanded, Intended
 from ray_gym.journal.replay import Diverged, Replay
 from ray_gym.journal.stillness import Stillness
 
@@ -65,6 +66,11 @@ class CallLog:
     def replayed(self) -> int:
         """How many calls were answered from the journal."""
         return self._replay.given
+
+    @property
+    def is_live(self) -> bool:
+        """Whether all that was recorded is given."""
+        return self._replay.is_over
 
     @property
     def commands(self) -> list[Commanded]:
@@ -130,11 +136,20 @@ class CallLog:
         if self._journal is not None:
             self._journal.append(Intended(self._episode, self._try, self._attempt, made.thread, made.number))
             await self._journal.sync()
+            if self._journal.is_fenced():
+                lost = "this worker counts as lost; another goes on with the episode"
+                raise EpisodeFailure(FailureKind.INFRA, made.thread, lost, retry=False)
 
-    def command(self, index: int, command: msgspec.Raw) -> None:
+    def begin(self) -> None:
+        """Write down that an episode was begun, unless it was before."""
+        if self._journal is not None and self._history.started_at is None:
+            self._journal.append(Begun(self._episode, self._try, self._attempt, self.started_at))
+
+    async def command(self, index: int, command: msgspec.Raw) -> None:
         """Write down a command from outside, before it is carried out."""
         if self._journal is not None:
             self._journal.append(Commanded(self._episode, self._try, self._attempt, index, command))
+            await self._journal.sync()
 
     def end(self) -> None:
         """The episode is over. One that did not ask for all that was recorded of it went another way."""

@@ -8,6 +8,7 @@ import math
 import os
 import random
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -16,6 +17,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 
 CONNECT_TIMEOUT_S = 5.0
@@ -97,12 +99,14 @@ class Endpoint:
         Errors: RefusedRequest, EpisodeFailure (infra) after the retries.
         """
         data = json.dumps(body).encode()
-        tried = 0
+        tried, began = 0, time.monotonic()
         while isinstance(outcome := await self._call(path, data, session_id, understand), _Lost):
             if tried == self._options.retries:
                 raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
-            await asyncio.sleep(max(self._pause_s(tried), outcome.retry_after_s))
-            tried += 1
+            pause = max(self._pause_s(tried), outcome.retry_after_s)
+            exclude(began, pause)
+            await asyncio.sleep(pause)
+            tried, began = tried + 1, time.monotonic()
         return outcome
 
     async def close(self) -> None:

@@ -138,6 +138,8 @@ class _Driver:
                 reason = _first_line(error)
             except RayTaskError as error:
                 await self._commits.lose(name, "it failed")
+                if isinstance(error.cause, UserError):
+                    raise error.cause from None
                 raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error
             finally:
                 ray.kill(actor)

@@ -8,15 +8,21 @@ from ray_gym.config import GroupsSection
 from ray_gym.errors import Failure
 from ray_gym.play import Played
 
+GROUP = "group"
+"""How the cause of a try begins that was opened for the sake of the group."""
+
 
 def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
-    """Those whose failure was not the environment's doing, if the group waits for them."""
+    """Those whose failure was not the environment's doing, if the group waits for them, and their extra tries are not used up."""
     if rule.incomplete != "wait":
         return []
     return [
         one
         for one in group
-        if one.failure and one.status == "failed" and one.failure.kind in ("infra", "user", "judge")
+        if one.failure
+        and one.status == "failed"
+        and one.failure.kind in ("infra", "user", "judge")
+        and sum(cause.startswith(GROUP) for cause in one.causes.values()) < rule.extra_tries
     ]
 
 

@@ -67,6 +67,10 @@ def make_plan(config: RunConfig, config_path: Path) -> Plan:
         uses_tools = any(_has_tools(environment, p) for p in participants.values() if p.model == name)
         engine.check(EngineCheck(name, samplings, uses_tools))
     plan = Plan(config, environment, participants, engines, make_specs(config, tasks))
+    if config.groups.minimum > config.tasks.repeats:
+        raise UserError(
+            f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"
+        )
     if config.train == "strict" and plan.not_plain:
         refused = "; ".join(f"participants.{name}: {reason}" for name, reason in plan.not_plain.items())
         raise UserError(

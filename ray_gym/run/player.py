@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ray_gym.backoff import pause_s
 from ray_gym.config import GroupsSection, RetriesSection
-from ray_gym.errors import Failure, FailureKind, describe
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import SCORING, History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, Intended, Over, Record
-from ray_gym.play import Played, Stage, bare_episode, failed, play, score_group
-from ray_gym.run.group import settle, to_play_again
+from ray_gym.play import Played, Stage, at_its_end, bare_episode, failed, play, score_group
+from ray_gym.run.group import GROUP, settle, to_play_again
 from ray_gym.run.lease import Lease
 from ray_gym.spec import EpisodeSpec
 
@@ -34,6 +36,8 @@ class Player:
             return self.lost(lease, lease.charged, "worker")
         try:
             return await self._play(lease)
+        except EpisodeFailure as error:
+            return failed(bare_episode(lease.spec, self.stage), error.failure)
         except Exception as error:
             return self.lost(lease, describe(error))
 
@@ -43,35 +47,62 @@ class Player:
 
     async def close_group(self, group: list[Played]) -> list[Played]:
         """All are over: those that failed may be played again, the whole is scored where the environment does that, and settled."""
-        for _ in range(self.groups.extra_tries):
-            again = to_play_again(group, self.groups)
-            if not again:
-                break
-            fresh = await asyncio.gather(*(self._play_again(one) for one in again))
-            group = [one for one in group if one not in again] + list(fresh)
+        while again := to_play_again(group, self.groups):
+            group = await self._again(group, {id(one): _group_cause(one) for one in again})
         if self.stage.environment.scores_groups():
-            group.sort(key=lambda one: one.episode.spec.repeat)
-            for spec in (one.episode.spec for one in group):
-                self._record(Intended(spec.episode_id, spec.try_, spec.attempt, SCORING, 0))
-            await score_group(group, self.stage)
-            for spec in (one.episode.spec for one in group):
-                self._record(Over(spec.episode_id, spec.attempt))
+            group = await self._score_group(sorted(group, key=lambda one: one.episode.spec.repeat))
         settle(group, self.groups)
         return group
 
+    async def _score_group(self, group: list[Played]) -> list[Played]:
+        """A judge's fault is asked again, within its budget; members whose replay diverged are played again, and all are scored again."""
+        judged = 0
+        while True:
+            self._record_all(group, lambda spec: Intended(spec.episode_id, spec.try_, spec.attempt, SCORING, 0))
+            failure = await score_group(group, self.stage)
+            self._record_all(group, lambda spec: Over(spec.episode_id, spec.attempt))
+            if failure is not None and failure.kind == FailureKind.JUDGE and judged < self.stage.limits.retries.judge:
+                judged += 1
+                continue
+            group = [_closed(one, failure) for one in group]
+            causes = {id(one): _worth_another_try(one, self.stage.limits.retries) for one in group if one.diverged}
+            again = {key: cause for key, cause in causes.items() if cause is not None}
+            if not again:
+                return group
+            group = await self._again(group, again)
+
+    async def _again(self, group: list[Played], causes: Mapping[int, str]) -> list[Played]:
+        """The group with some of it played in a new try; in the same order."""
+
+        async def one_more(one: Played) -> Played:
+            cause = causes.get(id(one))
+            return one if cause is None else await self._tries(*self._new_try(one.episode.spec, one.causes, cause))
+
+        return list(await asyncio.gather(*(one_more(one) for one in group)))
+
+    def _record_all(self, group: Sequence[Played], record: Callable[[EpisodeSpec], Record]) -> None:
+        for one in group:
+            self._record(record(one.episode.spec))
+
     async def _play(self, lease: Lease) -> Played:
         spec = lease.spec
-        history = History()
-        if lease.adopted and self.histories is not None:
-            history = await asyncio.to_thread(self.histories.read, spec.episode_id, lease.adopted)
+        history = await self._history(lease)
         spec = replace(spec, try_=history.try_)
-        self._record(Begun(spec.episode_id, spec.try_, spec.attempt, history.started_at or time.time(), lease.adopted))
+        history.started_at = history.started_at or time.time()
+        self._record(Begun(spec.episode_id, spec.try_, spec.attempt, history.started_at, lease.adopted))
         return await self._tries(spec, history)
 
-    async def _play_again(self, before: Played) -> Played:
-        cause = f"group: {before.failure.where}: {before.failure.message}" if before.failure else "group"
-        spec = before.episode.spec
-        return await self._tries(*self._new_try(spec, before.causes, cause))
+    async def _history(self, lease: Lease) -> History:
+        """A file that is gone costs what was in it, not the episode. Errors: EpisodeFailure (infra) for one that can't be read."""
+        if not lease.adopted or self.histories is None:
+            return History()
+        try:
+            return await asyncio.to_thread(self.histories.read, lease.spec.episode_id, lease.adopted)
+        except FileNotFoundError as error:
+            print(f"journal {error.filename} is gone; episode {lease.spec.episode_id} starts anew", file=sys.stderr)
+            return History()
+        except OSError as error:
+            raise EpisodeFailure(FailureKind.INFRA, "journal", describe(error)) from error
 
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
         while True:
@@ -81,7 +112,7 @@ class Player:
                 spec.attempt,
                 self.journal,
                 history,
-                patience_s=self.stage.limits.tool_deadline_s + 5,
+                patience_s=self.stage.limits.episode_deadline_s,
             )
             played = await play(spec, self.stage, log, history.causes.get(spec.try_, ""))
             played.causes = history.causes
@@ -94,8 +125,8 @@ class Player:
 
     def _new_try(self, spec: EpisodeSpec, causes: dict[int, str], cause: str) -> tuple[EpisodeSpec, History]:
         spec = replace(spec, try_=spec.try_ + 1)
-        history = History(spec.try_, time.time(), {**causes, spec.try_: cause})
-        self._record(Begun(spec.episode_id, spec.try_, spec.attempt, time.time(), cause=cause))
+        history = History(spec.try_, now := time.time(), {**causes, spec.try_: cause})
+        self._record(Begun(spec.episode_id, spec.try_, spec.attempt, now, cause=cause))
         return spec, history
 
     def _record(self, record: Record) -> None:
@@ -113,3 +144,17 @@ def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
     budget["environment"] = retries.environment
     used = sum(cause.startswith(f"{kind}:") for cause in played.causes.values())
     return f"{kind}: {failure.where}: {failure.message}" if used < budget.get(kind, 0) else None
+
+
+def _closed(one: Played, failure: Failure | None) -> Played:
+    """A member after its group was scored, or could not be."""
+    if one.status != "completed":
+        return one
+    causes = one.causes
+    ended = at_its_end(failed(one.episode, failure) if failure else one)
+    ended.causes = causes
+    return ended
+
+
+def _group_cause(one: Played) -> str:
+    return f"{GROUP}: {one.failure.where}: {one.failure.message}" if one.failure else GROUP

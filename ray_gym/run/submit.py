@@ -65,6 +65,7 @@ def resume(
     directory = reopen(run, config.output)
     try:
         with _terminable(), cluster.connected():
+            cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
             cluster.check_gpus(plan.engines, wait)
             return _play(plan, directory, console)
     finally:

@@ -89,7 +89,7 @@ class Watchdog:
             passed_s, looked_at = min(now - looked_at, 2 * BEAT_S), now
             blocked_s = 0.0 if self._has_beaten.is_set() else blocked_s + passed_s
             self._has_beaten.clear()
-            fence_s += passed_s
+            fence_s += passed_s if passed_s < 2 * BEAT_S else -fence_s  # who was suspended may take a breath first
             if fence_s >= FENCE_S:
                 fence_s = 0.0
                 if self._fenced():

@@ -15,7 +15,7 @@ from typing import Any
 
 from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
 from ray_gym.environment import Environment
-from ray_gym.errors import describe
+from ray_gym.errors import UserError, describe
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
@@ -26,13 +26,15 @@ from ray_gym.run.lease import EpisodeKey, Group, Lease
 from ray_gym.run.player import Player
 from ray_gym.run.receipt import Receipt, receipt_of
 from ray_gym.run.storage import Storage
-from ray_gym.run.watchdog import Charge, Watchdog
+from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
 OVERDUE_S = 15.0
 """How long after a deadline an episode's code may go on (it is being cancelled all the time)."""
+CANCELLING_S = 2.0
+"""How long cancelled episodes may take to end; the driver waits a little longer for the rows of those that were over."""
 GATHER_S = 0.01
 """After something was finished, how long an exchange waits for more before it answers."""
 
@@ -150,7 +152,7 @@ class Worker:
         for task in self._playing:
             task.cancel()
         if self._playing:
-            await asyncio.wait(self._playing, timeout=5)
+            await asyncio.wait(self._playing, timeout=CANCELLING_S)
         report = await self.finish()
         await self.close()
         return report
@@ -166,6 +168,10 @@ class Worker:
         """From now on this process ends itself when its loop is stuck, its memory too much, or its journal taken over."""
         fanout, journal = self._setup.fanout, self._journal
         limit = int(fanout.memory_gb * 2**30) if fanout.memory_gb else None
+        if limit is not None and memory_bytes() > limit:
+            raise UserError(
+                f"fanout.memory_gb: {fanout.memory_gb:g}, but a worker takes {memory_bytes() / 2**30:.2f} before it plays anything"
+            )
         is_fenced = journal.is_fenced if journal else lambda: False
         loop = asyncio.get_running_loop()
         self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced)

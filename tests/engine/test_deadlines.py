@@ -136,8 +136,7 @@ async def test_a_judge_that_raises_is_the_judges_fault() -> None:
 
 async def test_a_judge_that_waits_beyond_the_scorings_deadline() -> None:
     game = await judged([never], score_deadline_s=0.05)
-    told = "TimeoutError: no result within score_deadline_s (0.05 s)"
-    assert ended(game) == ("failed", "environment", "Judged.score", told)
+    assert ended(game) == ("failed", "judge", "judge", "no result within score_deadline_s (0.05 s)")
 
 
 class Judged(Alone):

@@ -116,7 +116,8 @@ async def opened(
     journal = Journal(folder / f"1-{next(_files)}.journal", "run", flush=False)
     history = HistoryReader(folder).read("e", adopted)
     spec = replace(SPEC, attempt=len(adopted))
-    journal.append(Begun("e", 0, spec.attempt, history.started_at or 1.0, adopted))
+    history.started_at = history.started_at or 1.0
+    journal.append(Begun("e", 0, spec.attempt, history.started_at, adopted))
     log = CallLog("e", 0, spec.attempt, journal, history, patience_s=5)
     session = Session(spec, Stage(environment, cast, {"m": model}, section), log)
     await session.open()
