@@ -23,7 +23,7 @@ from ray_gym.config import LimitsSection
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.held import held
 from ray_gym.journal import answers
-from ray_gym.journal.call_log import CallLog, Timing
+from ray_gym.journal.call_log import CallLog, Made, Timing
 from ray_gym.journal.records import Called
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.thread import Thread
@@ -54,22 +54,12 @@ class Calls:
 
     async def complete(self, thread: Thread, request: CompletionRequest) -> Answered:
         """One model call. Errors: EpisodeFailure; Diverged; RuntimeError if the thread is busy."""
-        log = self.log
-        with thread.in_use() as number, log.making(thread.name, number, thread.digest(request)) as made:
-            if made.recorded is not None:
-                await self._recall(made.recorded)
-                recorded = made.recorded
-                return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
-            started_at, began = time.time(), time.monotonic()
-            try:
-                completion, stored = _storable(await self._until_answered(thread, request))
-            except EpisodeFailure as error:
-                if error.failure.kind != FailureKind.INFRA:
-                    await log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
-                raise
-            timing = self._timing(started_at, began)
-            await log.record(made, stored, timing)
-            return Answered(completion, timing.started_at, timing.duration_s)
+        number = thread.take()
+        try:
+            made = self.log.make(thread.name, number, thread.digest(request))
+            return await self._over(made, self._complete(made, thread, request))
+        finally:
+            thread.give_back()
 
     async def effect(
         self, name: str, arguments: Any, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost
@@ -79,39 +69,72 @@ class Calls:
         Errors: EpisodeFailure: infra if it was under way when a worker died and `when_lost` is "fail", else for whatever `make` raises
         (which is recorded too); Diverged.
         """
-        log = self.log
-        with log.making(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments))) as made:
-            if made.recorded is not None:
-                await self._recall(made.recorded)
-                return answers.restore_result(made.recorded.answer)
-            if when_lost == "fail" and log.was_intended(made):
-                lost = "it was under way when its worker died; nobody knows whether it was made"
-                self.broken = EpisodeFailure(FailureKind.INFRA, made.thread, lost)
-                raise self.broken
-            await log.intend(made)
-            started_at, began = time.time(), time.monotonic()
-            try:
-                stored = answers.store_result(await make(f"{log.key}/{name}/{made.number}"))
-            except Exception as error:
-                if not isinstance(error, EpisodeFailure):
-                    error = EpisodeFailure(FailureKind.ENVIRONMENT, made.thread, describe(error))
-                if error.failure.kind != FailureKind.INFRA:
-                    await log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
-                raise error from error.__cause__
-            await log.record(made, stored, self._timing(started_at, began))
-            return answers.restore_result(stored)
+        made = self.log.make(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
+        return await self._over(made, self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost))
 
     async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
         """Something that takes its time and is done again in a replay (a tool on the session's state): it goes on when it did first."""
-        log = self.log
-        with log.making(*self._numbered(name), b"") as made:
+        made = self.log.make(*self._numbered(name), b"")
+        return await self._over(made, self._in_order(made, make))
+
+    async def _over(self, made: Made, call: Awaitable[Result]) -> Result:
+        """Whatever becomes of a call, it is then over."""
+        try:
+            result = await call
+        except BaseException as error:
+            self.log.answered(error)
+            raise
+        self.log.answered()
+        return result
+
+    async def _complete(self, made: Made, thread: Thread, request: CompletionRequest) -> Answered:
+        if made.recorded is not None:
+            await self._recall(made.recorded)
             recorded = made.recorded
-            started_at, began = time.time(), time.monotonic()
-            hold = (lambda: self._recall(recorded)) if recorded is not None else log.until_free(made)
-            result, took_time = await held(make(), hold)
-            if took_time and recorded is None:
-                await log.record_order(made, self._timing(started_at, began))
-            return result
+            return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
+        started_at, began = time.time(), time.monotonic()
+        try:
+            completion, stored = _storable(await self._until_answered(thread, request))
+        except EpisodeFailure as error:
+            await self._record_failure(made, error, started_at, began)
+            raise
+        timing = self._timing(started_at, began)
+        await self.log.record(made, stored, timing)
+        return Answered(completion, timing.started_at, timing.duration_s)
+
+    async def _effect(self, made: Made, key: str, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost) -> Any:
+        if made.recorded is not None:
+            await self._recall(made.recorded)
+            return answers.restore_result(made.recorded.answer)
+        if when_lost == "fail" and self.log.was_intended(made):
+            lost = "it was under way when its worker died; nobody knows whether it was made"
+            self.broken = EpisodeFailure(FailureKind.INFRA, made.thread, lost)
+            raise self.broken
+        await self.log.intend(made)
+        started_at, began = time.time(), time.monotonic()
+        try:
+            stored = answers.store_result(await make(key))
+        except Exception as error:
+            if not isinstance(error, EpisodeFailure):
+                error = EpisodeFailure(FailureKind.ENVIRONMENT, made.thread, describe(error))
+            await self._record_failure(made, error, started_at, began)
+            raise error from error.__cause__
+        await self.log.record(made, stored, self._timing(started_at, began))
+        return answers.restore_result(stored)
+
+    async def _in_order(self, made: Made, make: Callable[[], Awaitable[Result]]) -> Result:
+        recorded = made.recorded
+        started_at, began = time.time(), time.monotonic()
+        hold = (lambda: self._recall(recorded)) if recorded is not None else self.log.until_free(made)
+        result, took_time = await held(make(), hold)
+        if took_time and recorded is None:
+            await self.log.record_order(made, self._timing(started_at, began))
+        return result
+
+    async def _record_failure(self, made: Made, error: EpisodeFailure, started_at: float, began: float) -> None:
+        """It fails again in a replay; infrastructure may have come back by then."""
+        if error.failure.kind != FailureKind.INFRA:
+            await self.log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
 
     async def _recall(self, recorded: Called) -> None:
         await self.log.recall(recorded)
@@ -132,8 +155,7 @@ class Calls:
             began = time.monotonic()
             try:
                 async with asyncio.timeout(self._limits.call_deadline_s) as deadline:
-                    with counted_by(self._clock):
-                        return await thread.model.complete(request)
+                    return await counted_by(self._clock, thread.model.complete(request))
             except TimeoutError:
                 if not deadline.expired():
                     raise

@@ -5,22 +5,24 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import asynccontextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 REPLAY_S = 600.0
 """At least this long may a replay take, whatever the limits of live play are."""
 
+Result = TypeVar("Result")
+
 _running: ContextVar[ActiveClock] = ContextVar("the clock of the episode that a model is called for")
 
 
-@contextmanager
-def counted_by(clock: ActiveClock) -> Iterator[None]:
-    """For the time of a model call."""
+async def counted_by(clock: ActiveClock, call: Awaitable[Result]) -> Result:
+    """A model call, on an episode's clock."""
     token = _running.set(clock)
     try:
-        yield
+        return await call
     finally:
         _running.reset(token)
 

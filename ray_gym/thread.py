@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -73,19 +71,18 @@ class Thread:
             parallel_tool_calls=self.participant.parallel_tool_calls,
         )
 
-    @contextmanager
-    def in_use(self) -> Iterator[int]:
-        """For the time of one call; gives its number. Errors: RuntimeError."""
+    def take(self) -> int:
+        """For the time of one call, until `give_back`; gives its number. Errors: RuntimeError."""
         if self.busy:
             raise RuntimeError(
                 f"thread {self.name} is already waiting for its model; open another thread for concurrent calls"
             )
         self.busy = True
-        try:
-            yield self.calls
-        finally:
-            self.busy = False
-            self.calls += 1
+        return self.calls
+
+    def give_back(self) -> None:
+        self.busy = False
+        self.calls += 1
 
     def digest(self, request: CompletionRequest) -> bytes:
         """16 bytes that stand for everything this thread has asked so far, this request included. Asked once a call."""

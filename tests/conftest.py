@@ -85,8 +85,11 @@ async def one_call(
     thread: Thread, tools: tuple[ToolSchema, ...] = (), allowed: tuple[ToolSchema, ...] = (), max_tokens: int = 512
 ) -> Completion:
     """A call of a thread, as an episode makes it; it is for the caller to accept the answer."""
-    with thread.in_use():
+    thread.take()
+    try:
         return await thread.model.complete(thread.request(tools, allowed, max_tokens))
+    finally:
+        thread.give_back()
 
 
 def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) -> subprocess.CompletedProcess[str]:

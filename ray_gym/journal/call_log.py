@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 import msgspec
@@ -76,17 +75,25 @@ class CallLog:
     def commands(self) -> list[Commanded]:
         return self._history.commands
 
-    @contextmanager
-    def making(self, thread: str, number: int, request: bytes) -> Iterator[Made]:
-        """Around a call, from when it is made until it is answered. Errors: Diverged."""
-        with self._watching():
-            recorded = self._replay.make(thread, number, request)
-            issued = self._answers if self._replay.is_over else self._replay.given
-            self._under_way += 1
+    def make(self, thread: str, number: int, request: bytes) -> Made:
+        """A call is made; `answered` follows, however it ends. Errors: Diverged."""
+        if self._replay.is_over:
+            made = Made(thread, number, request, self._answers, None)
+        else:
             try:
-                yield Made(thread, number, request, issued, recorded)
-            finally:
-                self._under_way -= 1
+                recorded = self._replay.make(thread, number, request)
+            except Diverged as error:
+                self._diverged(error)
+                raise
+            made = Made(thread, number, request, self._replay.given, recorded)
+        self._under_way += 1
+        return made
+
+    def answered(self, error: BaseException | None = None) -> None:
+        """A call that was made is over."""
+        self._under_way -= 1
+        if isinstance(error, Diverged):
+            self._diverged(error)
 
     async def recall(self, recorded: Called) -> None:
         """Wait for a recorded answer's turn. Errors: Diverged."""
@@ -157,14 +164,9 @@ class CallLog:
         if missing:
             self.diverged = self.diverged or f"it ended without asking for the last {missing} recorded answers"
 
-    @contextmanager
-    def _watching(self) -> Iterator[None]:
-        """Remembers a divergence, whatever the environment makes of the exception."""
-        try:
-            yield
-        except Diverged as error:
-            self.diverged = self.diverged or str(error)
-            raise
+    def _diverged(self, error: Diverged) -> None:
+        """Remembered, whatever the environment makes of the exception."""
+        self.diverged = self.diverged or str(error)
 
     def _append(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
         seq = self._answers
