@@ -60,6 +60,10 @@ class Dispatcher:
         """Whether anything leased to the worker is not accepted yet."""
         return bool(self._held.get(worker))
 
+    def held_by(self, worker: str) -> list[str]:
+        """What is leased to the worker and not accepted yet."""
+        return list(self._held.get(worker, ()))
+
     def all_over(self, worker: str) -> bool:
         """Whether the worker has played all that it holds, so that only its rows are missing."""
         return self.holds(worker) and all(held.over for held in self._held[worker].values())

@@ -18,7 +18,7 @@ from ray_gym.journal import journal as journal_module
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence, fence_all, late_bytes
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun, Called, Charged, Over, encode
+from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Over, Record, encode
 
 
 def called(episode: str, seq: int, attempt: int = 0, try_: int = 0, payload: bytes = b"answer") -> Called:
@@ -97,7 +97,10 @@ def test_empty_and_foreign_files_are_reported_and_the_rest_is_used(tmp_path: Pat
     files = {file.name.split(".")[0]: file for file in fence_all(tmp_path, "run")}
     assert "empty" in files["1-1"].problems[0] and "not a journal" in files["1-2"].problems[0]
     assert "another run" in files["1-3"].problems[0] and files["1-3"].episodes == {}
-    assert "left as it is" in files["notes"].problems[0] and (tmp_path / "notes.txt").exists()
+    assert "left as it is" in files["notes"].problems[0]
+    assert {"1-2.journal", "1-3.journal", "notes.txt"} < set(names(tmp_path)), (
+        "what is not the run's is not even renamed"
+    )
     assert files["1-0"].problems == [] and files["1-0"].episodes["e"].calls == 5
 
 
@@ -141,6 +144,72 @@ def test_older_attempts_come_first_and_the_newest_try_counts(tmp_path: Path) -> 
     both = HistoryReader(tmp_path).read("e", names)
     assert (both.try_, [call.seq for call in both.calls], both.started_at) == (1, [0], 5.0)
     assert both.causes == {1: "user: silent"}
+
+
+def lay_down(folder: Path, *attempts: list[Record]) -> list[str]:
+    """The names of fenced files, one for each attempt."""
+    files = []
+    for attempt, records in enumerate(attempts):
+        journal = Journal(folder / f"1-{attempt}.journal", "run", flush=False)
+        for record in records:
+            journal.append(record)
+        journal.close()
+        files.append(fence(journal.path, "run").name)
+    return files
+
+
+def made_in(calls: list[Called]) -> list[tuple[int, int]]:
+    return [(call.seq, call.attempt) for call in calls]
+
+
+def test_what_an_attempt_did_not_adopt_of_an_older_one_is_never_used(tmp_path: Path) -> None:
+    """Record 3 of the first attempt is damaged: the second goes on from 0 to 2, and its 4 is damaged too."""
+    first = [called("e", seq) for seq in (0, 1, 2, 4, 5, 6, 7)]
+    second = [called("e", seq, 1) for seq in (3, 5)]
+    third = [called("e", seq, 2) for seq in (4, 5)]
+    read, files = HistoryReader(tmp_path).read, lay_down(tmp_path, first, second, third)
+    assert made_in(read("e", files[:1]).calls) == [(0, 0), (1, 0), (2, 0)]
+    assert made_in(read("e", files[:2]).calls) == [(0, 0), (1, 0), (2, 0), (3, 1)]
+    assert made_in(read("e", files).calls) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2), (5, 2)]
+
+
+def test_commands_beyond_what_was_adopted_are_never_used(tmp_path: Path) -> None:
+    def command(index: int, attempt: int) -> Commanded:
+        return Commanded("e", 0, attempt, index, msgspec.Raw(b"\xc0"))
+
+    files = lay_down(tmp_path, [command(0, 0), command(2, 0), command(3, 0)], [command(1, 1), command(2, 1)])
+    commands = HistoryReader(tmp_path).read("e", files).commands
+    assert [(one.index, one.attempt) for one in commands] == [(0, 0), (1, 1), (2, 1)]
+
+
+def test_a_newer_try_leaves_nothing_of_older_ones(tmp_path: Path) -> None:
+    first = [Begun("e", 0, 0, 1.0), called("e", 0), called("e", 1), Intended("e", 0, 0, "pay", 0)]
+    second = [Begun("e", 0, 1, 2.0), Begun("e", 1, 1, 3.0, cause="user: silent"), called("e", 0, 1, 1)]
+    third = [called("e", 2, 2, 0), called("e", 1, 2, 1)]
+    history = HistoryReader(tmp_path).read("e", lay_down(tmp_path, first, second, third))
+    assert made_in(history.calls) == [(0, 1), (1, 2)] and history.intended == set() and history.started_at == 3.0
+
+
+def test_a_flipped_bit_in_the_head_costs_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[3] ^= 1
+    path.write_bytes(bytes(data))
+    file = fence(path, "run")
+    assert "head is damaged" in file.problems[0] and seqs(tmp_path, file.name) == [0, 1, 2, 3, 4]
+    [again] = fence_all(tmp_path, "run")
+    assert again.name == file.name and again.episodes["e"].calls == 5
+
+
+def test_a_torn_end_is_not_taken_for_something_late(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    with path.open("ab") as late:
+        late.write(b"torn")
+        late.flush()
+        file = fence(path, "run")
+        assert late_bytes(tmp_path / file.name) == 0
+        late.write(b"later")
+    assert late_bytes(tmp_path / file.name) == 5
 
 
 async def test_what_is_committed_is_compacted_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
