@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -241,6 +246,121 @@ async def test_a_zombie_that_compacts_changes_nothing(tmp_path: Path, monkeypatc
     journal.forget(["done", "e"])
     await journal.compact_if_due()
     assert names(tmp_path) == [file.name] and seqs(tmp_path, file.name) == [0]
+
+
+Hook = Callable[[], object]
+
+
+def half_forgotten(folder: Path, monkeypatch: pytest.MonkeyPatch, *, flush: bool = False) -> Journal:
+    """A journal that is due to be compacted to the one record of `live`."""
+    monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 1000)
+    journal = Journal(folder / "1-0.journal", "run", flush=flush)
+    journal.append(called("live", 0))
+    for number in range(50):
+        journal.append(called(f"e{number}", 0, payload=b"x" * 1000))
+    journal.forget([f"e{number}" for number in range(50)])
+    return journal
+
+
+def before(monkeypatch: pytest.MonkeyPatch, name: str, hook: Hook) -> None:
+    real = getattr(journal_module, name)
+    monkeypatch.setattr(journal_module, name, lambda *arguments: (hook(), real(*arguments)))
+
+
+def after(monkeypatch: pytest.MonkeyPatch, name: str, hook: Hook) -> None:
+    real = getattr(journal_module, name)
+    monkeypatch.setattr(journal_module, name, lambda *arguments: (real(*arguments), hook()))
+
+
+async def test_a_fence_in_the_last_moment_of_a_compaction_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = half_forgotten(tmp_path, monkeypatch)
+    before(monkeypatch, "_exchange", lambda: fence(journal.path, "run"))
+    await journal.compact_if_due()
+    journal.append(called("live", 1))
+    [file] = fence_all(tmp_path, "run")
+    assert journal.is_fenced() and names(tmp_path) == [file.name]
+    assert seqs(tmp_path, file.name, episode="live") == [0] and file.episodes["live"].calls == 1
+
+
+async def test_a_fence_in_the_middle_of_a_compaction_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = half_forgotten(tmp_path, monkeypatch)
+    after(monkeypatch, "_copy_live", lambda: fence(journal.path, "run"))
+    await journal.compact_if_due()
+    assert journal.is_fenced() and [name[-7:] for name in names(tmp_path)] == [".fenced"]
+
+
+async def test_where_names_cannot_be_swapped_the_file_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EINVAL, "a network filesystem")
+
+    journal = half_forgotten(tmp_path, monkeypatch)
+    before(monkeypatch, "_exchange", refuse)
+    size = journal.size
+    await journal.compact_if_due()
+    journal.append(called("live", 1))
+    assert journal.size == journal.path.stat().st_size > size and names(tmp_path) == ["1-0.journal"]
+    assert not journal.is_fenced() and seqs(tmp_path, fence(journal.path, "run").name, episode="live") == [0, 1]
+
+
+async def test_a_compaction_for_which_the_disk_has_no_room_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tail does not fit: a write of it is cut short, and the next one fails."""
+    journal = half_forgotten(tmp_path, monkeypatch)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def come_meanwhile() -> None:
+        for seq in range(1, 21):
+            journal.append(called("live", seq, payload=b"x" * 1000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+
+    after(monkeypatch, "_copy_live", come_meanwhile)
+    try:
+        await journal.compact_if_due()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    journal.append(called("live", 21))
+    assert journal.broken is None and names(tmp_path) == ["1-0.journal"]
+    assert seqs(tmp_path, fence(journal.path, "run").name, episode="live") == list(range(22))
+
+
+async def test_what_is_appended_after_a_compaction_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if a flush of the larger file before it was under way meanwhile."""
+    journal = half_forgotten(tmp_path, monkeypatch, flush=True)
+    flushing, compacted, flushes, real = threading.Event(), threading.Event(), [], os.fdatasync
+
+    def flush(fd: int) -> None:
+        flushes.append(fd)
+        if len(flushes) == 1:
+            flushing.set()
+            assert compacted.wait(10)
+        real(fd)
+
+    monkeypatch.setattr(os, "fdatasync", flush)
+    syncing = asyncio.create_task(journal.sync())
+    assert await asyncio.to_thread(flushing.wait, 10)
+    await journal.compact_if_due()
+    assert journal.size < 1000
+    compacted.set()
+    await syncing
+    count = len(flushes)
+    await journal.sync()
+    assert len(flushes) == count, "all was flushed"
+    journal.append(called("live", 1))
+    await journal.sync()
+    assert len(flushes) == count + 1
+
+
+@pytest.mark.parametrize("flush", [True, False])
+def test_a_new_file_is_in_its_folder_after_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush: bool
+) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: flushed.append(str(Path(f"/proc/self/fd/{fd}").readlink())))
+    Journal(tmp_path / "1-0.journal", "run", flush=flush).close()
+    assert flushed == [str(tmp_path)] * flush
 
 
 def test_a_full_disk_breaks_the_journal_and_says_so(tmp_path: Path) -> None:
