@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from ray_gym.spec import EpisodeSpec
 
 @dataclass(slots=True)
 class Fences:
-    """Blocks: to be called in a thread."""
+    """Blocks: to be called in threads, several at once."""
 
     folder: Path | None
     """None: the run keeps no journals."""
@@ -24,6 +25,7 @@ class Fences:
     refused_bytes: int = 0
     """What zombies wrote to their journals after these were fenced; never read."""
     _needed: dict[str, set[str]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
         """The journal of a worker that is gone; from here on nothing that it writes counts. None if it never made one.
@@ -36,8 +38,9 @@ class Fences:
             file = fence(self.folder / f"{worker}{SUFFIX}", self.run_id)
         except FileNotFoundError:
             return None
-        self._note(file, file.episodes.keys() & set(held))
-        self._remove_unneeded()
+        with self._lock:
+            self._note(file, file.episodes.keys() & set(held))
+            self._remove_unneeded()
         return file
 
     def begun(self, specs: Mapping[str, EpisodeSpec]) -> dict[str, Lease]:
@@ -66,10 +69,11 @@ class Fences:
     def committed(self, episodes: Iterable[str]) -> None:
         """These need no journal any more."""
         done = set(episodes)
-        if any(needed & done for needed in self._needed.values()):
-            for needed in self._needed.values():
-                needed -= done
-            self._remove_unneeded()
+        with self._lock:
+            if any(needed & done for needed in self._needed.values()):
+                for needed in self._needed.values():
+                    needed -= done
+                self._remove_unneeded()
 
     def remove(self) -> None:
         """The run is done: all is committed. What somebody else put into the folder stays there."""
