@@ -17,7 +17,7 @@ from ray_gym.journal.records import Called, decode
 from ray_gym.models.base import Completion
 from ray_gym.run.storage import EPISODES, STAGING
 
-_FENCED = re.compile(r"^(\d+-\d+)\.(\d+)\.fenced$")
+_FENCED = re.compile(r"^(\d+-\d+)\.(\d+)\.(\d+)\.fenced$")
 
 
 @dataclass(frozen=True, slots=True)

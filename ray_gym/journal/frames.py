@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 HEAD = b"raygym-journal-1\n"
+NO_JOURNAL = "not a journal (its head is another)"
 MARK = b"\xc1\xf5RG"  # 0xc1 is the one byte that msgpack never writes
 _HEADER = struct.Struct("<4sII")
 
@@ -33,10 +34,10 @@ class Scan:
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
         """(offset of the frame, payload) of every whole frame."""
         data = self.data
-        if not self.headless and not data.startswith(HEAD):
-            self.problems.append("empty" if not data else "not a journal (its head is another)")
+        position = 0 if self.headless else self._after_head()
+        if position < 0:
             return
-        position = self.end = 0 if self.headless else len(HEAD)
+        self.end = position
         while position < len(data):
             payload = _payload_at(data, position)
             if payload is not None:
@@ -52,6 +53,21 @@ class Scan:
                 return
             self.problems.append(f"bytes {position} to {following} are damaged and left out")
             position = following
+
+    def _after_head(self) -> int:
+        """Where the first frame is looked for; -1 if there is none because this is no journal."""
+        if self.data.startswith(HEAD):
+            return len(HEAD)
+        first = _next_frame(self.data, 0)
+        if first >= 0:
+            self.problems.append(f"its head is damaged; the {first} bytes before its first record are left out")
+        elif not self.data:
+            self.problems.append("empty")
+        elif HEAD.startswith(self.data):
+            self.problems.append("its head is torn")
+        else:
+            self.problems.append(NO_JOURNAL)
+        return first
 
 
 def _payload_at(data: bytes, position: int) -> bytes | None:

@@ -1,7 +1,7 @@
 """What journals say of an episode that somebody else began to play.
 
 A file is fenced before it is read: renamed, so that its writer can't replace it any more, to a name that says how many of its bytes
-count. What a zombie appends after that is never used, by whoever reads the file and whenever.
+count, and how many it had. What a zombie appends after that is never used, by whoever reads the file and whenever.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ray_gym.journal.frames import Scan
+from ray_gym.journal.frames import NO_JOURNAL, Scan
 from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Opened, Over, Record, decode
 
 Kept = TypeVar("Kept")
@@ -23,7 +23,10 @@ Kept = TypeVar("Kept")
 SUFFIX = ".journal"
 SCORING = "score_group"
 """What is intended before a group is scored; its episodes are over again after it."""
-_FENCED = re.compile(r"\.(\d+)\.fenced$")
+_FENCED = re.compile(r"\.(\d+)(?:\.(\d+))?\.fenced$")
+_NAME = re.compile(r"\d+-\d+\.(journal|fencing|compacting|\d+(\.\d+)?\.fenced)")
+_BEGINNING = 64 * 2**10
+"""Bytes of a file that are read to see whose it is."""
 
 
 @dataclass(slots=True)
@@ -62,6 +65,8 @@ class FencedFile:
     name: str
     episodes: dict[str, Found] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    foreign: bool = False
+    """None of this run's journals: it is left as it is."""
 
 
 def fence(path: Path, run_id: str) -> FencedFile:
@@ -69,33 +74,60 @@ def fence(path: Path, run_id: str) -> FencedFile:
 
     Errors: FileNotFoundError.
     """
-    stem = path.name.removesuffix(SUFFIX).removesuffix(".fencing")
+    if foreign := why_foreign(path, run_id):
+        return FencedFile(path.name, problems=[f"{path.name}: {foreign}; left as it is"], foreign=True)
+    if _FENCED.search(path.name):
+        scan = Scan(_counted(path))
+        return _file(path.name, _summarise(_records(scan)), scan)
+    stem = path.name.partition(".")[0]
     fencing = path.with_name(f"{stem}.fencing")
     if path != fencing:
         path.rename(fencing)
     scan = Scan(fencing.read_bytes())
-    file = FencedFile("", _summarise(_records(scan), run_id, scan.problems))
-    file.name = f"{stem}.{scan.end}.fenced"
-    fencing.rename(path.with_name(file.name))
-    file.problems = [f"{file.name}: {problem}" for problem in scan.problems]
-    return file
+    episodes = _summarise(_records(scan))
+    name = f"{stem}.{scan.end}.{len(scan.data)}.fenced"
+    fencing.rename(path.with_name(name))
+    return _file(name, episodes, scan)
+
+
+def _file(name: str, episodes: dict[str, Found], scan: Scan) -> FencedFile:
+    return FencedFile(name, episodes, [f"{name}: {problem}" for problem in scan.problems])
 
 
 def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
     """Every journal of a folder, by age: of a run whose driver died. Files that are none are reported, and left as they are. Blocks."""
-    for scratch in folder.glob("*.compacting"):
-        scratch.unlink()
     files = []
     for path in sorted(folder.iterdir(), key=_age):
-        if path.name.endswith((SUFFIX, ".fencing")):
-            files.append(fence(path, run_id))
-        elif _FENCED.search(path.name):
-            scan = Scan(_counted(path))
-            episodes = _summarise(_records(scan), run_id, scan.problems)
-            files.append(FencedFile(path.name, episodes, [f"{path.name}: {problem}" for problem in scan.problems]))
+        if path.suffix == ".compacting" and is_own(path, run_id):
+            path.unlink(missing_ok=True)
         else:
-            files.append(FencedFile(path.name, problems=[f"{path.name}: not a journal's name; left as it is"]))
+            files.append(fence(path, run_id))
     return files
+
+
+def is_own(path: Path, run_id: str) -> bool:
+    """Whether a file is one of the run's. One that is gone meanwhile was."""
+    try:
+        return why_foreign(path, run_id) is None
+    except FileNotFoundError:
+        return True
+
+
+def why_foreign(path: Path, run_id: str) -> str | None:
+    """None for one of the run's files, however damaged. Errors: FileNotFoundError."""
+    if not _NAME.fullmatch(path.name):
+        return "not a journal's name"
+    if path.exists() and not path.is_file():
+        return "not a file"
+    with path.open("rb") as file:
+        scan = Scan(file.read(_BEGINNING))
+        first = next(iter(_records(scan)), None)
+        if first is None:
+            scan = Scan(scan.data + file.read())
+            first = next(iter(_records(scan)), None)
+    if first is not None and isinstance(first[1], Opened) and first[1].run_id != run_id:
+        return f"of another run ({first[1].run_id})"
+    return NO_JOURNAL if NO_JOURNAL in scan.problems else None
 
 
 def epoch_of(name: str) -> int:
@@ -106,7 +138,7 @@ def epoch_of(name: str) -> int:
 def late_bytes(path: Path) -> int:
     """How much was written to a fenced file after it was fenced, and so refused."""
     match = _FENCED.search(path.name)
-    return max(0, path.stat().st_size - int(match[1])) if match else 0
+    return max(0, path.stat().st_size - int(match[2] or match[1])) if match else 0
 
 
 class HistoryReader:
@@ -118,7 +150,7 @@ class HistoryReader:
 
     def read(self, episode: str, adopted: Iterable[str]) -> History:
         """Blocks. Errors: OSError if a file is gone."""
-        return history_of(record for name in adopted for record in self._records_in(name, episode))
+        return history_of(self._records_in(name, episode) for name in adopted)
 
     def _records_in(self, name: str, episode: str) -> Iterable[Record]:
         places = self._places.get(name)
@@ -130,13 +162,25 @@ class HistoryReader:
                     yield record
 
 
-def history_of(records: Iterable[Record]) -> History:
-    """Of one episode's records, those of older attempts first."""
-    mine = [record for record in records if not isinstance(record, Opened | Over | Charged)]
-    history = History(try_=max((record.try_ for record in mine), default=0))
+def history_of(files: Iterable[Iterable[Record]]) -> History:
+    """Of one episode's records, a file for an attempt, those of older attempts first.
+
+    An attempt went on from what the files before its own held without a gap: nothing else in them counts.
+    """
+    history = History()
+    for records in files:
+        _go_on(history, [record for record in records if not isinstance(record, Opened | Over | Charged)])
+    return history
+
+
+def _go_on(history: History, records: list[Begun | Called | Intended | Commanded]) -> None:
+    try_ = max((record.try_ for record in records), default=0)
+    if try_ > history.try_:
+        history.try_, history.started_at = try_, None
+        history.calls, history.intended, history.commands = [], set(), []
     calls: dict[int, Called] = {}
     commands: dict[int, Commanded] = {}
-    for record in mine:
+    for record in records:
         if isinstance(record, Begun) and record.cause:
             history.causes[record.try_] = record.cause
         if record.try_ != history.try_:
@@ -149,25 +193,22 @@ def history_of(records: Iterable[Record]) -> History:
             commands.setdefault(record.index, record)
         elif isinstance(record, Intended):
             history.intended.add((record.thread, record.number))
-    history.calls = _without_gap(calls)
-    history.commands = _without_gap(commands)
-    return history
+    history.calls = _without_gap(history.calls, calls)
+    history.commands = _without_gap(history.commands, commands)
 
 
-def _without_gap(numbered: dict[int, Kept]) -> list[Kept]:
-    kept: list[Kept] = []
-    while len(kept) in numbered:
-        kept.append(numbered[len(kept)])
+def _without_gap(kept: list[Kept], newer: dict[int, Kept]) -> list[Kept]:
+    """What was kept until a newer attempt began to count, and then what that added."""
+    kept = kept[: min(newer, default=len(kept))]
+    while len(kept) in newer:
+        kept.append(newer[len(kept)])
     return kept
 
 
-def _summarise(records: Iterable[tuple[int, Record]], run_id: str, problems: list[str]) -> dict[str, Found]:
+def _summarise(records: Iterable[tuple[int, Record]]) -> dict[str, Found]:
     found: dict[str, Found] = {}
     for _, record in records:
         if isinstance(record, Opened):
-            if record.run_id != run_id:
-                problems.append(f"of another run ({record.run_id}); left out")
-                return {}
             continue
         episode = found.setdefault(record.episode, Found(record.attempt))
         if isinstance(record, Begun) and not record.cause:

@@ -59,7 +59,7 @@ class Commits:
 
         Returns whether it had got anything done.
         """
-        journal = await asyncio.to_thread(self.fences.lost, worker)
+        journal = await asyncio.to_thread(self.fences.lost, worker, self.dispatcher.held_by(worker))
         self.dispatcher.lost(worker, journal, reason)
         for receipt in self._uncommitted.pop(worker, {}).values():
             self.tally.add(receipt, sign=-1)

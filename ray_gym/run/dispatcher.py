@@ -5,7 +5,8 @@ leased to one worker, then accepted with the file that holds its rows. Losing a 
 attempts that go on from what was recorded; whatever an older attempt still delivers is refused.
 
 A worker may die of an episode (a crash, its memory). One that was lost several times in a row without getting any further is a
-suspect: it is played last, alone on a worker, and if that dies too the episode is charged with it.
+suspect: it is played last, alone on a worker, and if that dies too the episode is charged with it. Of a group that is played alone
+those are charged that were begun and have never been over; if all have been, its scoring did it, or going on with it did.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from ray_gym.journal.history import FencedFile
+from ray_gym.journal.history import FencedFile, Found
 from ray_gym.run.lease import EpisodeKey, Group, Lease
 from ray_gym.spec import EpisodeSpec
 
@@ -35,6 +36,8 @@ class Dispatcher:
     accepted: int = 0
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
+    _ended: set[str] = field(default_factory=set)
+    """Not accepted, but over in some attempt before: these can be played to their end."""
 
     @staticmethod
     def of(specs: Iterable[EpisodeSpec], begun: Mapping[str, Lease] | None = None) -> Dispatcher:
@@ -59,6 +62,10 @@ class Dispatcher:
     def holds(self, worker: str) -> bool:
         """Whether anything leased to the worker is not accepted yet."""
         return bool(self._held.get(worker))
+
+    def held_by(self, worker: str) -> list[str]:
+        """What is leased to the worker and not accepted yet."""
+        return list(self._held.get(worker, ()))
 
     def all_over(self, worker: str) -> bool:
         """Whether the worker has played all that it holds, so that only its rows are missing."""
@@ -103,21 +110,37 @@ class Dispatcher:
         for played in rows:
             del leases[played.episode_id]
             self._strikes.pop(played.episode_id, None)
+            self._ended.discard(played.episode_id)
         self.accepted += len(rows)
         return True
 
     def lost(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
         """The worker is gone: what it had is leased anew, from what its journal says. Returns how many episodes that are."""
         held = list(self._held.pop(worker, {}).values())
-        groups = _grouped(self._again(one, journal, reason) for one in held)
+        self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
+        blamed = self._blamed(held, journal)
+        groups = _grouped(
+            self._again(one, journal, reason if one.lease.spec.episode_id in blamed else None) for one in held
+        )
         suspect = [group for group in groups if any(lease.alone for lease in group)]
         self.pending.extendleft(reversed([group for group in groups if group not in suspect]))
         self.suspects.extend(tuple(replace(lease, alone=True) for lease in group) for group in suspect)
         return len(held)
 
-    def _again(self, held: _Held, journal: FencedFile | None, reason: str) -> Lease:
+    def _blamed(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
+        """Of what was alone on a worker that died: who may have been the cause."""
+        alone = {one.lease.spec.episode_id for one in held if one.lease.alone and one.lease.charged is None}
+        if journal is None:
+            return alone - self._ended or alone
+        begun = alone & journal.episodes.keys()
+        if any(journal.episodes[episode].scoring for episode in begun):
+            return begun
+        return begun - self._ended or begun
+
+    def _again(self, held: _Held, journal: FencedFile | None, blame: str | None) -> Lease:
+        """`blame` is the worker's end, if this one may have been its cause."""
         lease = held.lease
-        found = journal.episodes.get(lease.spec.episode_id) if journal else None
+        found = _found(held, journal)
         again = replace(lease, spec=replace(lease.spec, attempt=lease.spec.attempt + 1))
         if journal and not found:
             return again  # it waited at the worker, and was not begun
@@ -127,10 +150,19 @@ class Dispatcher:
         if found.got_further if found else held.over:
             self._strikes.pop(lease.spec.episode_id, None)
             return replace(again, alone=False, charged=charged)
-        if lease.alone:
-            charged = charged or f"its worker died while it was the only episode there: {reason}"
+        if blame is not None:
+            charged = charged or f"its worker died while it was the only episode there: {blame}"
         strikes = self._strikes[lease.spec.episode_id] = self._strikes.get(lease.spec.episode_id, 0) + 1
         return replace(again, charged=charged, alone=strikes >= SUSPECT_AFTER and charged is None)
+
+
+def _found(held: _Held, journal: FencedFile | None) -> Found | None:
+    return journal.episodes.get(held.lease.spec.episode_id) if journal else None
+
+
+def _was_over(held: _Held, journal: FencedFile | None) -> bool:
+    found = _found(held, journal)
+    return found.over if found else held.over
 
 
 def _grouped(leases: Iterable[Lease]) -> list[Group]:

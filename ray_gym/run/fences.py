@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterable, Mapping
+import contextlib
+import threading
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ray_gym.journal.history import SUFFIX, FencedFile, epoch_of, fence, fence_all, late_bytes
+from ray_gym.journal.history import SUFFIX, FencedFile, epoch_of, fence, fence_all, is_own, late_bytes
 from ray_gym.run.lease import Lease
 from ray_gym.spec import EpisodeSpec
 
 
 @dataclass(slots=True)
 class Fences:
-    """Blocks: to be called in a thread."""
+    """Blocks: to be called in threads, several at once."""
 
     folder: Path | None
     """None: the run keeps no journals."""
@@ -24,16 +25,23 @@ class Fences:
     refused_bytes: int = 0
     """What zombies wrote to their journals after these were fenced; never read."""
     _needed: dict[str, set[str]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def lost(self, worker: str) -> FencedFile | None:
-        """The journal of a worker that is gone; from here on nothing that it writes counts. None if it never made one."""
+    def lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
+        """The journal of a worker that is gone; from here on nothing that it writes counts. None if it never made one.
+
+        `held` are the worker's episodes that are not committed: the file is kept for these.
+        """
         if self.folder is None:
             return None
         try:
             file = fence(self.folder / f"{worker}{SUFFIX}", self.run_id)
         except FileNotFoundError:
             return None
-        return self._note(file, set(file.episodes))
+        with self._lock:
+            self._note(file, file.episodes.keys() & set(held))
+            self._remove_unneeded()
+        return file
 
     def begun(self, specs: Mapping[str, EpisodeSpec]) -> dict[str, Lease]:
         """Take over what an earlier driver left: leases that go on with the episodes that it had under way."""
@@ -61,30 +69,36 @@ class Fences:
     def committed(self, episodes: Iterable[str]) -> None:
         """These need no journal any more."""
         done = set(episodes)
-        if any(needed & done for needed in self._needed.values()):
-            for needed in self._needed.values():
-                needed -= done
-            self._remove_unneeded()
+        with self._lock:
+            if any(needed & done for needed in self._needed.values()):
+                for needed in self._needed.values():
+                    needed -= done
+                self._remove_unneeded()
 
     def remove(self) -> None:
-        """The run is done: all is committed."""
-        if self.folder is None:
+        """The run is done: all is committed. What somebody else put into the folder stays there."""
+        if self.folder is None or not self.folder.is_dir():
             return
-        for path in self.folder.glob("*.fenced"):
-            self.refused_bytes += late_bytes(path)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        for path in self.folder.iterdir():
+            with contextlib.suppress(OSError):
+                if is_own(path, self.run_id):
+                    self._remove(path)
+        with contextlib.suppress(OSError):  # not empty
+            self.folder.rmdir()
 
-    def _note(self, file: FencedFile, needed_by: set[str]) -> FencedFile:
+    def _note(self, file: FencedFile, needed_by: set[str]) -> None:
         self.problems += file.problems
-        self._needed[file.name] = needed_by
-        return file
+        if not file.foreign:
+            self._needed[file.name] = needed_by
+
+    def _remove(self, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.refused_bytes += late_bytes(path)
+            path.unlink()
 
     def _remove_unneeded(self) -> None:
         if self.folder is None:
             return
         for name in [name for name, needed in self._needed.items() if not needed]:
             del self._needed[name]
-            path = self.folder / name
-            if path.suffix == ".fenced":
-                self.refused_bytes += late_bytes(path)
-                path.unlink(missing_ok=True)
+            self._remove(self.folder / name)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+import errno
 import os
+import resource
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -18,7 +23,7 @@ from ray_gym.journal import journal as journal_module
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence, fence_all, late_bytes
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun, Called, Charged, Over, encode
+from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Over, Record, encode
 
 
 def called(episode: str, seq: int, attempt: int = 0, try_: int = 0, payload: bytes = b"answer") -> Called:
@@ -97,7 +102,10 @@ def test_empty_and_foreign_files_are_reported_and_the_rest_is_used(tmp_path: Pat
     files = {file.name.split(".")[0]: file for file in fence_all(tmp_path, "run")}
     assert "empty" in files["1-1"].problems[0] and "not a journal" in files["1-2"].problems[0]
     assert "another run" in files["1-3"].problems[0] and files["1-3"].episodes == {}
-    assert "left as it is" in files["notes"].problems[0] and (tmp_path / "notes.txt").exists()
+    assert "left as it is" in files["notes"].problems[0]
+    assert {"1-2.journal", "1-3.journal", "notes.txt"} < set(names(tmp_path)), (
+        "what is not the run's is not even renamed"
+    )
     assert files["1-0"].problems == [] and files["1-0"].episodes["e"].calls == 5
 
 
@@ -143,6 +151,72 @@ def test_older_attempts_come_first_and_the_newest_try_counts(tmp_path: Path) -> 
     assert both.causes == {1: "user: silent"}
 
 
+def lay_down(folder: Path, *attempts: list[Record]) -> list[str]:
+    """The names of fenced files, one for each attempt."""
+    files = []
+    for attempt, records in enumerate(attempts):
+        journal = Journal(folder / f"1-{attempt}.journal", "run", flush=False)
+        for record in records:
+            journal.append(record)
+        journal.close()
+        files.append(fence(journal.path, "run").name)
+    return files
+
+
+def made_in(calls: list[Called]) -> list[tuple[int, int]]:
+    return [(call.seq, call.attempt) for call in calls]
+
+
+def test_what_an_attempt_did_not_adopt_of_an_older_one_is_never_used(tmp_path: Path) -> None:
+    """Record 3 of the first attempt is damaged: the second goes on from 0 to 2, and its 4 is damaged too."""
+    first = [called("e", seq) for seq in (0, 1, 2, 4, 5, 6, 7)]
+    second = [called("e", seq, 1) for seq in (3, 5)]
+    third = [called("e", seq, 2) for seq in (4, 5)]
+    read, files = HistoryReader(tmp_path).read, lay_down(tmp_path, first, second, third)
+    assert made_in(read("e", files[:1]).calls) == [(0, 0), (1, 0), (2, 0)]
+    assert made_in(read("e", files[:2]).calls) == [(0, 0), (1, 0), (2, 0), (3, 1)]
+    assert made_in(read("e", files).calls) == [(0, 0), (1, 0), (2, 0), (3, 1), (4, 2), (5, 2)]
+
+
+def test_commands_beyond_what_was_adopted_are_never_used(tmp_path: Path) -> None:
+    def command(index: int, attempt: int) -> Commanded:
+        return Commanded("e", 0, attempt, index, msgspec.Raw(b"\xc0"))
+
+    files = lay_down(tmp_path, [command(0, 0), command(2, 0), command(3, 0)], [command(1, 1), command(2, 1)])
+    commands = HistoryReader(tmp_path).read("e", files).commands
+    assert [(one.index, one.attempt) for one in commands] == [(0, 0), (1, 1), (2, 1)]
+
+
+def test_a_newer_try_leaves_nothing_of_older_ones(tmp_path: Path) -> None:
+    first = [Begun("e", 0, 0, 1.0), called("e", 0), called("e", 1), Intended("e", 0, 0, "pay", 0)]
+    second = [Begun("e", 0, 1, 2.0), Begun("e", 1, 1, 3.0, cause="user: silent"), called("e", 0, 1, 1)]
+    third = [called("e", 2, 2, 0), called("e", 1, 2, 1)]
+    history = HistoryReader(tmp_path).read("e", lay_down(tmp_path, first, second, third))
+    assert made_in(history.calls) == [(0, 1), (1, 2)] and history.intended == set() and history.started_at == 3.0
+
+
+def test_a_flipped_bit_in_the_head_costs_nothing(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    data = bytearray(path.read_bytes())
+    data[3] ^= 1
+    path.write_bytes(bytes(data))
+    file = fence(path, "run")
+    assert "head is damaged" in file.problems[0] and seqs(tmp_path, file.name) == [0, 1, 2, 3, 4]
+    [again] = fence_all(tmp_path, "run")
+    assert again.name == file.name and again.episodes["e"].calls == 5
+
+
+def test_a_torn_end_is_not_taken_for_something_late(tmp_path: Path) -> None:
+    path = written(tmp_path)
+    with path.open("ab") as late:
+        late.write(b"torn")
+        late.flush()
+        file = fence(path, "run")
+        assert late_bytes(tmp_path / file.name) == 0
+        late.write(b"later")
+    assert late_bytes(tmp_path / file.name) == 5
+
+
 async def test_what_is_committed_is_compacted_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 10_000)
     journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
@@ -172,6 +246,121 @@ async def test_a_zombie_that_compacts_changes_nothing(tmp_path: Path, monkeypatc
     journal.forget(["done", "e"])
     await journal.compact_if_due()
     assert names(tmp_path) == [file.name] and seqs(tmp_path, file.name) == [0]
+
+
+Hook = Callable[[], object]
+
+
+def half_forgotten(folder: Path, monkeypatch: pytest.MonkeyPatch, *, flush: bool = False) -> Journal:
+    """A journal that is due to be compacted to the one record of `live`."""
+    monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 1000)
+    journal = Journal(folder / "1-0.journal", "run", flush=flush)
+    journal.append(called("live", 0))
+    for number in range(50):
+        journal.append(called(f"e{number}", 0, payload=b"x" * 1000))
+    journal.forget([f"e{number}" for number in range(50)])
+    return journal
+
+
+def before(monkeypatch: pytest.MonkeyPatch, name: str, hook: Hook) -> None:
+    real = getattr(journal_module, name)
+    monkeypatch.setattr(journal_module, name, lambda *arguments: (hook(), real(*arguments)))
+
+
+def after(monkeypatch: pytest.MonkeyPatch, name: str, hook: Hook) -> None:
+    real = getattr(journal_module, name)
+    monkeypatch.setattr(journal_module, name, lambda *arguments: (real(*arguments), hook()))
+
+
+async def test_a_fence_in_the_last_moment_of_a_compaction_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = half_forgotten(tmp_path, monkeypatch)
+    before(monkeypatch, "_exchange", lambda: fence(journal.path, "run"))
+    await journal.compact_if_due()
+    journal.append(called("live", 1))
+    [file] = fence_all(tmp_path, "run")
+    assert journal.is_fenced() and names(tmp_path) == [file.name]
+    assert seqs(tmp_path, file.name, episode="live") == [0] and file.episodes["live"].calls == 1
+
+
+async def test_a_fence_in_the_middle_of_a_compaction_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    journal = half_forgotten(tmp_path, monkeypatch)
+    after(monkeypatch, "_copy_live", lambda: fence(journal.path, "run"))
+    await journal.compact_if_due()
+    assert journal.is_fenced() and [name[-7:] for name in names(tmp_path)] == [".fenced"]
+
+
+async def test_where_names_cannot_be_swapped_the_file_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise OSError(errno.EINVAL, "a network filesystem")
+
+    journal = half_forgotten(tmp_path, monkeypatch)
+    before(monkeypatch, "_exchange", refuse)
+    size = journal.size
+    await journal.compact_if_due()
+    journal.append(called("live", 1))
+    assert journal.size == journal.path.stat().st_size > size and names(tmp_path) == ["1-0.journal"]
+    assert not journal.is_fenced() and seqs(tmp_path, fence(journal.path, "run").name, episode="live") == [0, 1]
+
+
+async def test_a_compaction_for_which_the_disk_has_no_room_loses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tail does not fit: a write of it is cut short, and the next one fails."""
+    journal = half_forgotten(tmp_path, monkeypatch)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def come_meanwhile() -> None:
+        for seq in range(1, 21):
+            journal.append(called("live", seq, payload=b"x" * 1000))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
+
+    after(monkeypatch, "_copy_live", come_meanwhile)
+    try:
+        await journal.compact_if_due()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    journal.append(called("live", 21))
+    assert journal.broken is None and names(tmp_path) == ["1-0.journal"]
+    assert seqs(tmp_path, fence(journal.path, "run").name, episode="live") == list(range(22))
+
+
+async def test_what_is_appended_after_a_compaction_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if a flush of the larger file before it was under way meanwhile."""
+    journal = half_forgotten(tmp_path, monkeypatch, flush=True)
+    flushing, compacted, flushes, real = threading.Event(), threading.Event(), [], os.fdatasync
+
+    def flush(fd: int) -> None:
+        flushes.append(fd)
+        if len(flushes) == 1:
+            flushing.set()
+            assert compacted.wait(10)
+        real(fd)
+
+    monkeypatch.setattr(os, "fdatasync", flush)
+    syncing = asyncio.create_task(journal.sync())
+    assert await asyncio.to_thread(flushing.wait, 10)
+    await journal.compact_if_due()
+    assert journal.size < 1000
+    compacted.set()
+    await syncing
+    count = len(flushes)
+    await journal.sync()
+    assert len(flushes) == count, "all was flushed"
+    journal.append(called("live", 1))
+    await journal.sync()
+    assert len(flushes) == count + 1
+
+
+@pytest.mark.parametrize("flush", [True, False])
+def test_a_new_file_is_in_its_folder_after_a_crash(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flush: bool
+) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: flushed.append(str(Path(f"/proc/self/fd/{fd}").readlink())))
+    Journal(tmp_path / "1-0.journal", "run", flush=flush).close()
+    assert flushed == [str(tmp_path)] * flush
 
 
 def test_a_full_disk_breaks_the_journal_and_says_so(tmp_path: Path) -> None:

@@ -137,6 +137,28 @@ def test_who_was_over_is_not_charged_with_another_of_its_group() -> None:
     assert still_charged.charged == charged.charged
 
 
+def test_who_was_over_before_is_not_charged_while_it_is_gone_on_with() -> None:
+    """It is played again from its journal beside the one of its group that kills the worker."""
+    dispatcher = Dispatcher.of(specs(2, size=2))
+    dispatcher.lease("a", 2)
+    dispatcher.lost("a", journal_with(e0=Found(0, calls=2, over=True), e1=Found(0)))
+    for attempt in range(1, SUSPECT_AFTER + 1):
+        assert all(lease.charged is None for lease in dispatcher.lease("a", 2)[0])
+        dispatcher.lost("a", journal_with(e0=Found(attempt), e1=Found(attempt)), "exit code 3")
+    [[fine, charged]] = dispatcher.lease("a", 2)
+    assert fine.charged is None and charged.charged is not None and "exit code 3" in charged.charged
+    dispatcher.lost("a", journal_with(e0=Found(SUSPECT_AFTER + 1)), "exit code 4")
+    [[ends_it, _]] = dispatcher.lease("a", 2)
+    assert ends_it.charged is not None and "exit code 4" in ends_it.charged, "there is nobody else that it could be"
+
+
+def test_a_worker_holds_what_it_was_leased_and_is_not_accepted() -> None:
+    dispatcher = Dispatcher.of(specs(3))
+    leased = keys(dispatcher.lease("a", 2))
+    dispatcher.accept("a", leased[:1])
+    assert dispatcher.held_by("a") == ["e1"] and dispatcher.held_by("b") == []
+
+
 def test_a_charge_in_the_journal_reaches_the_next_worker() -> None:
     dispatcher = Dispatcher.of(specs(2))
     dispatcher.lease("a", 2)
