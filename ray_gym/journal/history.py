@@ -47,7 +47,8 @@ class Found:
     """What a run wants to know of an episode in a fenced file, to lease it anew."""
 
     attempt: int
-    adopted: tuple[str, ...] = ()
+    adopted: tuple[str, ...] | None = None
+    """None if the record that says so is damaged."""
     calls: int = 0
     over: bool = False
     scoring: bool = False

@@ -23,7 +23,7 @@ from typing import BinaryIO
 import msgspec
 
 from ray_gym.journal.frames import HEAD, Scan, frame
-from ray_gym.journal.records import Opened, Record, decode, encode
+from ray_gym.journal.records import Opened, Record, encode, episode_of
 
 COMPACT_FROM_BYTES = 8 * 2**20
 """Less than this is never worth a compaction."""
@@ -177,8 +177,8 @@ def _copy_live(source: Path, target: BinaryIO, upto: int, head: bytes, forgotten
         scan = Scan(file.read(upto))
     target.write(head)
     for _, payload in scan:
-        record = decode(payload)
-        if not isinstance(record, Opened) and record.episode not in forgotten:
+        episode = episode_of(payload)
+        if episode is not None and episode not in forgotten:
             target.write(frame(payload))
     if scan.problems:
         raise OSError(f"{source} is damaged: {scan.problems[0]}")

@@ -83,6 +83,22 @@ encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Record)
 
 
+class _Owner(msgspec.Struct, array_like=True):
+    """How every record begins."""
+
+    tag: int
+    episode: str
+
+
+_owner_decoder = msgspec.msgpack.Decoder(_Owner)
+
+
+def episode_of(payload: bytes) -> str | None:
+    """Whose record it is, without reading the rest of it; None for the file's own. Errors: msgspec.MsgspecError."""
+    owner = _owner_decoder.decode(payload)
+    return None if owner.tag == 0 else owner.episode
+
+
 def decode(payload: bytes) -> Record:
     """Errors: msgspec.MsgspecError (ValueError's kin) for a payload that is no record."""
     record: Record = _decoder.decode(payload)

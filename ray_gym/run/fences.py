@@ -59,7 +59,9 @@ class Fences:
                     continue
                 newest[episode_id] = rank
                 spec = replace(specs[episode_id], attempt=found.attempt + 1)
-                leases[episode_id] = Lease(spec, (*found.adopted, file.name), found.charged)
+                before = leases.get(episode_id)
+                adopted = found.adopted if found.adopted is not None else before.adopted if before else ()
+                leases[episode_id] = Lease(spec, (*adopted, file.name), found.charged)
         for lease in leases.values():
             for name in lease.adopted:
                 self._needed.setdefault(name, set()).add(lease.spec.episode_id)

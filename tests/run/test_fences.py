@@ -6,10 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from ray_gym.episode import EpisodeSpec
+from ray_gym.journal.history import HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, Called
 from ray_gym.run.fences import Fences
+from ray_gym.spec import EpisodeSpec
 
 SPECS = {"e": EpisodeSpec("e", "g", "t", 0, 1, "{}")}
 
@@ -72,3 +73,17 @@ def test_a_folder_of_nothing_else_goes_with_its_run(tmp_path: Path) -> None:
     (folder / "1-1.compacting").write_bytes(b"")
     Fences(folder, "run").remove()
     assert not folder.exists()
+
+
+def test_a_damaged_beginning_does_not_lose_what_older_attempts_recorded(tmp_path: Path) -> None:
+    write(tmp_path, "1-0", 0, 0)
+    write(tmp_path, "1-1", 1, 1, "1-0.0.fenced")
+    second = tmp_path / "1-1.journal"
+    data = bytearray(second.read_bytes())
+    data[data.index(b"1-0.0.fenced")] ^= 8
+    second.write_bytes(bytes(data))
+    fences = Fences(tmp_path, "run")
+    lease = fences.begun(SPECS)["e"]
+    assert lease.spec.attempt == 2 and [name.partition(".")[0] for name in lease.adopted] == ["1-0", "1-1"]
+    assert [call.seq for call in HistoryReader(tmp_path).read("e", lease.adopted).calls] == [0, 1]
+    assert "damaged" in fences.problems[0]
