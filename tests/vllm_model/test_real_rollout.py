@@ -209,6 +209,8 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
         f"output.dir={tmp_path}",
         "run.name=cut",
         "output.roll_s=0.5",
+        "tasks.generate=64",
+        "tasks.repeats=1",  # a group is committed when all of it is over, which would be late
     ]
     environment |= {name: value, "RAY_AUTH_MODE": "disabled", "RAY_ADDRESS": ""}
     run = subprocess.Popen(
