@@ -46,7 +46,7 @@ bench: setup  ## how fast the orchestration is
 	$(BIN)/python -m benchmarks.orchestration
 
 lock:  ## resolve pyproject.toml anew into requirements.lock (needs uv)
-	uv pip compile pyproject.toml --extra cpu --extra dev --python-version 3.11 --generate-hashes --no-annotate \
+	uv pip compile pyproject.toml --extra cpu --extra envs --extra dev --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --no-emit-index-url --no-emit-find-links --no-emit-package torch -o requirements.lock
 
 clean:  ## remove the venv and caches (runs stay)

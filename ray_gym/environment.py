@@ -25,11 +25,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsFloat, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from ray_gym.conversation import Conversation, system_prompt
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.tools import Tool, tools_of
 
 if TYPE_CHECKING:
     from ray_gym.episode import Episode
+    from ray_gym.models.scripted import Player
     from ray_gym.participant import Participant
     from ray_gym.turn import Turn
 
@@ -37,13 +39,21 @@ if TYPE_CHECKING:
 class Task(BaseModel):
     """One row of a dataset. Environments subclass it with their own fields; unknown fields are errors.
 
-    `system_prompts` (by participant) win over those of the config and of the environment.
+    `system_prompts` (by participant) win over those of the config and of the environment. `messages` are a conversation to go on with:
+    the policy sees it in the place of the opening's messages (a user sees its side of it), nothing in it is trained on, and whoever
+    did not speak last speaks next. Its tool calls are not made again: `setup` gives the state that they led to.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     task_id: str | None = None
     system_prompts: dict[str, str] = {}
+    messages: Conversation = ()
+
+    def prompts(self) -> dict[str, str]:
+        """System prompts by participant, that of `messages` among them."""
+        earlier = system_prompt(self.messages)
+        return ({"policy": earlier} if earlier else {}) | self.system_prompts
 
 
 TaskT = TypeVar("TaskT", bound=Task)
@@ -79,14 +89,21 @@ class Options(BaseModel):
 
 
 class Environment(Generic[TaskT, StateT]):
-    """Override `setup` and `score`, and what else differs from the defaults."""
+    """Override `setup` and `score`, and what else differs from the defaults.
 
-    participants: ClassVar[tuple[str, ...]] = ("policy",)
+    Where `participants` or `auxiliary` depend on the options, set them in `__init__`.
+    """
+
+    participants: tuple[str, ...] = ("policy",)
     """Who speaks, in the order of their turns."""
-    auxiliary: ClassVar[tuple[str, ...]] = ()
+    auxiliary: tuple[str, ...] = ()
     """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each is in the config."""
     pattern: ClassVar[str] = "multi-turn"
-    """single-step, multi-step or multi-turn: for the listing only."""
+    """single-step, multi-step, multi-turn or user modelling: for the listing only."""
+    scoring: ClassVar[str] = ""
+    """How it is scored, in a few words: for the listing only."""
+    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    """The lowest and the highest reward that `score` gives."""
     Options: ClassVar[type[BaseModel]] = Options
 
     task_type: ClassVar[type[Task]] = Task
@@ -120,6 +137,13 @@ class Environment(Generic[TaskT, StateT]):
     def opening(self, task: TaskT, state: StateT) -> Opening:
         """First messages, written from the state, so that the two cannot drift apart."""
         return Opening()
+
+    def perfect(self, task: TaskT) -> Mapping[str, Player]:
+        """Scripted players by participant (judges too) with which the policy gets the highest reward; they may know the task.
+
+        For tests and baselines.
+        """
+        return {}
 
     # ---- the conversation ----
 

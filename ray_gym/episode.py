@@ -17,10 +17,12 @@ from ray_gym.blame import blamed, fault_of, is_policy
 from ray_gym.calls import Calls
 from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
+from ray_gym.conversation import mirrored, spoken
 from ray_gym.environment import Environment, Opening, Task
-from ray_gym.errors import EpisodeFailure
-from ray_gym.events import EventKind
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.events import Event, EventKind
 from ray_gym.journal.call_log import CallLog
+from ray_gym.library import Isolated
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Model
 from ray_gym.participant import Participant
@@ -68,7 +70,7 @@ class Episode:
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0
-        self.transcript = Transcript(spec, self.participants, models, task.system_prompts, environment.participants)
+        self.transcript = Transcript(spec, self.participants, models, task.prompts(), environment.participants)
         self.events, self.turns = self.transcript.events, self.transcript.turns
         self.threads = self.transcript.threads
 
@@ -100,6 +102,16 @@ class Episode:
     def turns_of(self, participant: str) -> int:
         return sum(turn.speaker == participant for turn in self.turns)
 
+    def messages_of(self, participant: str) -> list[Event]:
+        """What a participant said in its own conversation, in order; what a task's row says it said earlier is not among it."""
+        return [event for event in self.events if event.kind == "message" and event.thread == participant]
+
+    @property
+    def answer(self) -> str:
+        """The policy's last words; empty if it said none."""
+        said = self.messages_of("policy")
+        return said[-1].content if said else ""
+
     # ---- commands ----
 
     def begin(self, opening: Opening) -> None:
@@ -109,9 +121,12 @@ class Episode:
                 raise ValueError(f"opening() names participant {name!r}, which this run does not have")
         self.first = opening.first
         self.transcript.opening_prompts = opening.system
+        earlier = self._earlier_messages()
+        if earlier:
+            self.first = self._who_answers(earlier["policy"][-1])
         for name in list(self.threads):
             self.transcript.put_system_prompt(name)
-            first = opening.messages.get(name, [])
+            first = earlier.get(name) or opening.messages.get(name, [])
             for message in [Message("user", first)] if isinstance(first, str) else first:
                 self.transcript.put(name, "opening", message)
         self._is_finished()
@@ -250,7 +265,45 @@ class Episode:
             self.transcript.write("stop", content=text, finish_reason=reason.value)
             self.stop = Stop(reason, text)
 
+    def record_verdict(self, name: str, value: float, why: str) -> None:
+        """Write down what a grader found."""
+        text = f"{name}: {why}" if why else name
+        self.transcript.write("verdict", content=text).reward = value
+
+    async def isolated(
+        self, function: str, *arguments: Any, deadline_s: float, memory_mb: int | None = None
+    ) -> Isolated:
+        """Call a function (package.module:name; JSON data in and out) in a process of its own, which is killed at its deadline.
+
+        What it gave is recorded, and given again in a replay. Errors: EpisodeFailure (environment) if it can't be imported.
+        """
+
+        async def call(key: str) -> list[Any]:
+            given = await self._tool_runner.libraries.call(function, arguments, deadline_s, memory_mb)
+            return [given.value, given.error]
+
+        return Isolated(*await self.effect(function, call, list(arguments)))
+
     # ---- the machinery of a step ----
+
+    def _earlier_messages(self) -> dict[str, list[Message]]:
+        """What the task's row says was said already, as each participant saw it. With more than two, only the policy's view is known."""
+        said = spoken(self.task.messages)
+        if not said:
+            return {}
+        others = [name for name in self.threads if name != "policy"]
+        return {"policy": said} | ({others[0]: mirrored(self.task.messages)} if len(others) == 1 else {})
+
+    def _who_answers(self, last: Message) -> str:
+        """Errors: EpisodeFailure (data)."""
+        if last.role != "assistant":
+            return "policy"
+        others = [name for name in self.environment.participants if name != "policy"]
+        if not others:
+            raise EpisodeFailure(
+                FailureKind.DATA, "task.messages", "the policy spoke last, and nobody else could answer"
+            )
+        return others[0]
 
     async def _complete(self, thread: Thread, *, tools: bool, kind: EventKind = "message") -> Completion | None:
         """A model call, within all limits; None when one of them ended the episode instead."""

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ray_gym.messages import ToolCall
 
-EventKind = Literal["system", "opening", "message", "tool_result", "relay", "judge", "note", "stop"]
+EventKind = Literal["system", "opening", "message", "tool_result", "relay", "judge", "verdict", "note", "stop"]
 
 
 @dataclass(slots=True)
@@ -28,6 +28,8 @@ class Event:
     visible_to: list[str] = field(default_factory=list)
     finish_reason: str | None = None
     error: str | None = None
+    reward: float | None = None
+    """What a verdict gave."""
     model: str | None = None
     started_at: float = 0.0
     duration_s: float = 0.0

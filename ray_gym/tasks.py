@@ -119,6 +119,8 @@ def _for_these_participants(tasks: Iterable[Placed], participants: Sequence[str]
         for name in task.system_prompts:
             if name not in participants:
                 raise UserError(f"{place}: system_prompts.{name}: known participants: {', '.join(participants)}")
+        if task.messages and task.messages[-1].role == "assistant" and len(participants) == 1:
+            raise UserError(f"{place}: messages: the policy spoke last, and there is nobody else who could answer it")
         yield place, task
 
 

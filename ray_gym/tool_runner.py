@@ -9,6 +9,7 @@ from typing import Any
 
 from ray_gym.blocking import BlockingPool
 from ray_gym.isolated import Call, IsolatedPool
+from ray_gym.library import Libraries
 from ray_gym.tools import Tool, within
 
 
@@ -18,6 +19,7 @@ class ToolRunner:
 
     blocking: BlockingPool = field(default_factory=BlockingPool)
     isolated: IsolatedPool = field(default_factory=IsolatedPool)
+    libraries: Libraries = field(default_factory=Libraries)
 
     async def run(
         self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float
@@ -41,3 +43,4 @@ class ToolRunner:
         """End the processes and the idle threads; a thread that is stuck stays until the process exits."""
         self.blocking.close()
         await self.isolated.close()
+        await self.libraries.pool.close()

@@ -207,7 +207,7 @@ def _event(event: Event) -> dict[str, Any]:
         "visible_to": event.visible_to,
         "finish_reason": event.finish_reason,
         "error": event.error,
-        "reward": None,
+        "reward": event.reward,
         "model": event.model,
         "started_at": event.started_at,
         "duration_s": event.duration_s,

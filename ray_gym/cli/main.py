@@ -98,14 +98,13 @@ def envs() -> None:
     """List the environments that a config can name."""
     from ray_gym.plugins import ENVIRONMENT, find_environment, names
 
-    table = Table("id", "pattern", "participants", "tools", "what it is", box=None, header_style="bold")
+    table = Table("id", "pattern", "participants", "tools", "scoring", "what it is", box=None, header_style="bold")
     for name in names(ENVIRONMENT):
         environment = find_environment(name)
         summary = (environment.__doc__ or "").strip().splitlines()
         tools = ", ".join(environment.tools) or "-"
-        table.add_row(
-            name, environment.pattern, ", ".join(environment.participants), tools, summary[0] if summary else ""
-        )
+        speakers = ", ".join([*environment.participants, *environment.auxiliary])
+        table.add_row(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
     make_console().print(table)
 
 

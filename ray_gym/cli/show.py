@@ -105,6 +105,8 @@ def _print_event(console: Console, event: dict[str, Any], colours: dict[str, str
         label, style, text = f"tool, to {name}", "red" if event["error"] else "dim", _readable(text)
     elif kind == "note":
         label, style = "note", "dim"
+    elif kind == "verdict":
+        label, style = f"verdict {event['reward']:g}", "cyan"
     else:
         label, style = f"{kind}, to {', '.join(seen_by)}", "dim"
     if event["reasoning"]:

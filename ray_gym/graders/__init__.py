@@ -1,0 +1,38 @@
+"""Graders: parts that a `score` is made of. Each one's calls and verdicts are in the record."""
+
+from ray_gym.graders.combine import AllOf, Constraints, FirstThatPasses, Weighted
+from ray_gym.graders.comparison import PairwiseComparison
+from ray_gym.graders.extract import answer_line, by_regex, first_of, last_boxed, tagged, whole
+from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.graders.judge import Judge, SwapCheck
+from ray_gym.graders.library import Library
+from ray_gym.graders.match import ExactMatch, Found, folded
+from ray_gym.graders.reward_model import RewardModel
+from ray_gym.graders.state import FinalState
+from ray_gym.graders.turns import RecencyWeighted, TurnMean
+
+__all__ = [
+    "AllOf",
+    "Constraints",
+    "ExactMatch",
+    "FinalState",
+    "FirstThatPasses",
+    "Found",
+    "Grader",
+    "Judge",
+    "Library",
+    "PairwiseComparison",
+    "RecencyWeighted",
+    "RewardModel",
+    "SwapCheck",
+    "TurnMean",
+    "Verdict",
+    "Weighted",
+    "answer_line",
+    "by_regex",
+    "first_of",
+    "folded",
+    "last_boxed",
+    "tagged",
+    "whole",
+]

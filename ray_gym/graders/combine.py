@@ -1,0 +1,83 @@
+"""Graders made of graders. Those inside are asked at the same time, where order does not matter."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ray_gym.concurrent import concurrently
+from ray_gym.graders.grader import Grader, Verdict
+
+if TYPE_CHECKING:
+    from ray_gym.episode import Episode
+
+
+class Weighted(Grader):
+    """The sum of named graders' values, each times its weight: `Weighted(answer=(0.9, ...), form=(0.1, ...))`.
+
+    Errors: ValueError without any part.
+    """
+
+    def __init__(self, **parts: tuple[float, Grader]) -> None:
+        if not parts:
+            raise ValueError("Weighted: name at least one part, as in Weighted(answer=(1.0, grader))")
+        self._parts = parts
+
+    async def grade(self, episode: Episode) -> Verdict:
+        given = await _verdicts(episode, {name: grader for name, (_, grader) in self._parts.items()})
+        total = sum(weight * given[name].value for name, (weight, _) in self._parts.items())
+        why = " + ".join(f"{weight:g} * {given[name].value:g} ({name})" for name, (weight, _) in self._parts.items())
+        return Verdict(total, why, {name: verdict.value for name, verdict in given.items()})
+
+
+class AllOf(Grader):
+    """1 if each of the named graders gives at least `enough`, else 0."""
+
+    def __init__(self, *, enough: float = 1.0, **parts: Grader) -> None:
+        self._parts, self._enough = parts, enough
+
+    async def grade(self, episode: Episode) -> Verdict:
+        given = await _verdicts(episode, self._parts)
+        missed = [name for name, verdict in given.items() if verdict.value < self._enough]
+        why = f"not met: {', '.join(missed)}" if missed else "all met"
+        return Verdict(float(not missed), why, {name: verdict.value for name, verdict in given.items()})
+
+
+class FirstThatPasses(Grader):
+    """Graders from the cheapest to the dearest; the next is asked only if the one before gave less than `enough`.
+
+    Its value is that of the last one asked.
+    """
+
+    def __init__(self, *graders: Grader, enough: float = 0.5) -> None:
+        if not graders:
+            raise ValueError("FirstThatPasses: needs at least one grader")
+        self._graders, self._enough = graders, enough
+
+    async def grade(self, episode: Episode) -> Verdict:
+        for grader in self._graders:
+            given = await grader.verdict(episode)
+            if given.value >= self._enough:
+                break
+        return Verdict(given.value, f"{grader.name}: {given.why}", given.parts)
+
+
+@dataclass(frozen=True)
+class Constraints(Grader):
+    """A list of named conditions, worked out already: 1 if all hold, else 0; with `partial`, the share that holds. All are parts."""
+
+    conditions: Mapping[str, bool]
+    partial: bool = False
+
+    async def grade(self, episode: Episode) -> Verdict:
+        broken = [name for name, holds in self.conditions.items() if not holds]
+        share = 1 - len(broken) / len(self.conditions) if self.conditions else 1.0
+        value = share if self.partial else float(not broken)
+        why = f"broken: {', '.join(broken)}" if broken else "all hold"
+        return Verdict(value, why, {name: float(holds) for name, holds in self.conditions.items()})
+
+
+async def _verdicts(episode: Episode, graders: Mapping[str, Grader]) -> dict[str, Verdict]:
+    given = await concurrently(*(grader.verdict(episode, name) for name, grader in graders.items()))
+    return dict(zip(graders, given, strict=True))

@@ -1,0 +1,79 @@
+"""A language model as the judge: it is asked for a label, and asked again if its answer has none.
+
+Judges are participants of the environment's `auxiliary`, so each is a named model of the config. A judge that can't be understood is
+at fault itself (`judge`): the episode gets a new try, and never a score that the policy did not earn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.messages import Message
+
+if TYPE_CHECKING:
+    from ray_gym.episode import Episode
+
+
+@dataclass(frozen=True)
+class Judge(Grader):
+    """The value of the label that comes first in the judge's answer: `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})`.
+
+    An answer without any label is asked for again, `retries` times, in the same conversation; after that it is worth `unlabelled`, or,
+    if that is None, the judge's failure.
+    """
+
+    question: str
+    labels: Mapping[str, float]
+    retries: int = 2
+    unlabelled: float | None = None
+    judge: str = "judge"
+
+    async def grade(self, episode: Episode) -> Verdict:
+        conversation = [Message("user", self.question)]
+        for _ in range(self.retries + 1):
+            answer = await episode.ask(self.judge, *conversation)
+            label = first_label(answer.content, self.labels)
+            if label is not None:
+                return Verdict(self.labels[label], f"{self.judge} said {label}")
+            conversation += [Message("assistant", answer.content), Message("user", self._reminder())]
+        if self.unlabelled is not None:
+            return Verdict(self.unlabelled, f"{self.judge} gave no label")
+        message = (
+            f"no label ({', '.join(self.labels)}) in {self.retries + 1} answers; the last: {answer.content[-200:]!r}"
+        )
+        raise EpisodeFailure(FailureKind.JUDGE, self.judge, message)
+
+    def _reminder(self) -> str:
+        return f"Your answer has none of the labels. Answer with exactly one of: {', '.join(self.labels)}"
+
+
+@dataclass(frozen=True)
+class SwapCheck(Grader):
+    """The same question in both orders. The second is asked only if the first verdict is at least `enough`.
+
+    Agreement gives the second verdict's value, disagreement `disagreement`.
+    """
+
+    one_way: Grader
+    other_way: Grader
+    disagreement: float = 0.0
+    enough: float = 0.5
+
+    async def grade(self, episode: Episode) -> Verdict:
+        first = await self.one_way.verdict(episode)
+        if first.value < self.enough:
+            return first
+        second = await self.other_way.verdict(episode, f"{self.other_way.name}, swapped")
+        if second.value < self.enough:
+            return Verdict(self.disagreement, "the judge changed its mind when the two were exchanged")
+        return Verdict(second.value, "the judge agreed with itself when the two were exchanged")
+
+
+def first_label(text: str, labels: Mapping[str, float]) -> str | None:
+    """The label that comes first; of two at the same place, the longer."""
+    found = [(position, -len(label), label) for label in labels if (position := text.find(label)) >= 0]
+    return min(found)[2] if found else None

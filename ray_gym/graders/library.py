@@ -1,0 +1,39 @@
+"""Verification by a library, in a process of its own with a time limit: parsers hang on strange input, and threads can't be killed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ray_gym.graders.grader import Grader, Verdict
+
+if TYPE_CHECKING:
+    from ray_gym.episode import Episode
+
+
+@dataclass(frozen=True)
+class Library(Grader):
+    """What a function gives to `arguments` (JSON data): a number, or a number and its reason.
+
+    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. A function that is late,
+    crashes or raises gives no verdict, which is worth `undecided`; that is recorded, so a replay does not decide otherwise.
+    """
+
+    function: str
+    arguments: tuple[Any, ...]
+    deadline_s: float = 5.0
+    memory_mb: int | None = None
+    undecided: float = 0.0
+
+    @property
+    def name(self) -> str:
+        return self.function.partition(":")[2]
+
+    async def grade(self, episode: Episode) -> Verdict:
+        given = await episode.isolated(
+            self.function, *self.arguments, deadline_s=self.deadline_s, memory_mb=self.memory_mb
+        )
+        if given.error is not None:
+            return Verdict(self.undecided, f"undecided: {given.error}")
+        value, why = given.value if isinstance(given.value, list) else (given.value, "")
+        return Verdict(float(value), str(why))

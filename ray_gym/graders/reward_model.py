@@ -1,0 +1,39 @@
+"""A scalar reward model: a named model of the config that answers a conversation with a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.messages import Message
+
+if TYPE_CHECKING:
+    from ray_gym.episode import Episode
+
+
+@dataclass(frozen=True)
+class RewardModel(Grader):
+    """What the model gives to `messages` (default: the conversation as the policy sees it), whatever its range is.
+
+    An answer that is no finite number is the reward model's failure.
+    """
+
+    messages: Sequence[Message] | None = None
+    reward_model: str = "reward_model"
+
+    async def grade(self, episode: Episode) -> Verdict:
+        messages = self.messages if self.messages is not None else episode.threads["policy"].messages
+        answer = (await episode.ask(self.reward_model, *messages)).content
+        try:
+            value = float(answer)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            raise EpisodeFailure(
+                FailureKind.JUDGE, self.reward_model, f"a reward model answers with a number, not with {answer[:200]!r}"
+            )
+        return Verdict(value, f"{self.reward_model} gave it {value:g}")

@@ -1,0 +1,53 @@
+"""Final-state comparison: what the session's state has become, against what it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ray_gym.graders.grader import Grader, Verdict
+
+if TYPE_CHECKING:
+    from ray_gym.episode import Episode
+
+SHOWN = 5
+"""Differences that a verdict names; the rest are counted."""
+
+
+@dataclass(frozen=True)
+class FinalState(Grader):
+    """1 if the two are equal, else 0. Both are JSON-like: mappings, sequences, values; the verdict names the places that differ."""
+
+    actual: Any
+    expected: Any
+
+    async def grade(self, episode: Episode) -> Verdict:
+        found = list(differences(self.actual, self.expected))
+        more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+        return Verdict(float(not found), "; ".join(found[:SHOWN]) + more if found else "as expected")
+
+
+def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
+    """Every place where two JSON-like values differ, as text."""
+    here = path or "the state"
+    if isinstance(actual, Mapping) and isinstance(expected, Mapping):
+        for key in sorted({*actual, *expected}, key=str):
+            place = f"{path}.{key}" if path else str(key)
+            if key not in actual:
+                yield f"{place} is missing"
+            elif key not in expected:
+                yield f"{place} should not be there"
+            else:
+                yield from differences(actual[key], expected[key], place)
+    elif _is_list(actual) and _is_list(expected):
+        if len(actual) != len(expected):
+            yield f"{here} has {len(actual)} entries, expected {len(expected)}"
+        for position, (one, other) in enumerate(zip(actual, expected, strict=False)):
+            yield from differences(one, other, f"{path}[{position}]")
+    elif actual != expected or isinstance(actual, bool) != isinstance(expected, bool):
+        yield f"{here} is {actual!r}, expected {expected!r}"
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
