@@ -5,6 +5,7 @@ What an environment author and a trainer import; everything else is reached thro
 
 from ray_gym.environment import Environment, Opening, Options, Score, Task
 from ray_gym.episode import Episode
+from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.load import Run, load
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.participant import Participant
@@ -14,6 +15,8 @@ from ray_gym.turn import Turn
 __all__ = [
     "Environment",
     "Episode",
+    "EpisodeFailure",
+    "FailureKind",
     "IdempotencyKey",
     "Message",
     "Opening",

@@ -107,6 +107,13 @@ class ChatFormat:
         reason = self._fork_reason(rendering, messages[:known], history)
         return self._tokenised(rendering, 0, _Continuation(0, ""), reason)
 
+    def whole(self, messages: Sequence[Message]) -> list[int]:
+        """The ids of a conversation that nobody goes on with. Errors: UserError if the template refuses the messages."""
+        rendering = Rendering(self.template, self._text, messages, ())
+        text = rendering.text(rendering.count)
+        assert text is not None  # it was rendered with a generation prompt
+        return self._text.encode(text, rendering.placeholders, continued=False)
+
     def _appended(self, rendering: Rendering, known: int, history: TokenIds) -> _Continuation | None:
         """If the template only appends: its text of the known messages is where its text of all begins."""
         before_answer = rendering.text(known - 1, generation_prompt=True)

@@ -7,7 +7,6 @@ another's model and outlive it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from ray.serve.config import RequestRouterConfig
@@ -16,7 +15,8 @@ from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.formats import check_formats
 from deployments.vllm.options import ChatOptions, VllmOptions
 from deployments.vllm.replica import VllmReplica
-from ray_gym.application import Application, Replicas, digest_options
+from deployments.vllm.replicas import replicas
+from ray_gym.application import Application, Replicas
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.transport import ServeModel
@@ -92,6 +92,8 @@ class VllmEngine:
 
     def _check_fits(self, name: str, description: dict[str, Any]) -> None:
         """Whether the application serves what the config asks for."""
+        if "reads_tool_calls" not in description:
+            raise UserError(f"models.{name}.app: {self.app!r} serves a reward model; use engine: vllm_reward")
         served = description["model"]
         if self.options.model not in (None, served):
             raise UserError(
@@ -104,26 +106,9 @@ class VllmEngine:
 
     def _replicas(self) -> Replicas:
         options = self.options
-        return Replicas(
-            of=VllmReplica,
-            arguments=(options, self._uses_tools),
-            count=options.replicas,
-            max_ongoing_requests=options.max_ongoing_requests or 2 * int(options.engine_args.get("max_num_seqs", 256)),
-            actor_options={
-                "num_cpus": options.cpus,
-                "num_gpus": options.gpus_per_replica,
-                "runtime_env": {"env_vars": {**_quiet(options), **options.env_vars}},
-            },
-            start_timeout_s=options.start_timeout_s,
-            what="vLLM",
-            loading=f"{options.model} (vLLM)",
-            digest=digest_options(options, self._uses_tools),
+        return replicas(
+            VllmReplica,
+            options,
+            (options, self._uses_tools),
             more={"request_router_config": RequestRouterConfig(request_router_class=ROUTER)},
         )
-
-
-def _quiet(options: VllmOptions) -> dict[str, str]:
-    quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_LOGGING_LEVEL": "WARNING", "TOKENIZERS_PARALLELISM": "false"}
-    if options.model and Path(resolve_model(options.model)).exists():
-        quiet["HF_HUB_OFFLINE"] = "1"
-    return quiet

@@ -7,10 +7,10 @@ import re
 import sys
 from pathlib import Path
 
-from deployments.vllm.options import VllmOptions
+from deployments.vllm.options import ReplicaOptions
 
 
-def prepare_cpu(options: VllmOptions) -> None:
+def prepare_cpu(options: ReplicaOptions) -> None:
     """Ray gives every worker one OpenMP thread, vLLM binds all engines to the same core."""
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
     openmp = Path(sys.prefix) / "lib" / "libiomp5.so"

@@ -45,7 +45,11 @@ class ChatOptions(BaseModel):
     """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
 
 
-class VllmOptions(ChatOptions):
+class ReplicaOptions(BaseModel):
+    """What is loaded, how often, on what."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
+
     model: str | None = None
     """A checkpoint folder, a model hub's name, or smollm2-135m-instruct (the small model of `make model`)."""
     app: str | None = None
@@ -55,8 +59,6 @@ class VllmOptions(ChatOptions):
     """GPUs a replica needs for one tensor-parallel rank; 0 runs on CPU."""
     tensor_parallel: Count = 1
     cpus: Annotated[float, Field(ge=0)] = 0
-    affinity: Literal["session", "none"] = "session"
-    """session: all calls of an episode reach one replica, whose prefix cache has its history."""
     engine_args: dict[str, Any] = {}
     """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
     env_vars: dict[str, str] = {}
@@ -75,3 +77,8 @@ class VllmOptions(ChatOptions):
             option = OWN_ENGINE_ARGS[name]
             raise ValueError(f"{name} is set by {option or 'the engine: exact samples rest on it'}; leave it out here")
         return value
+
+
+class VllmOptions(ReplicaOptions, ChatOptions):
+    affinity: Literal["session", "none"] = "session"
+    """session: all calls of an episode reach one replica, whose prefix cache has its history."""

@@ -1,0 +1,64 @@
+"""The engine of a config: `models: {reward: {engine: vllm_reward, model: ..., verdict: {...}}}`.
+
+It is asked like any model, with the conversation as messages, and answers with the number as text: so its calls are recorded, replayed and
+retried like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from deployments.vllm.checkpoint import resolve_model
+from deployments.vllm.replicas import replicas
+from deployments.vllm_reward.options import RewardOptions
+from deployments.vllm_reward.replica import RewardReplica
+from ray_gym.application import Application
+from ray_gym.errors import UserError
+from ray_gym.models.base import EngineCheck
+from ray_gym.transport import ServeModel
+
+
+class VllmRewardEngine:
+    Options = RewardOptions
+    gives_tokens = False
+    reshapes = ""
+
+    def __init__(self, options: RewardOptions) -> None:
+        self.options = options
+        self._application = Application()
+
+    @property
+    def app(self) -> str:
+        """The name of its Serve application, once it was started."""
+        return self._application.name
+
+    def check(self, request: EngineCheck) -> None:
+        where = f"models.{request.model}"
+        if "policy" in request.samplings:
+            raise UserError(f"participants.policy.model: {request.model!r} is a reward model, which says nothing")
+        if (self.options.app is None) == (self.options.model is None):
+            raise UserError(f"{where}: set model (what to load) or app (a Serve application to attach to)")
+        if self.options.model is not None:
+            try:
+                resolve_model(self.options.model)
+            except UserError as error:
+                raise UserError(f"{where}.model: {error}") from None
+
+    def gpus(self) -> float:
+        return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
+
+    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
+        """Blocks until every replica is up. Errors: UserError for a model that is no reward model, RunFailed."""
+        if self.options.app is None:
+            deployment = replicas(RewardReplica, self.options, (self.options,))
+            self._application.start(run_id, name, deployment, say)
+            return
+        if not self._application.attach(self.options.app, run_id, name).get("rewards"):
+            raise UserError(f"models.{name}.app: {self.app!r} serves no reward model")
+        say(f"model {name}: attached to the Serve application {self.app}")
+
+    def connect(self) -> ServeModel:
+        return ServeModel(self.app, sticky=False)
+
+    def stop(self) -> None:
+        self._application.stop()

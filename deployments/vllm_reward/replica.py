@@ -1,0 +1,121 @@
+"""One replica of a reward model. A plain class; `engine` makes it a deployment."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+from deployments.vllm import reaper
+from deployments.vllm.checkpoint import load_tokens, resolve_model
+from deployments.vllm.formats import make_formats
+from deployments.vllm.hardware import cpu_dtype, prepare_cpu
+from deployments.vllm.options import ChatOptions
+from deployments.vllm_reward.options import RewardOptions, Verdict
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+from ray_gym.messages import Message
+from ray_gym.models.base import NO_TOKENS, Completion, CompletionRequest
+
+
+class RewardReplica:
+    def __init__(self, options: RewardOptions) -> None:
+        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit."""
+        self.options = options
+        if options.gpus == 0:
+            prepare_cpu(options)
+        model = options.model or ""
+        tokens = load_tokens(model)
+        chat = ChatOptions(chat_template=options.chat_template, chat_template_kwargs=options.chat_template_kwargs)
+        self._format, _ = make_formats(chat, model, tokens, uses_tools=False)
+        self._reaper = reaper.watch()
+        self._engine = _load(resolve_model(model), options, tokens.tokenizer)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """The reward of the conversation, written as a number.
+
+        Errors: EpisodeFailure: infra when the engine breaks, data when the template refuses the messages.
+        """
+        from vllm import PoolingParams
+        from vllm.inputs import TokensPrompt
+
+        try:
+            ids = self._ids(request.messages)
+        except UserError as error:
+            raise EpisodeFailure(FailureKind.DATA, "chat template", str(error)) from error
+        if len(ids) > self._engine.model_config.max_model_len:
+            return Completion(Message("assistant"), finish_reason="context_full", prompt_tokens=len(ids))
+        params = PoolingParams(task="classify", use_activation=False)  # as it is, not squashed
+        last = None
+        try:
+            async for output in self._engine.encode(TokensPrompt(prompt_token_ids=ids), params, uuid.uuid4().hex):
+                last = output
+        except Exception as error:
+            raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
+        if last is None:
+            raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine aborted the request")
+        return Completion(Message("assistant", repr(float(last.outputs.data[0]))), prompt_tokens=len(ids))
+
+    async def check_health(self) -> None:
+        await self._engine.check_health()
+
+    async def describe(self) -> dict[str, Any]:
+        """What a run that attaches wants to know."""
+        return {"model": self.options.model, "gpus": self.options.gpus, "rewards": True}
+
+    def _ids(self, messages: list[Message]) -> list[int]:
+        verdict = self.options.verdict
+        if verdict is None:
+            return self._format.whole(messages)
+        asked = [*messages, Message("user", verdict.question)]
+        ids: list[int] = self._format.prompt(asked, (), 0, NO_TOKENS).new_ids.tolist()
+        return ids
+
+    def __del__(self) -> None:
+        engine = getattr(self, "_engine", None)
+        if engine is not None:
+            engine.shutdown()
+
+
+def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:
+    from vllm.engine.arg_utils import AsyncEngineArgs
+    from vllm.v1.engine.async_llm import AsyncLLM
+
+    arguments: dict[str, Any] = {
+        "model": path,
+        "runner": "pooling",
+        "tensor_parallel_size": options.tensor_parallel,
+        "disable_log_stats": True,
+        "enable_log_requests": False,
+        **({"dtype": cpu_dtype()} if options.gpus == 0 else {}),
+        **(_as_classifier(path, options.verdict, tokenizer) if options.verdict else {}),
+        **options.engine_args,
+    }
+    try:
+        engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
+    except TypeError as error:
+        raise UserError(f"engine_args: {error}") from error
+    if engine.model_config.hf_config.num_labels != 1:
+        labels = engine.model_config.hf_config.num_labels
+        engine.shutdown()
+        raise UserError(f"{path} has {labels} labels; a reward model has one (set verdict to use a language model)")
+    return engine
+
+
+def _as_classifier(path: str, verdict: Verdict, tokenizer: Any) -> dict[str, Any]:
+    """A classifier with one label: the difference of two rows of the language model's head. Errors: UserError."""
+    from transformers import AutoConfig
+
+    tokens = []
+    for name, text in (("bad", verdict.bad), ("good", verdict.good)):
+        ids = tokenizer.encode(text, add_special_tokens=False)
+        if len(ids) != 1:
+            raise UserError(f"verdict.{name}: {text!r} is {len(ids)} tokens of this model; choose a word that is one")
+        tokens += tokenizer.convert_ids_to_tokens(ids)
+    (architecture,) = AutoConfig.from_pretrained(path).architectures
+    return {
+        "convert": "classify",
+        "hf_overrides": {
+            "architectures": [architecture.replace("ForCausalLM", "ForSequenceClassification")],
+            "classifier_from_token": tokens,
+            "method": "from_2_way_softmax",
+        },
+    }
