@@ -69,10 +69,15 @@ class RewardReplica:
         ids: list[int] = self._format.prompt(asked, (), 0, NO_TOKENS).new_ids.tolist()
         return ids
 
-    def __del__(self) -> None:
-        engine = getattr(self, "_engine", None)
+    def close(self) -> None:
+        """End the engine's processes."""
+        engine, self._engine = self._engine, None
         if engine is not None:
             engine.shutdown()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_engine"):
+            self.close()
 
 
 def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:

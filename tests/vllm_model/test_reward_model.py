@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -34,16 +36,22 @@ CONVERSATIONS = [
 pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def replica() -> AsyncIterator[RewardReplica]:
+@contextlib.contextmanager
+def engine_of(options: RewardOptions) -> Iterator[RewardReplica]:
     before = dict(os.environ)
-    replica = RewardReplica(OPTIONS)
+    replica = RewardReplica(options)
     try:
         yield replica
     finally:
-        replica._engine.shutdown()
+        replica.close()
         os.environ.clear()
         os.environ.update(before)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def replica() -> AsyncIterator[RewardReplica]:
+    with engine_of(OPTIONS) as replica:
+        yield replica
 
 
 async def reward(replica: RewardReplica, messages: list[Message]) -> Completion:
@@ -70,6 +78,28 @@ async def test_the_reward_is_the_difference_of_two_logits(replica: RewardReplica
         assert given[-1] == pytest.approx(float(logits[yes[0]] - logits[no[0]]), abs=2e-3)
         assert completion.prompt_tokens == len(ids) and not completion.has_tokens
     assert given[0] != given[1]
+
+
+async def test_a_sequence_classifier_with_one_label(tmp_path: Path) -> None:
+    import torch
+    from transformers import AutoConfig, AutoTokenizer, LlamaForSequenceClassification
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(checkpoint_dir())
+    config = AutoConfig.from_pretrained(checkpoint_dir(), num_hidden_layers=2, num_labels=1)
+    torch.manual_seed(0)
+    model = (
+        LlamaForSequenceClassification(config).float().eval()
+    )  # nobody trained it, which its arithmetic doesn't mind
+    model.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    with engine_of(RewardOptions(model=str(tmp_path), gpus=0, engine_args=ENGINE_ARGS)) as replica:
+        for messages in CONVERSATIONS[:2]:
+            data = [{"role": message.role, "content": message.content} for message in messages]
+            ids = tokenizer.encode(tokenizer.apply_chat_template(data, tokenize=False), add_special_tokens=False)
+            with torch.no_grad():
+                last = model.model(torch.tensor([ids])).last_hidden_state[0, -1]
+                expected = float(model.score(last))
+            assert float((await reward(replica, messages)).message.content) == pytest.approx(expected, abs=1e-4)
 
 
 async def test_control_strings_in_messages_stay_text(replica: RewardReplica) -> None:
