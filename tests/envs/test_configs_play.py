@@ -1,0 +1,54 @@
+"""Every environment's config, played by the small real model: short, but on the way that a user's run takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY
+
+from ray_gym.load import load
+from ray_gym.plugins import ENVIRONMENT, names
+
+pytestmark = [pytest.mark.ray, pytest.mark.engine]
+
+SHORT = [
+    "tasks.generate=1",
+    "tasks.repeats=2",
+    "fanout.workers=1",
+    "participants.policy.sampling.max_tokens=24",
+    "limits.max_turns=2",
+    "limits.max_steps_per_turn=2",
+]
+CONFIGS = sorted(f"configs/{name}.yaml" for name in names(ENVIRONMENT))
+
+
+@pytest.fixture(scope="module")
+def played(
+    cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, dict[str, Any]]:
+    script, output = REPOSITORY / "tests" / "envs" / "play_configs.py", tmp_path_factory.mktemp("configs")
+    command = [sys.executable, str(script), small_model_app, str(output), *CONFIGS, "--", *SHORT]
+    environment = {**cluster, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=280, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    return {line["config"]: line for line in lines}
+
+
+@pytest.mark.parametrize("config", CONFIGS)
+def test_a_config_of_each_environment_plays(played: dict[str, dict[str, Any]], config: str) -> None:
+    line = played[config]
+    assert "error" not in line, line
+    rows: list[dict[str, Any]] = load(Path(line["run"])).episodes.to_pylist()
+    assert len(rows) == 2
+    for row in rows:
+        # A small model fails as a judge or as a user now and then, which is theirs; nothing else may fail.
+        assert row["failure"] is None or row["failure"]["kind"] in ("judge", "user"), row["failure"]
+        assert [sample for sample in row["samples"] if sample["participant"] == "policy"]
