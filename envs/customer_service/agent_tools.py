@@ -82,7 +82,9 @@ class AgentTools:
         self,
         office: Office,
         agent: Participant,
-        reference: Annotated[str, Field(description="The payment's reference, which the customer's bank statement has.")],
+        reference: Annotated[
+            str, Field(description="The payment's reference, which the customer's bank statement has.")
+        ],
     ) -> dict[str, Any]:
         """When a payment arrived, and for which invoice."""
         for account in office.accounts.values():

@@ -102,7 +102,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         expected, books = episode.task.expected_books(), state.books()
         parts: dict[str, Grader] = {entry: FinalState(books[entry], expected[entry]) for entry in expected}
         parts |= {rule: Constraints({rule: kept}) for rule, kept in state.rules_kept().items()}
-        outcome = await AllOf(**parts).verdict(episode, "outcome")
+        outcome = await AllOf(enough=1.0, **parts).verdict(episode, "outcome")
         if not self.options.judge:
             return Score(outcome.value, outcome.parts)
         manner = await self._manner(episode)
@@ -114,7 +114,9 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         assert episode.stop is not None
         unanswered = not episode.messages_of("policy") and not episode.task.messages
         if episode.stop.reason == StopReason.STOP_TEXT and unanswered:
-            raise EpisodeFailure(FailureKind.USER, "user", "it ended the conversation before the agent had said anything")
+            raise EpisodeFailure(
+                FailureKind.USER, "user", "it ended the conversation before the agent had said anything"
+            )
         if not self.options.judge or not episode.messages_of("user"):
             return
         question = question_about_customer(customer_facts(episode.task), episode.threads["user"].messages)

@@ -23,13 +23,60 @@ from envs.customer_service.people import Customer, Detail, Persona
 from envs.customer_service.task import CustomerServiceTask
 
 FIRST_NAMES = (
-    "Amara Benedikt Carmen Dariusz Elif Farid Greta Hiroshi Ines Jamal Katya Leander Mireille Nadia Oskar Priya Quentin "
-    "Rosalind Samir Tamsin Ulrich Violeta Wendell Ximena Yusuf Zelda"
-).split()
+    "Amara",
+    "Benedikt",
+    "Carmen",
+    "Dariusz",
+    "Elif",
+    "Farid",
+    "Greta",
+    "Hiroshi",
+    "Ines",
+    "Jamal",
+    "Katya",
+    "Leander",
+    "Mireille",
+    "Nadia",
+    "Oskar",
+    "Priya",
+    "Quentin",
+    "Rosalind",
+    "Samir",
+    "Tamsin",
+    "Ulrich",
+    "Violeta",
+    "Wendell",
+    "Ximena",
+    "Yusuf",
+    "Zelda",
+)
 LAST_NAMES = (
-    "Abernathy Bianchi Castellan Dragomir Eriksen Fontaine Gallagher Hoshino Ibarra Jankowski Kowalczyk Lindqvist Marchetti "
-    "Nakamura Okonkwo Petrov Quintero Rasmussen Sandoval Thackeray Underhill Vasquez Whitlock Yilmaz Zimmermann"
-).split()
+    "Abernathy",
+    "Bianchi",
+    "Castellan",
+    "Dragomir",
+    "Eriksen",
+    "Fontaine",
+    "Gallagher",
+    "Hoshino",
+    "Ibarra",
+    "Jankowski",
+    "Kowalczyk",
+    "Lindqvist",
+    "Marchetti",
+    "Nakamura",
+    "Okonkwo",
+    "Petrov",
+    "Quintero",
+    "Rasmussen",
+    "Sandoval",
+    "Thackeray",
+    "Underhill",
+    "Vasquez",
+    "Whitlock",
+    "Yilmaz",
+    "Zimmermann",
+)
 AREAS = (
     "Alder Quay",
     "Birchfield",

@@ -1,4 +1,4 @@
-"""What customers write for. Each kind knows how the session's state begins, what the customer says and wants, and what must have become of it."""
+"""What customers write for. Each kind knows how the state begins, what the customer says and wants, and what must become of it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ class SlowConnection(Goal):
         return f"My internet has been terribly slow: {self.symptom}."
 
     def wish(self) -> str:
-        return "You want the connection to be fast again, today. You have not restarted anything yet, nor thought of it."
+        return (
+            "You want the connection to be fast again, today. You have not restarted anything yet, nor thought of it."
+        )
 
     def arrange(self, office: Office) -> None:
         office.own.line = "router_hangs"
@@ -107,7 +109,9 @@ class WrongInvoice(Goal):
         return f"There is a late fee of ${LATE_FEE} on my invoice, but I paid in time."
 
     def wish(self) -> str:
-        return "You want the late fee to be taken off. You don't know the day or the reference of your payment by heart."
+        return (
+            "You want the late fee to be taken off. You don't know the day or the reference of your payment by heart."
+        )
 
     def arrange(self, office: Office) -> None:
         invoice = office.own.invoice
