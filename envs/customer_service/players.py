@@ -52,7 +52,7 @@ def customer(request: CompletionRequest, rng: random.Random) -> Message:
     if "anything else" in asked:
         stop_text = _STOP_TEXT.search(prompt)
         return Message("assistant", f"{_GOODBYE} {stop_text[1]}" if stop_text else _GOODBYE)
-    return Message("assistant", f"Could you help me, please? {facts['goal']}" if len(said) % 2 else facts["reason"])
+    return Message("assistant", "Could you help me with that, please?" if len(said) % 2 else facts["reason"])
 
 
 def _since_the_agent_spoke(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
@@ -75,8 +75,13 @@ def _wanted(asked: str, facts: dict[str, str]) -> list[str]:
 
 
 def _details(asked: str, facts: dict[str, str], letter: dict[str, str]) -> list[str]:
+    known = {**facts, **letter}
     wanted = [detail for detail, word in _DETAILS.items() if _asks_for(word, asked)]
-    return [f"My {detail} is {letter.get(detail, facts.get(detail))}." for detail in wanted]
+    return [
+        f"I don't have my {detail} at hand." if _LETTER in known[detail] else f"My {detail} is {known[detail]}."
+        for detail in wanted
+        if detail in known
+    ]
 
 
 def _asks_for(word: str, asked: str) -> bool:

@@ -153,6 +153,37 @@ async def test_an_agent_who_only_looks_things_up_is_waited_for() -> None:
 async def test_a_customer_who_uses_tools_and_says_nothing_is_at_fault() -> None:
     one = await played(task_of("slow_connection"), user=says(call_of("look_at_router", "{}"), ""))
     assert one.failure is not None and one.failure.kind == FailureKind.USER and one.score is None
+    assert one.episode.messages_of("policy") == [], "there was nothing that it could have answered"
+
+
+async def test_the_scripted_customer_says_what_it_knows_and_looks_up_the_rest() -> None:
+    row = task_of("slow_connection").model_dump()
+    row["persona"]["forgotten"] = ["security PIN"]
+    task = CustomerServiceTask.model_validate(row)
+    asks = ["Your phone number and PIN?", "Which lights are on?", "How fast is a speed test?", "Send a photo!", "Well."]
+    one = await played(task, policy=says(*asks, "Anything else?"))
+    assert [turn.text for turn in one.episode.turns if turn.speaker == "user"] == [
+        task.goal.reason(task.customer),
+        f"My phone number is {task.customer.phone}. My security PIN is {task.customer.pin}.",
+        "The internet light is blinking orange.",
+        f"The speed test says {one.episode.state.own.megabits} megabits a second.",
+        "I have sent you a photo of it.",
+        "Could you help me with that, please?",
+        f"No, that was all. Goodbye! {STOP}",
+    ]
+    called = [call.name for message in one.episode.messages_of("user") for call in message.tool_calls]
+    assert called == ["read_welcome_letter", "look_at_router", "run_speed_test", "send_photo_of_router"]
+    section = {"stop_text": STOP, "tool_choice": "none"}
+    one = await play_task(UNJUDGED, task, {"policy": says("Your PIN?", "Anything else?")}, user=section)
+    assert one.episode.turns[2].text == "I don't have my security PIN at hand."
+
+
+async def test_the_scripted_customer_insists_once() -> None:
+    one = await played(task_of("full_refund"), policy=says("No, I can't.", "I cannot. Anything else?"))
+    assert [turn.text for turn in one.episode.turns if turn.speaker == "user"][1:] == [
+        "Is there really no way?",
+        f"No, that was all. Goodbye! {STOP}",
+    ]
 
 
 async def test_a_tasks_system_prompts_win() -> None:
