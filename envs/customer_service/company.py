@@ -1,0 +1,54 @@
+"""Larkwave, an internet provider that does not exist: its plans, its amounts and the rules of its support."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+COMPANY = "Larkwave"
+PlanName = Literal["Basic", "Family", "Studio"]
+Refusal = Literal["refund", "other_account", "minimum_term", "no_outage"]
+TicketSubject = Literal["technician", "billing", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    megabits: int
+    dollars: int
+    """A month."""
+
+
+PLANS: Mapping[PlanName, Plan] = {"Basic": Plan(50, 30), "Family": Plan(200, 45), "Studio": Plan(1000, 65)}
+CREDIT_PER_DAY = 4
+CREDIT_LIMIT = 30
+LATE_FEE = 8
+DUE_DAY = 15
+MAX_WRONG_PINS = 3
+
+
+def is_cheaper(plan: PlanName, than: PlanName) -> bool:
+    return PLANS[plan].dollars < PLANS[than].dollars
+
+
+def outage_credit(days: int) -> int:
+    return min(days * CREDIT_PER_DAY, CREDIT_LIMIT)
+
+
+_PLAN_LIST = ", ".join(f"{name} ({plan.megabits} Mbit/s, ${plan.dollars} a month)" for name, plan in PLANS.items())
+
+HOUSE_RULES = f"""\
+- Plans: {_PLAN_LIST}.
+- Identity: before you change anything (credit, plan, invoice, ticket), check the customer's security PIN with verify_identity.
+- Privacy: look up nobody but the customer you are talking to, and say nothing about anyone else's account. \
+Refuse such a request (record_refusal: other_account).
+- Outages: for each full day of an outage that check_outages shows for the customer's area, give a credit of \
+${CREDIT_PER_DAY}, in one sum of at most ${CREDIT_LIMIT}. If it shows none, refuse (record_refusal: no_outage).
+- Slow or broken connection: look at it with check_line. If the router hangs, ask the customer to restart it, and check \
+again. If the line itself is faulty, a restart does not help: open a ticket with the subject technician. Otherwise open no ticket.
+- Late fee (${LATE_FEE}): it is wrong if the payment arrived by the day it was due. Ask the customer for the payment's \
+reference, look at it with find_payment, and remove the fee's line from the invoice if it is wrong.
+- Plan changes: a dearer plan at any time; a cheaper one only if no months of the minimum term are left, else refuse \
+(record_refusal: minimum_term).
+- Refunds: fees that were charged rightly are never paid back, whatever the reason. Refuse (record_refusal: refund).
+- When you refuse, say so and why, kindly, and call record_refusal. Promise nothing that you can't do."""

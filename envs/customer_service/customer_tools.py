@@ -1,0 +1,53 @@
+"""The customer's tools: their home and their papers. The agent can neither see nor call them; what they change is seen by the agent's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from envs.customer_service.office import LineState, Office
+from ray_gym import Participant, tool
+
+LIGHTS: dict[LineState, dict[str, str]] = {
+    "good": {"power": "green", "internet": "green"},
+    "router_hangs": {"power": "green", "internet": "blinking orange"},
+    "line_faulty": {"power": "green", "internet": "red"},
+}
+
+
+class CustomerTools:
+    @tool(participants=("user",))
+    def look_at_router(self, office: Office, customer: Participant) -> dict[str, str]:
+        """See which lights of your router are on. Only you see it."""
+        return LIGHTS[office.own.line]
+
+    @tool(participants=("user",))
+    def restart_router(self, office: Office, customer: Participant) -> dict[str, str]:
+        """Switch your router off and on again, and see its lights."""
+        if office.own.line == "router_hangs":
+            office.own.line = "good"
+        return LIGHTS[office.own.line]
+
+    @tool(participants=("user",))
+    def run_speed_test(self, office: Office, customer: Participant) -> dict[str, int]:
+        """Measure how fast your connection is now."""
+        return {"megabits": office.own.megabits}
+
+    @tool(participants=("user",))
+    def check_bank_statement(self, office: Office, customer: Participant) -> dict[str, Any]:
+        """See when you paid this month's invoice, and the reference of the payment."""
+        invoice = office.own.invoice
+        return {"paid_on_day": invoice.paid_on_day, "reference": invoice.reference}
+
+    @tool(participants=("user",))
+    def read_welcome_letter(self, office: Office, customer: Participant) -> dict[str, str]:
+        """Read the letter that came with your contract: customer number and security PIN."""
+        own = office.own.customer
+        return {"customer number": own.number, "security PIN": own.pin}
+
+    @tool(participants=("user",))
+    def send_photo_of_router(self, office: Office, customer: Participant) -> str:
+        """Send the agent a photo of your router. It goes with your message; without one, it goes alone."""
+        lights = LIGHTS[office.own.line]
+        photo = f"(Photo of a router. Lights: power {lights['power']}, internet {lights['internet']}.)"
+        office.to_be_seen["policy"].append(photo)
+        return photo

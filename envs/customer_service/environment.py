@@ -1,0 +1,132 @@
+"""Customer service with a simulated customer, who has a goal, private knowledge and private tools."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from envs.customer_service.agent_tools import AgentTools
+from envs.customer_service.customer_tools import CustomerTools
+from envs.customer_service.generator import generate_task
+from envs.customer_service.judging import (
+    MANNER_LABELS,
+    ROLE_LABELS,
+    question_about_agent,
+    question_about_customer,
+)
+from envs.customer_service.office import Office
+from envs.customer_service.perfect import perfect_players
+from envs.customer_service.prompts import (
+    AGENT_BEGINS,
+    AGENT_PROMPT,
+    CUSTOMER_BEGINS,
+    STILL_BUSY,
+    customer_facts,
+    customer_prompt,
+)
+from envs.customer_service.task import CustomerServiceTask
+from ray_gym import Environment, Episode, Opening, Participant, Score, Turn
+from ray_gym import Options as EnvironmentOptions
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders import AllOf, Constraints, FinalState, Grader, Judge
+from ray_gym.models.scripted import Player
+from ray_gym.stop import StopReason
+
+MANNER_WEIGHT = 0.2
+
+
+class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask, Office]):
+    """The policy is the agent of an internet provider, and a simulated customer writes to it."""
+
+    participants = ("policy", "user")
+    pattern = "user modelling"
+    scoring = "final state, LLM judge of both sides"
+
+    class Options(EnvironmentOptions):
+        judge: bool = True
+        """Ask a judge about both sides' lines. Without it only the final state counts, and there is no participant `judge`."""
+        first_speaker: Literal["user", "policy"] = "user"
+        completion_signals: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+        """What ends the conversation when the policy says it, in any case of letters."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        super().__init__(options)
+        self.auxiliary = ("judge",) if self.options.judge else ()
+        self._signals = tuple(signal.casefold() for signal in self.options.completion_signals)
+
+    def generate(self, rng: random.Random, index: int) -> CustomerServiceTask:
+        return generate_task(rng)
+
+    def perfect(self, task: CustomerServiceTask) -> Mapping[str, Player]:
+        return perfect_players(task, greets=self.options.first_speaker == "policy")
+
+    def setup(self, task: CustomerServiceTask, episode: Episode) -> Office:
+        office = task.office()
+        office.stop_text = episode.participants["user"].stop_text
+        return office
+
+    def opening(self, task: CustomerServiceTask, state: Office) -> Opening:
+        first = self.options.first_speaker
+        return Opening(
+            system={"policy": AGENT_PROMPT, "user": customer_prompt(task, state)},
+            messages={first: CUSTOMER_BEGINS if first == "user" else AGENT_BEGINS},
+            first=first,
+        )
+
+    def relay(self, state: Office, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        """What was said, and what the tools had for the other side's eyes. All else that tools answered stays with their caller."""
+        if listener.name == turn.speaker:
+            return None
+        seen, state.to_be_seen[listener.name] = state.to_be_seen[listener.name], []
+        told = "\n".join([turn.text, *seen] if turn.text else seen)
+        if told or not turn.tool_results:
+            return told or None
+        if turn.speaker == "user":
+            raise EpisodeFailure(FailureKind.USER, "user", "it used its tools, and said nothing to the agent")
+        return STILL_BUSY
+
+    def finished(self, state: Office, episode: Episode) -> str | None:
+        """A completion signal in the policy's last message; one that also calls tools has not come to its end."""
+        said = episode.messages_of("policy") if self._signals else []
+        if not said or said[-1].tool_calls:
+            return None
+        text = said[-1].content.casefold()
+        return next((f"the agent said {signal!r}" for signal in self._signals if signal in text), None)
+
+    async def score(self, state: Office, episode: Episode) -> Score:
+        """The customer is looked at first: what they spoiled is not the policy's."""
+        await self._check_customer(episode)
+        expected, books = episode.task.expected_books(), state.books()
+        parts: dict[str, Grader] = {entry: FinalState(books[entry], expected[entry]) for entry in expected}
+        parts |= {rule: Constraints({rule: kept}) for rule, kept in state.rules_kept().items()}
+        outcome = await AllOf(enough=1.0, **parts).verdict(episode, "outcome")
+        if not self.options.judge:
+            return Score(outcome.value, outcome.parts)
+        manner = await self._manner(episode)
+        reward = (1 - MANNER_WEIGHT) * outcome.value + MANNER_WEIGHT * manner
+        return Score(reward, {**outcome.parts, "manner": manner})
+
+    async def _check_customer(self, episode: Episode) -> None:
+        """Errors: EpisodeFailure (user) if the customer was not played as the task describes them."""
+        assert episode.stop is not None
+        unanswered = not episode.messages_of("policy") and not episode.task.messages
+        if episode.stop.reason == StopReason.STOP_TEXT and unanswered:
+            raise EpisodeFailure(
+                FailureKind.USER, "user", "it ended the conversation before the agent had said anything"
+            )
+        if not self.options.judge or not episode.messages_of("user"):
+            return
+        question = question_about_customer(customer_facts(episode.task), episode.threads["user"].messages)
+        verdict = await Judge(question, ROLE_LABELS).verdict(episode, "customer")
+        if not verdict.value:
+            raise EpisodeFailure(FailureKind.USER, "user", f"it was not true to its role: {verdict.why}")
+
+    async def _manner(self, episode: Episode) -> float:
+        """Of the policy's lines; 0 if there are none."""
+        if not any(message.content for message in episode.messages_of("policy")):
+            return 0.0
+        question = question_about_agent(episode.threads["policy"].messages)
+        return (await Judge(question, MANNER_LABELS).verdict(episode, "manner")).value

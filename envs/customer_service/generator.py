@@ -1,0 +1,238 @@
+"""Customers, personas and goals without end, from a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping
+from typing import get_args
+
+from envs.customer_service.company import DUE_DAY, PlanName, is_cheaper
+from envs.customer_service.goals import (
+    AnyGoal,
+    CreditWithoutOutage,
+    EarlyDowngrade,
+    FaultyLine,
+    FullRefund,
+    OtherAccount,
+    OutageCredit,
+    PlanChange,
+    SlowConnection,
+    WrongInvoice,
+)
+from envs.customer_service.people import Customer, Detail, Persona
+from envs.customer_service.task import CustomerServiceTask
+
+FIRST_NAMES = (
+    "Amara",
+    "Benedikt",
+    "Carmen",
+    "Dariusz",
+    "Elif",
+    "Farid",
+    "Greta",
+    "Hiroshi",
+    "Ines",
+    "Jamal",
+    "Katya",
+    "Leander",
+    "Mireille",
+    "Nadia",
+    "Oskar",
+    "Priya",
+    "Quentin",
+    "Rosalind",
+    "Samir",
+    "Tamsin",
+    "Ulrich",
+    "Violeta",
+    "Wendell",
+    "Ximena",
+    "Yusuf",
+    "Zelda",
+)
+LAST_NAMES = (
+    "Abernathy",
+    "Bianchi",
+    "Castellan",
+    "Dragomir",
+    "Eriksen",
+    "Fontaine",
+    "Gallagher",
+    "Hoshino",
+    "Ibarra",
+    "Jankowski",
+    "Kowalczyk",
+    "Lindqvist",
+    "Marchetti",
+    "Nakamura",
+    "Okonkwo",
+    "Petrov",
+    "Quintero",
+    "Rasmussen",
+    "Sandoval",
+    "Thackeray",
+    "Underhill",
+    "Vasquez",
+    "Whitlock",
+    "Yilmaz",
+    "Zimmermann",
+)
+AREAS = (
+    "Alder Quay",
+    "Birchfield",
+    "Copper Hill",
+    "Dunmere",
+    "East Harrow",
+    "Fenwick",
+    "Gull Point",
+    "Hazelbrook",
+    "Ironbridge Row",
+    "Juniper Vale",
+)
+OCCUPATIONS = (
+    "baker",
+    "bus driver",
+    "dental nurse",
+    "freelance translator",
+    "gardener",
+    "history teacher",
+    "illustrator",
+    "locksmith",
+    "night porter",
+    "pensioner who was a sailor",
+    "physics student",
+    "piano tuner",
+    "tax adviser",
+    "veterinarian",
+)
+MANNERS = (
+    "brisk: hardly a word too many",
+    "chatty, and easily carried away",
+    "cheerful and patient",
+    "grumpy, but fair",
+    "impatient: everything takes too long",
+    "formal and very polite",
+    "nervous about anything technical",
+    "suspicious of support lines",
+    "tired after a long day",
+    "warm, a little absent-minded",
+)
+SITUATIONS = (
+    "you write from your phone on a train",
+    "you have guests in an hour",
+    "you write during your lunch break",
+    "you moved in not long ago",
+    "your children are doing homework in the next room",
+    "you look after your father, who lives with you",
+    "you have twenty minutes before you must leave",
+    "you are at home with a cold",
+    "you have tried to call twice today and hung up each time",
+    "you are up early and drink your first coffee",
+)
+SLOW = (
+    "films stop every few seconds",
+    "a page takes half a minute to open",
+    "my video calls freeze all day",
+    "a download that took minutes takes hours now",
+    "games lag so much that I can't play",
+)
+FAULTY = (
+    "the internet light of the router is red",
+    "almost nothing gets through since a digger was in our street",
+    "pages hardly ever load since the storm",
+    "it drops all the time, and I restarted the router twice already",
+    "the connection is as good as dead since this morning",
+)
+EXCUSES = (
+    "I was hardly ever at home",
+    "a friend pays much less elsewhere",
+    "I have only just noticed how much I pay",
+    "I lost my job and need the money",
+    "the internet is not what I had hoped for",
+)
+RELATIONS = (
+    "my neighbour",
+    "my former husband",
+    "my sister",
+    "my tenant",
+    "a colleague of mine",
+    "my grown-up son",
+)
+PLAN_NAMES: tuple[PlanName, ...] = get_args(PlanName)
+
+
+def generate_task(rng: random.Random) -> CustomerServiceTask:
+    customer = _customer(rng)
+    kind = rng.choice(list(KINDS))
+    customer, goal = KINDS[kind](rng, customer)
+    return CustomerServiceTask(customer=customer, persona=_persona(rng), goal=goal)
+
+
+def _customer(rng: random.Random) -> Customer:
+    return Customer(
+        name=f"{rng.choice(FIRST_NAMES)} {rng.choice(LAST_NAMES)}",
+        number=f"C{rng.randrange(10**6):06d}",
+        phone=f"555-{rng.randrange(1000):03d}-{rng.randrange(10**4):04d}",
+        pin=f"{rng.randrange(10**4):04d}",
+        area=rng.choice(AREAS),
+        plan=rng.choice(PLAN_NAMES),
+        months_left=rng.choice((0, 0, rng.randint(1, 24))),
+    )
+
+
+def _persona(rng: random.Random) -> Persona:
+    forgotten: list[Detail] = ["customer number"] if rng.random() < 0.6 else []
+    if rng.random() < 0.4:
+        forgotten.append("security PIN")
+    return Persona(
+        occupation=rng.choice(OCCUPATIONS),
+        manner=rng.choice(MANNERS),
+        situation=rng.choice(SITUATIONS),
+        forgotten=tuple(forgotten),
+    )
+
+
+Make = Callable[[random.Random, Customer], tuple[Customer, AnyGoal]]
+"""A goal for a customer, who may have to be another one to have it."""
+
+
+def _plan_change(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
+    plan = rng.choice([plan for plan in PLAN_NAMES if plan != customer.plan])
+    if is_cheaper(plan, customer.plan):
+        customer = customer.model_copy(update={"months_left": 0})
+    return customer, PlanChange(plan=plan)
+
+
+def _early_downgrade(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
+    cheaper, dearer = sorted(rng.sample(range(len(PLAN_NAMES)), 2))
+    bound = {"plan": PLAN_NAMES[dearer], "months_left": rng.randint(1, 24)}
+    return customer.model_copy(update=bound), EarlyDowngrade(plan=PLAN_NAMES[cheaper])
+
+
+def _wrong_invoice(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
+    letters = "".join(rng.choices("ABCDEFGHJKLMNPQRSTUVWXYZ", k=2))
+    reference = f"{letters}{rng.randrange(10**6):06d}"
+    return customer, WrongInvoice(paid_on_day=rng.randint(1, DUE_DAY), reference=reference)
+
+
+def _other_account(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
+    other = _customer(rng)
+    while other.number == customer.number or other.phone == customer.phone:
+        other = _customer(rng)
+    return customer, OtherAccount(other=other, relation=rng.choice(RELATIONS))
+
+
+KINDS: Mapping[str, Make] = {
+    "outage_credit": lambda rng, customer: (customer, OutageCredit(days=rng.randint(1, 14))),
+    "slow_connection": lambda rng, customer: (customer, SlowConnection(symptom=rng.choice(SLOW))),
+    "faulty_line": lambda rng, customer: (customer, FaultyLine(symptom=rng.choice(FAULTY))),
+    "wrong_invoice": _wrong_invoice,
+    "plan_change": _plan_change,
+    "early_downgrade": _early_downgrade,
+    "full_refund": lambda rng, customer: (
+        customer,
+        FullRefund(months=rng.randint(2, 24), excuse=rng.choice(EXCUSES)),
+    ),
+    "other_account": _other_account,
+    "credit_without_outage": lambda rng, customer: (customer, CreditWithoutOutage(days=rng.randint(1, 14))),
+}

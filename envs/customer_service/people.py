@@ -1,0 +1,38 @@
+"""Who writes to the support: the account holder as the company knows them, and the person behind it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from envs.customer_service.company import PlanName
+
+Detail = Literal["customer number", "security PIN"]
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Customer(BaseModel):
+    """What the company's records say."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: Text
+    number: Annotated[str, Field(pattern=r"^C\d{6}$")]
+    phone: Annotated[str, Field(pattern=r"^\d{3}-\d{3}-\d{4}$")]
+    pin: Annotated[str, Field(pattern=r"^\d{4}$")]
+    area: Text
+    plan: PlanName
+    months_left: Annotated[int, Field(ge=0, le=24)] = 0
+    """Of the plan's minimum term."""
+
+
+class Persona(BaseModel):
+    """What only the customer's side knows. Whoever has forgotten a detail finds it in their welcome letter."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    occupation: Text
+    manner: Text
+    situation: Text
+    forgotten: tuple[Detail, ...] = ()

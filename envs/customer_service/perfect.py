@@ -1,0 +1,114 @@
+"""The agent that does everything right, for tests and baselines: it knows the task, but acts through messages and tools."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from envs.customer_service.company import Refusal
+from envs.customer_service.goals import (
+    LATE_FEE_LINE,
+    FaultyLine,
+    OutageCredit,
+    PlanChange,
+    SlowConnection,
+    WrongInvoice,
+)
+from envs.customer_service.judging import GOOD, TRUE_TO_ROLE
+from envs.customer_service.players import customer as scripted_customer
+from envs.customer_service.task import CustomerServiceTask
+from ray_gym import Message, ToolCall
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+GREETING = "Welcome to Larkwave! What can I do for you?"
+ASK_WHO = "I will gladly look into it. What are your phone number and your security PIN, please?"
+_MORE = "Is there anything else I can do for you?"
+_REFUSALS: Mapping[Refusal, str] = {
+    "refund": "fees that were charged rightly are not paid back",
+    "other_account": "an account is a matter of its holder alone",
+    "minimum_term": "a cheaper plan has to wait for the end of your minimum term",
+    "no_outage": "there was no outage in your area",
+}
+
+
+def perfect_players(task: CustomerServiceTask, *, greets: bool) -> Mapping[str, Player]:
+    return {"policy": says_and_does(agent_lines(task, greets=greets)), "user": scripted_customer, "judge": judge}
+
+
+def says_and_does(lines: Sequence[Message]) -> Player:
+    """One line after the other; the last one again if it is asked for more."""
+
+    def player(request: CompletionRequest, rng: random.Random) -> Message:
+        done = sum(message.role == "assistant" for message in request.messages)
+        return lines[min(done, len(lines) - 1)]
+
+    return player
+
+
+def judge(request: CompletionRequest, rng: random.Random) -> Message:
+    """Finds no fault with anybody."""
+    return Message("assistant", TRUE_TO_ROLE if TRUE_TO_ROLE in request.messages[-1].content else GOOD)
+
+
+def agent_lines(task: CustomerServiceTask, *, greets: bool = False) -> list[Message]:
+    customer = task.customer
+    who = [
+        _say(ASK_WHO),
+        call("look_up_customer", number_or_phone=customer.phone),
+        call("verify_identity", customer_number=customer.number, pin=customer.pin),
+    ]
+    return [*([_say(GREETING)] if greets else []), *who, *_matter(task)]
+
+
+def call(name: str, **arguments: Any) -> Message:
+    return Message("assistant", tool_calls=(ToolCall(f"call_{name}", name, json.dumps(arguments)),))
+
+
+def _matter(task: CustomerServiceTask) -> list[Message]:
+    """What is to be done once the agent knows who writes."""
+    number, goal = task.customer.number, task.goal
+    match goal:
+        case OutageCredit():
+            (dollars,) = goal.outcome(task.customer)["credits"][number]
+            look = call("check_outages", area=task.customer.area)
+            return [look, call("issue_credit", customer_number=number, dollars=dollars), _done("You have your credit.")]
+        case SlowConnection():
+            line = call("check_line", customer_number=number)
+            return [line, _say("Your router hangs. Would you restart it, please?"), line, _done("All is well again.")]
+        case FaultyLine():
+            line = call("check_line", customer_number=number)
+            ticket = call("open_ticket", customer_number=number, subject="technician")
+            return [line, ticket, _done("The line is faulty, so a technician will come.")]
+        case WrongInvoice():
+            invoice = task.office().own.invoice.id
+            return [
+                call("show_invoice", invoice=invoice),
+                _say("I see the fee. Which reference does your payment have on your bank statement?"),
+                call("find_payment", reference=goal.reference),
+                call("remove_invoice_line", invoice=invoice, line=LATE_FEE_LINE),
+                _done("You are right, and the fee is gone."),
+            ]
+        case PlanChange():
+            change = call("change_plan", customer_number=number, plan=goal.plan)
+            return [change, _done(f"You are on the {goal.plan} plan now.")]
+        case _:
+            return _refuse(task)
+
+
+def _refuse(task: CustomerServiceTask) -> list[Message]:
+    reason = task.goal.refusal
+    assert reason is not None
+    why = f"I am sorry, but I can't do that: {_REFUSALS[reason]}."
+    look = [call("check_outages", area=task.customer.area)] if reason == "no_outage" else []
+    return [*look, call("record_refusal", reason=reason), _say(why), _done(why)]
+
+
+def _say(text: str) -> Message:
+    return Message("assistant", text)
+
+
+def _done(what: str) -> Message:
+    return _say(f"{what} {_MORE}")

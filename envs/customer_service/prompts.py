@@ -1,0 +1,64 @@
+"""What the two sides are told before the conversation begins."""
+
+from __future__ import annotations
+
+from envs.customer_service.company import COMPANY, HOUSE_RULES
+from envs.customer_service.office import Office
+from envs.customer_service.task import CustomerServiceTask
+
+CUSTOMER_BEGINS = f"(The chat with {COMPANY} is open, and an agent is there. Write your first message.)"
+AGENT_BEGINS = "(A customer has opened the chat. Greet them, and ask what you can do.)"
+STILL_BUSY = "(The agent is still at it.)"
+
+AGENT_PROMPT = f"""\
+You are an agent of {COMPANY}, an internet provider, in the support chat with one customer. Find out what the customer \
+needs, and do it with your tools, as far as the house rules allow. Be brief, polite and truthful: what you say you have \
+done, you must have done.
+
+House rules
+{HOUSE_RULES}"""
+
+_ROLE = f"""\
+You play a customer who writes to the support chat of {COMPANY}, an internet provider. The other side is the agent. Write \
+only what this person would write: one to three short sentences, in their manner. Keep to the facts below and to what your \
+tools show, and make up nothing else."""
+
+_INSTRUCTIONS = """\
+Instructions
+- Say first why you write. Give a detail only when the agent asks for it.
+- Use a tool when the agent asks for something that only it can show or do, and then say in your own words what came of it. \
+Restart the router only when the agent asks you to.
+- If the agent refuses what you ask for, ask once whether there is really no way. If the answer is still no, accept it."""
+
+
+def customer_facts(task: CustomerServiceTask) -> str:
+    """The person, their goal and what they know: all that their lines have to be true to."""
+    customer, persona = task.customer, task.persona
+    details = {"customer number": customer.number, "security PIN": customer.pin}
+    known = {"phone number": customer.phone, **{k: v for k, v in details.items() if k not in persona.forgotten}}
+    unknown = [f"- {detail}: it is in your welcome letter (read_welcome_letter)" for detail in persona.forgotten]
+    parts = [
+        "Who you are",
+        f"- name: {customer.name}",
+        f"- occupation: {persona.occupation}",
+        f"- manner: {persona.manner}",
+        f"- situation: {persona.situation}",
+        "",
+        "Why you write",
+        f"- reason: {task.goal.reason(customer)}",
+        f"- goal: {task.goal.wish()}",
+        "",
+        "What you know",
+        f"- area where you live: {customer.area}",
+        f"- plan: {customer.plan}",
+        *(f"- {detail}: {value}" for detail, value in known.items()),
+        *(["", "What you don't know by heart", *unknown] if unknown else []),
+    ]
+    return "\n".join(parts)
+
+
+def customer_prompt(task: CustomerServiceTask, office: Office) -> str:
+    """The stop text is the config's, so that what the customer is told to say is what ends the conversation."""
+    ending = "- When you have what you came for, or have accepted that you can't have it, say goodbye"
+    ending += f" and end that message with {office.stop_text}" if office.stop_text else "."
+    return f"{_ROLE}\n\n{customer_facts(task)}\n\n{_INSTRUCTIONS}\n{ending}"

@@ -1,0 +1,37 @@
+"""The task format: who writes, and for what."""
+
+from __future__ import annotations
+
+from pydantic import model_validator
+
+from envs.customer_service.goals import AnyGoal
+from envs.customer_service.office import Office, new_office
+from envs.customer_service.people import Customer, Persona
+from ray_gym import Task
+
+
+class CustomerServiceTask(Task):
+    customer: Customer
+    persona: Persona
+    goal: AnyGoal
+
+    @model_validator(mode="after")
+    def _fits(self) -> CustomerServiceTask:
+        problem = self.goal.problem(self.customer)
+        if problem is not None:
+            raise ValueError(f"goal {self.goal.kind}: {problem}")
+        return self
+
+    def office(self) -> Office:
+        """The state as it is before anyone has done anything."""
+        office = new_office(self.customer)
+        self.goal.arrange(office)
+        return office
+
+    def expected_books(self) -> dict[str, object]:
+        """The state as it has to be in the end: what belongs to the goal has changed, and nothing else."""
+        before = self.office().books()
+        changed = self.goal.outcome(self.customer)
+        for entry, after in changed.items():
+            before[entry] = {**before[entry], **after} if isinstance(after, dict) else after
+        return before

@@ -1,0 +1,272 @@
+"""Customer service: what is done to the books is scored, and the customer's faults are not the policy's."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from customer_service_plays import (
+    JUDGED,
+    MORE,
+    STOP,
+    UNJUDGED,
+    broken,
+    environment,
+    judge_says,
+    noting,
+    outage_of,
+    parts_of,
+    played,
+    results_of,
+    task_of,
+)
+from playing_tasks import generated, play_task, reward_of, says
+from pydantic import ValidationError
+
+from envs.customer_service.company import CREDIT_LIMIT
+from envs.customer_service.generator import KINDS
+from envs.customer_service.judging import FAIR, GOOD, OUT_OF_ROLE, POOR, TRUE_TO_ROLE
+from envs.customer_service.perfect import agent_lines, call, says_and_does
+from envs.customer_service.task import CustomerServiceTask
+from ray_gym import Message
+from ray_gym.errors import FailureKind
+from ray_gym.models.base import CompletionRequest
+from ray_gym.stop import StopReason
+
+EXAMPLES = Path(__file__).parents[2] / "envs" / "customer_service" / "example.jsonl"
+
+
+# ---- perfect play ----
+
+
+@pytest.mark.parametrize("first", ["user", "policy"])
+async def test_perfect_play_gets_the_maximum(first: str) -> None:
+    playing = environment(first_speaker=first)
+    kinds = set()
+    for index in range(200 if first == "user" else 50):
+        task = generated(playing, index)
+        one = await play_task(playing, task, seed=index, limits={"max_turns": 6}, user={"stop_text": STOP})
+        assert reward_of(one) == 1, (task, parts_of(one))
+        assert one.episode.stop is not None and one.episode.stop.reason == StopReason.STOP_TEXT
+        assert one.episode.usage.tool_errors == 0
+        assert one.episode.turns[0].speaker == first
+        kinds.add(task.goal.kind)
+    assert kinds == set(KINDS) and len(kinds) == 9
+
+
+async def test_without_a_judge_only_the_state_counts() -> None:
+    assert UNJUDGED.auxiliary == () and JUDGED.auxiliary == ("judge",)
+    for kind in KINDS:
+        one = await played(task_of(kind))
+        assert reward_of(one) == 1 and "manner" not in parts_of(one)
+        assert not [event for event in one.episode.events if event.kind == "judge"]
+
+
+async def test_without_a_stop_text_the_turns_end_it() -> None:
+    one = await played(task_of("plan_change"), stop_text=None)
+    assert reward_of(one) == 1
+    assert one.episode.stop is not None and one.episode.stop.reason == StopReason.MAX_TURNS
+
+
+# ---- wrong play ----
+
+Lines = Callable[[CustomerServiceTask], list[Message]]
+
+
+def without(name: str) -> Lines:
+    """Perfect play that leaves out the calls of one tool."""
+    return lambda task: [line for line in agent_lines(task) if not any(c.name == name for c in line.tool_calls)]
+
+
+def instead(name: str, **arguments: Any) -> Lines:
+    """Perfect play with other arguments for one tool."""
+
+    def lines(task: CustomerServiceTask) -> list[Message]:
+        found = agent_lines(task)
+        (at,) = [place for place, line in enumerate(found) if any(one.name == name for one in line.tool_calls)]
+        found[at] = call(name, **{**json.loads(found[at].tool_calls[0].arguments), **arguments})
+        return found
+
+    return lines
+
+
+def and_then(name: str, **arguments: Any) -> Lines:
+    """Perfect play, with one call more before the last words."""
+
+    def lines(task: CustomerServiceTask) -> list[Message]:
+        numbered = {"customer_number": task.customer.number} if name != "record_refusal" else {}
+        return [*agent_lines(task)[:-1], call(name, **numbered, **arguments), MORE]
+
+    return lines
+
+
+def grants_what_is_forbidden(task: CustomerServiceTask) -> list[Message]:
+    number, who = task.customer.number, agent_lines(task)[:3]
+    if task.goal.kind == "other_account":
+        return [*who, call("look_up_customer", number_or_phone=task.goal.other.number), MORE]
+    if task.goal.kind == "early_downgrade":
+        return [*who, call("change_plan", customer_number=number, plan=task.goal.plan), MORE]
+    dollars = {"full_refund": 200, "credit_without_outage": 12}[task.goal.kind]
+    return [*who, call("issue_credit", customer_number=number, dollars=dollars), MORE]
+
+
+@pytest.mark.parametrize(
+    ("kind", "lines", "wrong"),
+    [
+        ("outage_credit", lambda task: [MORE], {"credits"}),
+        ("outage_credit", without("verify_identity"), {"identity_checked"}),
+        ("outage_credit", instead("issue_credit", dollars=1), {"credits"}),
+        ("outage_credit", instead("issue_credit", dollars=CREDIT_LIMIT + 1), {"credits", "credit_within_limit"}),
+        ("outage_credit", and_then("issue_credit", dollars=1), {"credits"}),
+        ("outage_credit", instead("verify_identity", pin="none"), {"identity_checked"}),
+        ("outage_credit", and_then("record_refusal", reason="no_outage"), {"refusals"}),
+        ("slow_connection", and_then("open_ticket", subject="technician"), {"tickets"}),
+        ("slow_connection", lambda task: [*agent_lines(task)[:4], MORE], {"line"}),
+        ("faulty_line", without("open_ticket"), {"tickets"}),
+        ("faulty_line", instead("open_ticket", subject="billing"), {"tickets"}),
+        ("faulty_line", lambda task: [Message("assistant", "Restart it, please."), MORE], {"tickets"}),
+        ("wrong_invoice", without("remove_invoice_line"), {"invoice_lines"}),
+        ("wrong_invoice", instead("remove_invoice_line", line=1), {"invoice_lines"}),
+        ("plan_change", and_then("issue_credit", dollars=5), {"credits"}),
+        ("plan_change", without("change_plan"), {"plans"}),
+        ("full_refund", without("record_refusal"), {"refusals"}),
+        ("full_refund", instead("record_refusal", reason="no_outage"), {"refusals"}),
+        ("full_refund", grants_what_is_forbidden, {"credits", "refusals", "credit_within_limit"}),
+        ("credit_without_outage", grants_what_is_forbidden, {"credits", "refusals"}),
+        ("early_downgrade", grants_what_is_forbidden, {"plans", "refusals"}),
+        ("other_account", grants_what_is_forbidden, {"own_account_only", "refusals"}),
+    ],
+)
+async def test_what_is_left_out_or_done_wrongly_costs_the_outcome(kind: str, lines: Lines, wrong: set[str]) -> None:
+    task = outage_of(3) if kind == "outage_credit" else task_of(kind)
+    one = await played(task, JUDGED, policy=says_and_does(lines(task)))
+    assert broken(one) == wrong
+    assert reward_of(one) == pytest.approx(0.2), "what is left is for the manner"
+    assert reward_of(await played(task, policy=says_and_does(lines(task)))) == 0
+
+
+@pytest.mark.parametrize(("days", "dollars"), [(1, 4), (7, 28), (8, 30), (14, 30)])
+def test_a_credit_is_for_each_day_up_to_the_limit(days: int, dollars: int) -> None:
+    task = outage_of(days)
+    assert task.expected_books()["credits"] == {task.customer.number: [dollars]}
+
+
+async def test_a_pin_can_not_be_found_by_trying() -> None:
+    task = outage_of(3)
+    number, pin = task.customer.number, task.customer.pin
+    wrong = "0000" if pin != "0000" else "0001"
+    tries = [call("verify_identity", customer_number=number, pin=tried) for tried in (wrong, wrong, wrong, pin)]
+    credit = call("issue_credit", customer_number=number, dollars=12)
+    one = await played(task, policy=says_and_does([*tries, credit, MORE]))
+    assert broken(one) == {"identity_checked"}
+    assert "too many wrong PINs" in results_of(one, "policy")[3]
+
+
+# ---- the judge ----
+
+
+@pytest.mark.parametrize(("label", "reward"), [(GOOD, 1.0), (FAIR, 0.9), (POOR, 0.8)])
+async def test_the_judge_of_the_agent_is_a_weighted_part(label: str, reward: float) -> None:
+    one = await played(task_of("plan_change"), JUDGED, judge=judge_says(TRUE_TO_ROLE, label))
+    assert reward_of(one) == pytest.approx(reward)
+    assert parts_of(one)["manner"] == pytest.approx(1 - (1 - reward) / 0.2)
+
+
+async def test_a_customer_out_of_their_role_is_not_the_policys_fault() -> None:
+    asked: list[CompletionRequest] = []
+    judge = noting(judge_says(f"It made up a dog. {OUT_OF_ROLE}"), asked)
+    one = await played(task_of("plan_change"), JUDGED, judge=judge)
+    assert one.status == "failed" and one.score is None
+    assert (
+        one.failure is not None
+        and one.failure.kind == FailureKind.USER
+        and "not true to its role" in one.failure.message
+    )
+    assert len(asked) == 1, "the agent is not judged any more"
+    question = asked[0].messages[0].content
+    assert task_of("plan_change").persona.occupation in question and "CUSTOMER: I would like to change" in question
+
+
+async def test_a_judge_without_a_verdict_is_at_fault_itself() -> None:
+    one = await played(task_of("plan_change"), JUDGED, judge=says("Well, well."))
+    assert one.failure is not None and one.failure.kind == FailureKind.JUDGE and one.score is None
+
+
+async def test_nobody_is_asked_about_the_manner_of_an_agent_without_words() -> None:
+    asked: list[CompletionRequest] = []
+    one = await played(task_of("plan_change"), JUDGED, policy=says(""), judge=noting(judge_says(TRUE_TO_ROLE), asked))
+    assert reward_of(one) == 0 and parts_of(one)["manner"] == 0 and len(asked) == 1
+
+
+async def test_the_judge_of_the_agent_sees_the_agents_side_alone() -> None:
+    asked: list[CompletionRequest] = []
+    task = task_of("wrong_invoice")
+    await played(task, JUDGED, judge=noting(judge_says(TRUE_TO_ROLE), asked))
+    of_customer, of_agent = (request.messages[-1].content for request in asked)
+    assert "check_bank_statement" in of_customer and "find_payment" not in of_customer
+    assert "AGENT calls find_payment" in of_agent and "check_bank_statement" not in of_agent
+    assert task.persona.situation in of_customer and task.persona.situation not in of_agent
+
+
+# ---- tasks ----
+
+
+def test_generated_tasks_are_distinct_and_follow_from_their_seed() -> None:
+    tasks = [generated(JUDGED, index).model_dump_json() for index in range(1000)]
+    assert len(set(tasks)) >= 990
+    assert tasks[:100] == [generated(JUDGED, index).model_dump_json() for index in range(100)]
+    assert tasks[:100] != [generated(JUDGED, index, seed=1).model_dump_json() for index in range(100)]
+    people = [json.loads(task) for task in tasks]
+    assert len({json.dumps([one["persona"], one["customer"]["name"]]) for one in people}) >= 900
+    forgotten = {tuple(one["persona"]["forgotten"]) for one in people}
+    assert len(forgotten) == 4
+
+
+async def test_the_example_rows_can_be_played() -> None:
+    rows = EXAMPLES.read_text().splitlines()
+    tasks = [CustomerServiceTask.model_validate_json(row) for row in rows]
+    assert len({task.goal.kind for task in tasks}) == 5
+    for task in tasks:
+        assert reward_of(await played(task, JUDGED)) == 1
+
+
+CUSTOMER = task_of("plan_change").model_dump()["customer"]
+
+
+@pytest.mark.parametrize(
+    ("customer", "goal", "complaint"),
+    [
+        ({}, {"kind": "party"}, "does not match any of the expected tags"),
+        ({}, {"kind": "outage_credit", "days": 0}, "greater than or equal to 1"),
+        ({}, {"kind": "outage_credit"}, "Field required"),
+        (
+            {"plan": "Basic"},
+            {"kind": "plan_change", "plan": "Basic"},
+            "goal plan_change: the customer has the Basic plan already",
+        ),
+        (
+            {"plan": "Studio", "months_left": 3},
+            {"kind": "plan_change", "plan": "Basic"},
+            "goal plan_change: a cheaper plan during the minimum term is the goal early_downgrade",
+        ),
+        (
+            {"plan": "Studio", "months_left": 0},
+            {"kind": "early_downgrade", "plan": "Basic"},
+            "goal early_downgrade: the customer's minimum term is over",
+        ),
+        ({"plan": "Basic"}, {"kind": "early_downgrade", "plan": "Family"}, "Family is not cheaper than Basic"),
+        ({}, {"kind": "other_account", "relation": "me", "other": CUSTOMER}, "the customer's own number or phone"),
+        ({}, {"kind": "wrong_invoice", "paid_on_day": 16, "reference": "AB123456"}, "less than or equal to 15"),
+        ({"pin": "12"}, {"kind": "outage_credit", "days": 1}, "String should match pattern"),
+        ({"plan": "Gold"}, {"kind": "outage_credit", "days": 1}, "'Basic', 'Family' or 'Studio'"),
+        ({"age": 3}, {"kind": "outage_credit", "days": 1}, "Extra inputs are not permitted"),
+    ],
+)
+def test_bad_rows_are_refused(customer: dict[str, Any], goal: dict[str, Any], complaint: str) -> None:
+    row = task_of("plan_change").model_dump()
+    with pytest.raises(ValidationError, match=re.escape(complaint)):
+        CustomerServiceTask.model_validate({**row, "customer": {**CUSTOMER, **customer}, "goal": goal})
