@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from envs.workplace_assistant import WorkplaceAssistant
@@ -32,7 +33,8 @@ from tests.envs.playing_tasks import call_of, generated, play_task, reward_of, s
 
 ENVIRONMENT = WorkplaceAssistant()
 EXAMPLES = Path("envs/workplace_assistant/example.jsonl").read_text().splitlines()
-SIX_STEPS = {"max_turns": 1, "max_steps_per_turn": 6}
+CONFIG = yaml.safe_load(Path("configs/workplace_assistant.yaml").read_text())
+SIX_STEPS = CONFIG["limits"]
 OFFICE = Workplace.fresh()
 SOMEBODY, OTHER = list(OFFICE.people)[1:3]
 
@@ -187,6 +189,7 @@ def one_call(expected: ExpectedCall) -> Message:
 
 
 async def test_several_calls_may_be_in_one_message() -> None:
+    assert SIX_STEPS["max_steps_per_turn"] == 6 and CONFIG["participants"]["policy"]["parallel_tool_calls"]
     calls = tuple(ToolCall(str(i), c.name, json.dumps(c.arguments)) for i, c in enumerate(BOTH.expected_calls))
     player: Player = says(Message("assistant", tool_calls=calls), "Done.")
     done = await play_task(ENVIRONMENT, BOTH, {"policy": player}, limits=SIX_STEPS)
