@@ -1,0 +1,54 @@
+"""An office assistant: a request, 27 tools, and tables that should end up as the request wants them, and not otherwise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+from envs.workplace_assistant.clock import NOW, TODAY, spoken_day
+from envs.workplace_assistant.players import carrying_out
+from envs.workplace_assistant.requests import make_request
+from envs.workplace_assistant.task import WorkplaceTask, played
+from envs.workplace_assistant.tools import Toolbox
+from envs.workplace_assistant.workplace import Workplace
+from ray_gym import Environment, Episode, Opening, Score
+from ray_gym.graders import FinalState
+from ray_gym.models.scripted import Player
+
+
+class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
+    """Do what the user asks with the tools of an office, and nothing else."""
+
+    pattern = "multi-step"
+    scoring = "final state"
+
+    def generate(self, rng: random.Random, index: int) -> WorkplaceTask:
+        wanted = make_request(rng)
+        return WorkplaceTask(request=wanted.request, expected_calls=(*wanted.lookups, *wanted.actions))
+
+    def setup(self, task: WorkplaceTask, episode: Episode) -> Workplace:
+        return Workplace.fresh()
+
+    def opening(self, task: WorkplaceTask, state: Workplace) -> Opening:
+        return Opening(system={"policy": _instructions(state)}, messages={"policy": task.request})
+
+    def perfect(self, task: WorkplaceTask) -> Mapping[str, Player]:
+        return {"policy": carrying_out(task.expected_calls)}
+
+    async def score(self, state: Workplace, episode: Episode) -> Score:
+        """The session's tables as they are; its calls are not played again."""
+        task: WorkplaceTask = episode.task
+        return await FinalState(state.changes(), played(task.expected_calls).changes()).score(episode)
+
+
+def _instructions(workplace: Workplace) -> str:
+    user = workplace.user
+    return (
+        f"You are the office assistant of {user.name} ({user.address}). It is {spoken_day(TODAY)}, {NOW:%H:%M}.\n"
+        "Do what you are asked with the tools, without asking back, and change nothing else. If the request has a "
+        "condition that does not hold, or nothing fits it, change nothing.\n"
+        "Look up ids and addresses; never guess them. You have six steps; one step may hold several calls.\n"
+        "Dates are YYYY-MM-DD, moments YYYY-MM-DD HH:MM, and both days of a period belong to it. "
+        "Texts that are given in quotes are used as they are. "
+        "Overdue tasks are due before today and not Completed."
+    )

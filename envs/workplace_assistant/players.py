@@ -1,0 +1,34 @@
+"""A player that knows the calls of its task."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Sequence
+
+from envs.workplace_assistant.task import ExpectedCall
+from ray_gym import Message, ToolCall
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+MESSAGES_OF_ONE_CALL = 4
+"""All calls after these are one message; with the last words, that makes six steps."""
+
+
+def carrying_out(calls: Sequence[ExpectedCall]) -> Player:
+    """First one call a message, as a model does that needs the answers; then all the rest at once, then words."""
+    messages = [[call] for call in calls[:MESSAGES_OF_ONE_CALL]]
+    if rest := list(calls[MESSAGES_OF_ONE_CALL:]):
+        messages.append(rest)
+
+    def player(request: CompletionRequest, rng: random.Random) -> Message:
+        said = sum(message.role == "assistant" for message in request.messages)
+        if said >= len(messages):
+            return Message("assistant", "That is done.")
+        return Message("assistant", tool_calls=tuple(_as_tool_call(call, rng) for call in messages[said]))
+
+    return player
+
+
+def _as_tool_call(call: ExpectedCall, rng: random.Random) -> ToolCall:
+    return ToolCall(f"call_{rng.getrandbits(32):08x}", call.name, json.dumps(call.arguments))

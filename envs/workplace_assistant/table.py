@@ -1,0 +1,60 @@
+"""A table that sessions share until they change it: rows never change, and only those that were replaced are a session's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
+
+
+class Row(Protocol):
+    """A dataclass with an id."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def id(self) -> str: ...
+
+
+RowT = TypeVar("RowT", bound=Row)
+
+
+class Table(Generic[RowT]):
+    """Looks like `base` with the session's own rows laid over it. `kind` is how an id begins: email-12."""
+
+    __slots__ = ("_added", "_own", "base", "kind")
+
+    def __init__(self, kind: str, base: Mapping[str, RowT]) -> None:
+        self.kind = kind
+        self.base = base
+        self._own: dict[str, RowT | None] = {}  # None: a row of the base that was removed
+        self._added = 0
+
+    def __iter__(self) -> Iterator[RowT]:
+        """Rows of the base in its order, then the added ones."""
+        if not self._own:
+            return iter(self.base.values())
+        return (row for row in {**self.base, **self._own}.values() if row is not None)
+
+    def get(self, row_id: str) -> RowT | None:
+        return self._own[row_id] if row_id in self._own else self.base.get(row_id)
+
+    @property
+    def next_id(self) -> str:
+        """Of a row that is added now. No id is given twice, even if its row is removed."""
+        return f"{self.kind}-{len(self.base) + self._added + 1}"
+
+    def put(self, row: RowT) -> None:
+        """Add a row with the next id, or replace the one with its id."""
+        self._added += row.id == self.next_id
+        self._own[row.id] = row
+
+    def remove(self, row_id: str) -> None:
+        if row_id in self.base:
+            self._own[row_id] = None
+        else:
+            self._own.pop(row_id, None)
+
+    @property
+    def own(self) -> Mapping[str, RowT | None]:
+        """What the session has written: rows by id, None for removed ones."""
+        return self._own

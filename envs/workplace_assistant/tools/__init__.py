@@ -1,0 +1,14 @@
+"""The 27 tools, a file for each of the six areas."""
+
+from envs.workplace_assistant.tools.analytics import AnalyticsTools
+from envs.workplace_assistant.tools.calendar import CalendarTools
+from envs.workplace_assistant.tools.customers import CustomerTools
+from envs.workplace_assistant.tools.directory import DirectoryTools
+from envs.workplace_assistant.tools.email import EmailTools
+from envs.workplace_assistant.tools.projects import ProjectTools
+
+__all__ = ["Toolbox"]
+
+
+class Toolbox(CustomerTools, ProjectTools, AnalyticsTools, CalendarTools, EmailTools, DirectoryTools):
+    """All areas; models see the last of these bases first."""

@@ -1,0 +1,82 @@
+"""Arguments that a schema can't check: read into the form that tables keep, or refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import date, datetime
+
+from envs.workplace_assistant.clock import written_day, written_moment
+from envs.workplace_assistant.table import RowT, Table
+from envs.workplace_assistant.workplace import Workplace
+from ray_gym import ToolError
+
+
+def row(table: Table[RowT], row_id: str) -> RowT:
+    """Errors: ToolError, as in all of these."""
+    found = table.get(row_id)
+    if found is None:
+        raise ToolError(f"there is no {table.kind} {row_id!r}; ids look like {table.kind}-7, and a search tells them")
+    return found
+
+
+def day(text: str) -> str:
+    try:
+        return written_day(date.fromisoformat(text.strip()))
+    except ValueError:
+        raise ToolError(f"{text!r} is no date; write it as YYYY-MM-DD") from None
+
+
+def moment(text: str) -> str:
+    with suppress(ValueError):
+        found = datetime.fromisoformat(text.strip())
+        if ":" in text and found.tzinfo is None:
+            return written_moment(found)
+    raise ToolError(f"{text!r} is no date with a time; write it as YYYY-MM-DD HH:MM")
+
+
+def period(from_date: str, to_date: str) -> tuple[str, str]:
+    """Both days are in it."""
+    first, last = day(from_date), day(to_date)
+    if last < first:
+        raise ToolError(f"the period ends on {last}, before it begins on {first}")
+    return first, last
+
+
+def open_period(from_date: str, to_date: str) -> tuple[str, str]:
+    """As `period`, but either side may be left out."""
+    return period(from_date or "0001-01-01", to_date or "9999-12-31")
+
+
+def address(text: str) -> str:
+    found = text.strip()
+    name, at, host = found.partition("@")
+    if not name or not at or "." not in host or " " in found:
+        raise ToolError(f"{text!r} is no email address")
+    return found.lower()
+
+
+def colleague(workplace: Workplace, text: str) -> str:
+    """The address of somebody in the directory."""
+    found = address(text)
+    if found not in workplace.people:
+        raise ToolError(f"nobody in the directory has the address {text!r}")
+    return found
+
+
+def filled(text: str) -> str:
+    if not text.strip():
+        raise ToolError("an empty text can't be used here")
+    return text.strip()
+
+
+def one_of(options: Sequence[str], text: str) -> str:
+    if text not in options:
+        raise ToolError(f"{text!r} is none of: {', '.join(options)}")
+    return text
+
+
+def whole_minutes(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 5 <= int(text[:4]) <= 480 and len(text) <= 3):
+        raise ToolError(f"{text!r} is no number of minutes from 5 to 480")
+    return int(text)

@@ -1,0 +1,80 @@
+"""The state of one session: the office as it was, with what the session changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from envs.workplace_assistant.base_data import base_data
+from envs.workplace_assistant.rows import Customer, Email, Event, Person, Plot, ProjectTask, Visit
+from envs.workplace_assistant.table import Row, RowT, Table
+from ray_gym.graders import folded
+
+EXACT_COLUMNS = ("status", "list_name", "board")
+"""Columns whose values are names of a fixed list; in all others, case and white space make no difference."""
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """What no tool can change is not copied at all."""
+
+    people: Mapping[str, Person]
+    """By address; the first one is the user."""
+    visits: Sequence[Visit]
+    emails: Table[Email]
+    events: Table[Event]
+    tasks: Table[ProjectTask]
+    customers: Table[Customer]
+    plots: Table[Plot]
+
+    @classmethod
+    def fresh(cls) -> Workplace:
+        base = base_data()
+        return cls(
+            base.people,
+            base.visits,
+            Table("email", base.emails),
+            Table("event", base.events),
+            Table("task", base.tasks),
+            Table("customer", base.customers),
+            Table("plot", {}),
+        )
+
+    @property
+    def user(self) -> Person:
+        return next(iter(self.people.values()))
+
+    def changes(self) -> dict[str, dict[str, Any]]:
+        """How the tables differ from the shared ones. Two sessions with equal changes have equal tables."""
+        tables: Mapping[str, Table[Any]] = {
+            "emails": self.emails,
+            "events": self.events,
+            "tasks": self.tasks,
+            "customers": self.customers,
+            "plots": self.plots,
+        }
+        return {name: found for name, table in tables.items() if (found := _changes(table))}
+
+
+def _changes(table: Table[RowT]) -> dict[str, Any]:
+    """Added rows are without their ids, which depend on the order of the calls only."""
+    written = {row_id: _content(row) for row_id, row in table.own.items() if row is not None}
+    added = [content for row_id, content in written.items() if row_id not in table.base]
+    changed = {
+        row_id: content
+        for row_id, content in written.items()
+        if row_id in table.base and content != _content(table.base[row_id])
+    }
+    removed = sorted(row_id for row_id, row in table.own.items() if row is None)
+    found = {"added": sorted(added, key=json.dumps), "changed": changed, "removed": removed}
+    return {what: rows for what, rows in found.items() if rows}
+
+
+def _content(row: Row) -> dict[str, Any]:
+    return {
+        name: folded(value) if isinstance(value, str) and name not in EXACT_COLUMNS else value
+        for name, value in asdict(row).items()
+        if name != "id"
+    }
