@@ -105,9 +105,8 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
 
     async def score(self, state: None, episode: Episode) -> Score:
         task: MultipleChoiceTask = episode.task
-        return await ChosenLetter(task.expected_answer, task.options, self._grading(task), task.output_regex).score(
-            episode
-        )
+        grader = ChosenLetter(task.expected_answer, task.options, self._grading(task), task.output_regex)
+        return await grader.score(episode)
 
     def perfect(self, task: MultipleChoiceTask) -> Mapping[str, Player]:
         form = r"\boxed{{{}}}" if self._grading(task) in ("strict_boxed", "lenient_boxed") else "Answer: {}"

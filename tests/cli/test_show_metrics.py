@@ -10,8 +10,9 @@ from typing import Any
 import pyarrow.parquet as pq
 from rich.console import Console
 
-from ray_gym import Environment, Task, load
+from ray_gym import Environment, Task
 from ray_gym.cli.show import show_run
+from ray_gym.load import load
 from ray_gym.spec import EpisodeSpec
 from ray_gym.trajectory import as_table, failed_row
 
@@ -41,7 +42,7 @@ def shown(directory: Path, env_id: str, episodes: int = 3) -> str:
         rows = [failed_row(spec, "run", env_id, "stopped") for spec in specs]
         pq.write_table(as_table(rows), folder / "a.parquet")
     out = io.StringIO()
-    show_run(Console(file=out, width=160), load(directory))  # type: ignore[operator]
+    show_run(Console(file=out, width=160), load(directory))
     return out.getvalue()
 
 

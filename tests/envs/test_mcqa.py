@@ -24,9 +24,9 @@ from envs.mcqa.grader import letter_on_record
 from envs.mcqa.majority import Ballot, ballots_of, majority, majority_at
 from envs.mcqa.reading import READERS, Grading
 from envs.mcqa.subjects import SUBJECTS, roman
-from ray_gym import load
 from ray_gym.cli.show import show_run
 from ray_gym.config import TasksSection
+from ray_gym.load import load
 from ray_gym.play import Played
 from ray_gym.tasks import read_tasks
 from ray_gym.tool_runner import ToolRunner
@@ -343,7 +343,7 @@ async def test_majority_is_worked_out_from_the_record_and_shown(tmp_path: Path) 
     assert set(ballots_of(rows)) == {Ballot(("A", "B", "B", None), "B"), Ballot(("A", None, "A"), "B")}
     (tmp_path / "episodes").mkdir()
     pq.write_table(as_table(rows), tmp_path / "episodes" / "a.parquet")
-    run = load(tmp_path)  # type: ignore[operator]
+    run = load(tmp_path)
     expected = {"majority@1": 0.0, "majority@2": 0.25, "majority@4": 1.0}
     assert MultipleChoice.metrics(run.episodes.to_pylist()) == expected
     out = io.StringIO()
