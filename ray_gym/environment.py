@@ -125,6 +125,10 @@ class Environment(Generic[TaskT, StateT]):
     def scores_groups(cls) -> bool:
         return cls.score_group is not Environment.score_group
 
+    @classmethod
+    def has_metrics(cls) -> bool:
+        return cls.metrics.__func__ is not Environment.metrics.__func__  # type: ignore[attr-defined]
+
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
 
@@ -196,6 +200,11 @@ class Environment(Generic[TaskT, StateT]):
     def score(self, state: StateT, episode: Episode) -> Scored | Awaitable[Scored]:
         """The policy's reward: a number, named parts (their sum is the reward), or a `Score`. May be a coroutine function."""
         raise NotImplementedError
+
+    @classmethod
+    def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+        """Figures of a whole run, from its rows (as in `ray_gym.load(run).episodes`, without `samples`); `ray-gym show` prints them."""
+        return {}
 
 
 def as_score(value: Scored) -> Score:

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from ray_gym.errors import UserError
+from ray_gym.errors import UserError, describe
 from ray_gym.load import Run
+from ray_gym.plugins import find_environment
 from ray_gym.run.location import typed
 
 LISTED = 50
@@ -54,7 +55,7 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
 
 
 def show_run(console: Console, run: Run) -> None:
-    """The run's episodes, a line each."""
+    """The run's episodes, a line each, and its environment's own figures."""
     columns = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward"]
     rows = run.episodes.select(columns)
     table = Table(box=None, header_style="bold")
@@ -67,7 +68,27 @@ def show_run(console: Console, run: Run) -> None:
     console.print(table)
     if rows.num_rows > LISTED:
         console.print(f"... and {rows.num_rows - LISTED} more")
+    _print_metrics(console, run)
     console.print(f"one of them: ray-gym show {typed(run.location)} EPISODE", highlight=False, soft_wrap=True)
+
+
+def _print_metrics(console: Console, run: Run) -> None:
+    """A run can be looked at where its environment is not installed, or is another by now: then this is a remark, not an error."""
+    if not run.episodes.num_rows:
+        return
+    name = run.episodes.column("env_id")[0].as_py()
+    try:
+        environment = find_environment(name)
+        if not environment.has_metrics():
+            return
+        figures = environment.metrics(run.episodes.drop_columns(["samples"]).to_pylist())
+        shown = "  ".join(f"{figure} {value:.3f}" for figure, value in figures.items())
+    except Exception as error:
+        why = str(error) if isinstance(error, UserError) else describe(error)
+        console.print(f"[dim]the metrics of {escape(name)} can't be worked out: {escape(why)}[/]", soft_wrap=True)
+        return
+    if shown:
+        console.print(f"[bold]metrics:[/bold] {escape(shown)}", highlight=False, soft_wrap=True)
 
 
 def show_episode(console: Console, run: Run, prefix: str) -> None:

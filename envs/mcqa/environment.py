@@ -1,0 +1,121 @@
+"""Multiple choice with one right letter: the smallest single-step environment."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from envs.mcqa.grader import ChosenLetter
+from envs.mcqa.majority import ballots_of, majority_at
+from envs.mcqa.output_regex import OutputRegex
+from envs.mcqa.reading import Grading
+from envs.mcqa.subjects import SUBJECTS, Subject
+from ray_gym import Environment, Episode, Message, Opening, Score, Task
+from ray_gym import Options as EnvironmentOptions
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+FEWEST, MOST = 4, 10
+"""Options of a generated question."""
+INSTRUCTIONS: Mapping[Grading, str] = {
+    "strict_boxed": r"Think it over, then put the letter of the right option, and nothing else, into \boxed{}.",
+    "lenient_boxed": r"Think it over, then put the right option into \boxed{}.",
+    "answer_colon": "Think it over, then write a last line of the form `Answer: X`, where X is the right option's letter.",
+    "answer_colon_markdown": "Think it over, then finish with **Answer: X**, where X is the letter of the right option.",
+}
+
+
+def _by_letter(given: Any) -> Any:
+    """Rows spell options as {"A": ...}, as [{"A": ...}, ...] or as plain texts in order."""
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return given
+    if all(isinstance(option, str) for option in given) and len(given) <= len(ascii_uppercase):
+        return dict(zip(ascii_uppercase, given, strict=False))
+    if all(isinstance(option, Mapping) and len(option) == 1 for option in given):
+        letters = [letter for option in given for letter in option]
+        if len(set(letters)) < len(letters):
+            raise ValueError(f"a letter is there twice: {', '.join(map(str, letters))}")
+        return {letter: text for option in given for letter, text in option.items()}
+    return given
+
+
+Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
+OptionTexts = Annotated[dict[Letter, str], BeforeValidator(_by_letter), Field(min_length=2)]
+
+
+class MultipleChoiceTask(Task):
+    """`grading` wins over the config's. `output_regex` is asked first, if there is one; `instruction` says what it looks for."""
+
+    question: Annotated[str, Field(min_length=1)]
+    options: OptionTexts
+    expected_answer: Letter
+    grading: Grading | None = None
+    output_regex: OutputRegex | None = None
+    instruction: str | None = None
+    subject: str | None = None
+
+    @model_validator(mode="after")
+    def _has_an_answer(self) -> MultipleChoiceTask:
+        if self.expected_answer not in self.options:
+            letters = ", ".join(self.options)
+            raise ValueError(f"expected_answer: {self.expected_answer} is none of the options, which are {letters}")
+        return self
+
+
+class MultipleChoice(Environment[MultipleChoiceTask, None]):
+    """One question with lettered options, answered once."""
+
+    pattern = "single-step"
+    scoring = "exact match of the letter"
+
+    class Options(EnvironmentOptions):
+        grading: Grading = "strict_boxed"
+        """How the letter is found in answers to tasks that don't say it."""
+        subjects: Annotated[tuple[Subject, ...], Field(min_length=1)] = tuple(SUBJECTS)
+        """What generated questions are about."""
+
+    @classmethod
+    def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
+        return majority_at(ballots_of(rows))
+
+    def generate(self, rng: random.Random, index: int) -> MultipleChoiceTask:
+        subject: Subject = rng.choice(self.options.subjects)
+        asked = SUBJECTS[subject](rng)
+        count = min(rng.randint(FEWEST, MOST), len(asked.wrong) + 1)
+        texts = [asked.answer, *rng.sample(asked.wrong, count - 1)]
+        rng.shuffle(texts)
+        return MultipleChoiceTask(
+            question=asked.text,
+            options=dict(zip(ascii_uppercase, texts, strict=False)),
+            expected_answer=ascii_uppercase[texts.index(asked.answer)],
+            subject=subject,
+        )
+
+    def setup(self, task: MultipleChoiceTask, episode: Episode) -> None:
+        """Nothing happens in a session but one answer."""
+
+    def opening(self, task: MultipleChoiceTask, state: None) -> Opening:
+        options = "\n".join(f"{letter}. {text}" for letter, text in task.options.items())
+        instruction = task.instruction or INSTRUCTIONS[self._grading(task)]
+        return Opening(messages={"policy": f"{task.question}\n\n{options}\n\n{instruction}"})
+
+    async def score(self, state: None, episode: Episode) -> Score:
+        task: MultipleChoiceTask = episode.task
+        grader = ChosenLetter(task.expected_answer, task.options, self._grading(task), task.output_regex)
+        return await grader.score(episode)
+
+    def perfect(self, task: MultipleChoiceTask) -> Mapping[str, Player]:
+        form = r"\boxed{{{}}}" if self._grading(task) in ("strict_boxed", "lenient_boxed") else "Answer: {}"
+
+        def player(request: CompletionRequest, rng: random.Random) -> Message:
+            return Message("assistant", form.format(task.expected_answer))
+
+        return {"policy": player}
+
+    def _grading(self, task: MultipleChoiceTask) -> Grading:
+        grading: Grading = task.grading or self.options.grading
+        return grading

@@ -1,0 +1,50 @@
+"""The grader of multiple choice: which letter was chosen, and is it the right one? The letter is in the verdict's text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from envs.mcqa.reading import READERS, Grading, letter_or_text
+from ray_gym import Episode
+from ray_gym.graders import Grader, Verdict
+
+REGEX_DEADLINE_S = 2.0
+_CHOSE = re.compile(r"ChosenLetter: chose ([A-Z]|nothing);")
+
+
+@dataclass(frozen=True)
+class ChosenLetter(Grader):
+    """1 if the chosen letter is the expected one. The regular expression comes first; where it finds no option, `grading` reads."""
+
+    expected: str
+    options: Mapping[str, str]
+    grading: Grading
+    output_regex: str | None = None
+
+    async def grade(self, episode: Episode) -> Verdict:
+        letter, remark = await self._by_regex(episode)
+        if letter is None:
+            letter = READERS[self.grading](episode.answer, self.options)
+        return Verdict(float(letter == self.expected), f"chose {letter or 'nothing'}; expected {self.expected}{remark}")
+
+    async def _by_regex(self, episode: Episode) -> tuple[str | None, str]:
+        """The letter, and what there is to remark if the expression could not be asked."""
+        if self.output_regex is None:
+            return None, ""
+        function = "envs.mcqa.output_regex:last_match"
+        given = await episode.isolated(function, self.output_regex, episode.answer, deadline_s=REGEX_DEADLINE_S)
+        if given.error is not None:
+            return None, f"; output_regex was left out: {given.error}"
+        return (letter_or_text(given.value, self.options) if given.value is not None else None), ""
+
+
+def letter_on_record(row: Mapping[str, Any]) -> str | None:
+    """The letter that an episode chose, from its row."""
+    texts = [
+        "".join(part["text"] for part in event["content"]) for event in row["events"] if event["kind"] == "verdict"
+    ]
+    found = [match[1] for text in texts if (match := _CHOSE.match(text))]
+    return found[-1] if found and found[-1] != "nothing" else None

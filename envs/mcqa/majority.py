@@ -1,0 +1,53 @@
+"""majority@k: how often the letter that most of a task's k episodes chose is the right one."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from envs.mcqa.grader import letter_on_record
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """The letters of one task's episodes, in the order of its repeats (None: nothing was chosen), and the right one."""
+
+    letters: tuple[str | None, ...]
+    expected: str
+
+
+def majority(letters: Sequence[str | None], expected: str) -> float:
+    """1 if most chose the right letter. Where several letters lead, each counts for its share. Who chose nothing does not vote."""
+    votes = Counter(letter for letter in letters if letter is not None)
+    most = max(votes.values(), default=0)
+    leading = [letter for letter, count in votes.items() if count == most]
+    return 1 / len(leading) if expected in leading else 0.0
+
+
+def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
+    """The mean over tasks, of their first k episodes: k is 1, 2, 4, ... and the largest group's size.
+
+    A task with fewer than k episodes is left out of majority@k.
+    """
+    largest = max((len(ballot.letters) for ballot in ballots), default=0)
+    sizes = sorted({largest, *(2**power for power in range(largest.bit_length()))}) if largest else []
+    figures = {}
+    for k in sizes:
+        values = [majority(ballot.letters[:k], ballot.expected) for ballot in ballots if len(ballot.letters) >= k]
+        figures[f"majority@{k}"] = sum(values) / len(values)
+    return figures
+
+
+def ballots_of(rows: Sequence[Mapping[str, Any]]) -> list[Ballot]:
+    """From a run's rows. Episodes that failed chose nothing and don't count."""
+    groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in sorted(rows, key=lambda row: row["repeat"]):
+        if row["status"] == "completed":
+            groups[row["group_id"]].append(row)
+    return [
+        Ballot(tuple(letter_on_record(row) for row in group), json.loads(group[0]["task"])["expected_answer"])
+        for group in groups.values()
+    ]

@@ -1,0 +1,5 @@
+"""Several tool calls whose results, in order, are the arguments of a last one."""
+
+from envs.multi_step.environment import MultiStep
+
+__all__ = ["MultiStep"]

@@ -1,0 +1,134 @@
+"""The values of some words, one tool call each, handed over by a last call: is a chain of calls right, and in order?"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import BaseModel, Field, field_validator
+
+from envs.multi_step.thesaurus import THESAURUS, value_of
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, tool
+from ray_gym.graders import Grader, Verdict
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+FEWEST, MOST = 4, 6
+"""Synonyms of a generated task."""
+RULES = (
+    "You are given a word and a list of its synonyms.\n"
+    "First call get_synonym_value for each synonym. When you have all values, call extract_synonym_values once with the list of them, "
+    "in the order of the synonyms. The value of the word itself is not wanted."
+)
+
+
+class SynonymsTask(Task):
+    word: Annotated[str, Field(min_length=1)]
+    synonyms: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+
+    @field_validator("synonyms")
+    @classmethod
+    def _distinct(cls, synonyms: tuple[str, ...]) -> tuple[str, ...]:
+        twice = next((word for position, word in enumerate(synonyms) if word in synonyms[:position]), None)
+        if twice is not None:
+            raise ValueError(f"{twice!r} is there twice")
+        return synonyms
+
+    def expected(self) -> list[int]:
+        return [value_of(synonym) for synonym in self.synonyms]
+
+
+@dataclass(slots=True)
+class HandedOver:
+    """The state of one session: the lists of all extract calls, the last of which counts."""
+
+    lists: list[list[int]] = field(default_factory=list)
+
+
+class SynonymValue(BaseModel):
+    synonym: str
+    value: int
+
+
+class Extracted(BaseModel):
+    received: list[int]
+
+
+@dataclass(frozen=True)
+class LastList(Grader):
+    """1 if the list is the expected one. Parts: how much of it is the same without its order, and whether only the order is wrong."""
+
+    handed_over: list[int] | None
+    expected: list[int]
+
+    async def grade(self, episode: Episode) -> Verdict:
+        given = self.handed_over or []
+        both, either = set(given) & set(self.expected), set(given) | set(self.expected)
+        is_right = given == self.expected
+        only_order = not is_right and sorted(given) == sorted(self.expected)
+        parts = {"overlap": len(both) / len(either), "order_failure": float(only_order)}
+        what = "nothing was handed over" if self.handed_over is None else f"handed over {given}"
+        return Verdict(float(is_right), f"{what}, expected {self.expected}", parts)
+
+
+class MultiStep(Environment[SynonymsTask, HandedOver]):
+    """The values of a word's synonyms, looked up one by one and handed over in order."""
+
+    pattern = "multi-step"
+    scoring = "the last extract call's list, in order"
+
+    def generate(self, rng: random.Random, index: int) -> SynonymsTask:
+        """Of synonyms with the same value only one is taken: their order could not be told."""
+        word = rng.choice(list(THESAURUS))
+        by_value = {value_of(synonym): synonym for synonym in THESAURUS[word]}
+        synonyms = list(by_value.values())
+        return SynonymsTask(
+            word=word, synonyms=tuple(rng.sample(synonyms, rng.randint(FEWEST, min(MOST, len(synonyms)))))
+        )
+
+    def setup(self, task: SynonymsTask, episode: Episode) -> HandedOver:
+        return HandedOver()
+
+    def opening(self, task: SynonymsTask, state: HandedOver) -> Opening:
+        question = f"Word: {task.word}\nSynonyms: {', '.join(task.synonyms)}"
+        return Opening(messages={"policy": question}, system={"policy": RULES})
+
+    @tool()
+    def get_synonym_value(self, state: HandedOver, caller: Participant, synonym: str) -> SynonymValue:
+        """Look up the value of one synonym."""
+        return SynonymValue(synonym=synonym, value=value_of(synonym))
+
+    @tool()
+    def extract_synonym_values(
+        self,
+        state: HandedOver,
+        caller: Participant,
+        synonym_values: Annotated[list[int], Field(description="The values, in the order of the synonyms.")],
+    ) -> Extracted:
+        """Hand over the values of all synonyms. A later call takes the place of an earlier one."""
+        state.lists.append(synonym_values)
+        return Extracted(received=synonym_values)
+
+    async def score(self, state: HandedOver, episode: Episode) -> Score:
+        task: SynonymsTask = episode.task
+        return await LastList(state.lists[-1] if state.lists else None, task.expected()).score(episode)
+
+    def perfect(self, task: SynonymsTask) -> Mapping[str, Player]:
+        def player(request: CompletionRequest, rng: random.Random) -> Message:
+            """Hands over what the tool said, and not what it could work out itself."""
+            results = [json.loads(message.content) for message in request.messages if message.role == "tool"]
+            values = [result["value"] for result in results if "value" in result]
+            if len(values) < len(task.synonyms):
+                return _call(len(results), "get_synonym_value", {"synonym": task.synonyms[len(values)]})
+            if len(results) == len(values):
+                return _call(len(results), "extract_synonym_values", {"synonym_values": values})
+            return Message("assistant", "Done.")
+
+        return {"policy": player}
+
+
+def _call(number: int, name: str, arguments: Mapping[str, object]) -> Message:
+    return Message("assistant", tool_calls=(ToolCall(f"call_{number}", name, json.dumps(arguments)),))

@@ -1,0 +1,124 @@
+"""A counter that belongs to the session: the smallest environment that is scored by the state which tools have led to."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BaseModel, Field, model_validator
+
+from envs.session_counter.earlier import count_after
+from envs.session_counter.requests import REQUESTS, earlier_turns
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, tool
+from ray_gym.graders import FinalState
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+HIGHEST_START = 500
+SHARE_CONTINUED = 0.25
+"""Of the generated tasks: those that go on from earlier turns."""
+MOST = 1_000_000
+"""The largest number that can be added at once."""
+RULES = (
+    "You look after a counter. increment_counter adds a number to it (a negative one takes away), get_counter_value reads it. "
+    "Do what you are asked with these tools, then say in a few words that it is done."
+)
+
+
+class CounterTask(Task):
+    """`initial_count` is where the counter stood when the conversation began: before `request`, or before the first of `messages`."""
+
+    initial_count: int = 0
+    expected_count: int
+    request: Annotated[str, Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _asks_once(self) -> CounterTask:
+        if (self.request is None) == (not self.messages):
+            raise ValueError("set one of request (what the user asks) and messages (a conversation that is under way)")
+        self.count()
+        return self
+
+    def count(self) -> int:
+        """Where the counter stands when the episode begins. Errors: ValueError for earlier calls that contradict themselves."""
+        return count_after(self.initial_count, self.messages)
+
+
+@dataclass(slots=True)
+class Counter:
+    """The state of one session."""
+
+    count: int
+
+
+class Incremented(BaseModel):
+    success: bool = True
+
+
+class CounterValue(BaseModel):
+    count: int
+
+
+class SessionCounter(Environment[CounterTask, Counter]):
+    """A counter of the session's own, to be brought to what the user asks for."""
+
+    pattern = "multi-step"
+    scoring = "the counter's final value"
+
+    def generate(self, rng: random.Random, index: int) -> CounterTask:
+        initial = rng.randint(0, HIGHEST_START)
+        if rng.random() >= SHARE_CONTINUED:
+            asked, expected = rng.choice(REQUESTS)(rng, initial)
+            return CounterTask(initial_count=initial, expected_count=expected, request=asked)
+        messages, count = earlier_turns(rng, initial)
+        asked, expected = rng.choice(REQUESTS)(rng, count)
+        conversation = [*messages, {"role": "user", "content": asked}]
+        return CounterTask.model_validate(
+            {"initial_count": initial, "expected_count": expected, "messages": conversation}
+        )
+
+    def setup(self, task: CounterTask, episode: Episode) -> Counter:
+        """Earlier calls are not made again: their sum is in the counter already."""
+        return Counter(task.count())
+
+    def opening(self, task: CounterTask, state: Counter) -> Opening:
+        return Opening(messages={"policy": task.request or []}, system={"policy": RULES})
+
+    @tool()
+    def increment_counter(
+        self,
+        counter: Counter,
+        caller: Participant,
+        count: Annotated[int, Field(ge=-MOST, le=MOST, description="How much to add.")],
+    ) -> Incremented:
+        """Add a number to the counter."""
+        counter.count += count
+        return Incremented()
+
+    @tool()
+    def get_counter_value(self, counter: Counter, caller: Participant) -> CounterValue:
+        """Read the counter."""
+        return CounterValue(count=counter.count)
+
+    async def score(self, state: Counter, episode: Episode) -> Score:
+        return await FinalState({"count": state.count}, {"count": episode.task.expected_count}).score(episode)
+
+    def perfect(self, task: CounterTask) -> Mapping[str, Player]:
+        def player(request: CompletionRequest, rng: random.Random) -> Message:
+            """Reads the counter, adds what is missing, says so."""
+            last = request.messages[-1]
+            answer = json.loads(last.content) if last.role == "tool" else {}
+            if "count" in answer and answer["count"] != task.expected_count:
+                return _call("increment_counter", {"count": task.expected_count - answer["count"]})
+            if "count" in answer:
+                return Message("assistant", f"Done: the counter is at {task.expected_count}.")
+            return _call("get_counter_value", {})
+
+        return {"policy": player}
+
+
+def _call(name: str, arguments: Mapping[str, int]) -> Message:
+    return Message("assistant", tool_calls=(ToolCall(f"call_{name}", name, json.dumps(arguments)),))

@@ -1,0 +1,60 @@
+"""What a user may want done with the counter, and where it stands afterwards; also conversations that are under way already."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+Request = tuple[str, int]
+"""What is asked, and the counter's value once it is done."""
+Messages = list[dict[str, Any]]
+
+TIMES = {2: "twice", 3: "three times", 4: "four times"}
+
+
+def additions(rng: random.Random, count: int) -> Request:
+    numbers = [rng.randint(1, 40) for _ in range(rng.randint(1, 3))]
+    asked = ", then ".join(str(number) for number in numbers)
+    return f"Add {asked} to the counter.", count + sum(numbers)
+
+
+def repetition(rng: random.Random, count: int) -> Request:
+    number, times = rng.randint(2, 30), rng.choice(list(TIMES))
+    return f"Add {number} to the counter {TIMES[times]}.", count + number * times
+
+
+def subtraction(rng: random.Random, count: int) -> Request:
+    number = rng.randint(1, 30)
+    return f"Take {number} off the counter.", count - number
+
+
+def target(rng: random.Random, count: int) -> Request:
+    wanted = count + rng.randint(1, 60)
+    return f"Bring the counter to exactly {wanted}.", wanted
+
+
+def doubling(rng: random.Random, count: int) -> Request:
+    number = rng.randint(1, 30)
+    return f"Double what the counter shows, then add {number}.", 2 * count + number
+
+
+REQUESTS: Sequence[Callable[[random.Random, int], Request]] = (additions, repetition, subtraction, target, doubling)
+
+
+def earlier_turns(rng: random.Random, count: int) -> tuple[Messages, int]:
+    """A request that was carried out already, as messages, and the counter's value after it."""
+    asked, after = rng.choice((additions, repetition, target))(rng, count)
+    messages: Messages = [{"role": "user", "content": asked}]
+    messages += _carried_out("earlier_0", "get_counter_value", {}, {"count": count})
+    messages += _carried_out("earlier_1", "increment_counter", {"count": after - count}, {"success": True})
+    return [*messages, {"role": "assistant", "content": f"Done: the counter is at {after}."}], after
+
+
+def _carried_out(call_id: str, name: str, arguments: dict[str, Any], result: dict[str, Any]) -> Messages:
+    call = {"id": call_id, "name": name, "arguments": json.dumps(arguments)}
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": json.dumps(result), "tool_call_id": call_id},
+    ]

@@ -1,0 +1,118 @@
+"""A question about the weather, one tool that knows it, an answer: the smallest multi-step environment."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from envs.single_tool_call.weather import Asked, Weather, reports, says
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, tool
+from ray_gym.graders import Constraints, folded
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+FEWEST, MOST = 3, 8
+"""Cities of a generated task."""
+QUESTIONS: Mapping[Asked, tuple[str, ...]] = {
+    "temperature": (
+        "How warm is it in {city} now, in degrees Celsius?",
+        "What is the temperature in {city} at the moment?",
+        "I am off to {city}. How many degrees do they have there?",
+        "Tell me today's temperature in {city}, please.",
+    ),
+    "condition": (
+        "What is the weather like in {city} now? One word will do.",
+        "I am off to {city}. Is it sunny, rainy, or what is it like there?",
+        "Which weather do they have in {city} today?",
+        "Describe the sky over {city}, please.",
+    ),
+}
+
+
+class WeatherTask(Task):
+    """`city` and `asked` are what `question` is about; `weather` is all that the tool knows."""
+
+    question: Annotated[str, Field(min_length=1)]
+    city: str
+    asked: Asked
+    weather: dict[str, Weather]
+
+    @model_validator(mode="after")
+    def _can_be_answered(self) -> WeatherTask:
+        names = [folded(city) for city in self.weather]
+        if len(set(names)) < len(names):
+            raise ValueError("weather: a city is there twice (upper and lower case are the same)")
+        if self.city not in self.weather:
+            raise ValueError(f"city: there is no weather for {self.city!r}; known: {', '.join(self.weather) or 'none'}")
+        return self
+
+
+@dataclass(slots=True)
+class WeatherService:
+    """The state of one session."""
+
+    weather: Mapping[str, Weather]
+    asked_for: list[str] = field(default_factory=list)
+    """The cities that were asked for, as the task spells them."""
+
+
+class SingleToolCall(Environment[WeatherTask, WeatherService]):
+    """A question about a city's weather, and one tool that knows it."""
+
+    pattern = "multi-step"
+    scoring = "the right call, and its result in the answer"
+
+    def generate(self, rng: random.Random, index: int) -> WeatherTask:
+        weather = reports(rng, rng.randint(FEWEST, MOST))
+        city = rng.choice(list(weather))
+        asked: Asked = rng.choice(("temperature", "condition"))
+        question = rng.choice(QUESTIONS[asked]).format(city=city)
+        return WeatherTask(question=question, city=city, asked=asked, weather=weather)
+
+    def setup(self, task: WeatherTask, episode: Episode) -> WeatherService:
+        return WeatherService(task.weather)
+
+    def opening(self, task: WeatherTask, state: WeatherService) -> Opening:
+        system = "You answer questions about the weather. Look it up with get_weather, then say what was asked for."
+        return Opening(messages={"policy": task.question}, system={"policy": system})
+
+    @tool()
+    def get_weather(
+        self,
+        service: WeatherService,
+        caller: Participant,
+        city: Annotated[str, Field(description="The city's name alone.")],
+    ) -> Weather:
+        """The weather in a city now: temperature in degrees Celsius, and condition."""
+        found = next((known for known in service.weather if folded(known) == folded(city)), None)
+        if found is None:
+            raise ToolError(f"there is no report from {city!r}; check the city's name")
+        service.asked_for.append(found)
+        return service.weather[found]
+
+    async def score(self, state: WeatherService, episode: Episode) -> Score:
+        """Both have to hold. Other cities may be asked for, too; words beside a call are no answer, for its result wasn't known."""
+        task: WeatherTask = episode.task
+        said = episode.messages_of("policy")
+        answer = said[-1].content if said and not said[-1].tool_calls else ""
+        return await Constraints(
+            {
+                "right_city": task.city in state.asked_for,
+                "answered": says(answer, task.weather[task.city], task.asked),
+            }
+        ).score(episode)
+
+    def perfect(self, task: WeatherTask) -> Mapping[str, Player]:
+        def player(request: CompletionRequest, rng: random.Random) -> Message:
+            last = request.messages[-1]
+            if last.role != "tool":
+                call = ToolCall("call_weather", "get_weather", json.dumps({"city": task.city}))
+                return Message("assistant", tool_calls=(call,))
+            return Message("assistant", f"In {task.city} it is: {json.loads(last.content)[task.asked]}.")
+
+        return {"policy": player}

@@ -1,0 +1,352 @@
+"""Multiple choice: how a letter is read, task rows, generated questions, and the vote of a group."""
+
+from __future__ import annotations
+
+import calendar
+import io
+import json
+import re
+import time
+from datetime import datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from playing_tasks import generated, play_task, reward_of, says
+from pydantic import ValidationError
+from rich.console import Console
+
+from envs.mcqa import MultipleChoice
+from envs.mcqa.environment import MultipleChoiceTask
+from envs.mcqa.grader import letter_on_record
+from envs.mcqa.majority import Ballot, ballots_of, majority, majority_at
+from envs.mcqa.reading import READERS, Grading
+from envs.mcqa.subjects import SUBJECTS, roman
+from ray_gym.cli.show import show_run
+from ray_gym.config import TasksSection
+from ray_gym.load import load
+from ray_gym.play import Played
+from ray_gym.tasks import read_tasks
+from ray_gym.tool_runner import ToolRunner
+from ray_gym.trajectory import as_row, as_table
+
+EXAMPLES = Path(__file__).parents[2] / "envs" / "mcqa" / "example.jsonl"
+OPTIONS = {"A": "12 km", "B": "15 km", "C": "Vitamin C", "D": "a tie", "E": "a tie", "I": "none of these"}
+
+
+def task_of(**changed: Any) -> MultipleChoiceTask:
+    fields = {"question": "How far?", "options": OPTIONS, "expected_answer": "B", **changed}
+    return MultipleChoiceTask.model_validate(fields)
+
+
+def read(grading: Grading, text: str) -> str | None:
+    return READERS[grading](text, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        (r"It is \boxed{B}.", "B"),
+        (r"\boxed{A}? No: \boxed{ B }", "B"),
+        (r"\boxed{\text{B}}", "B"),
+        (r"\boxed{\text{ \text{B} }}", "B"),
+        (r"\boxed{B} or else \boxed{A", "B"),
+        (r"\boxed{b}", None),
+        (r"\boxed{(B)}", None),
+        (r"\boxed{B, C}", None),
+        (r"\boxed{15 km}", None),
+        (r"\boxed{F}", None),
+        (r"\boxed{}", None),
+        (r"\boxed{B} and then \boxed{{A} or {B}}", None),
+        ("Answer: B", None),
+        ("B", None),
+        ("", None),
+    ],
+)
+def test_strict_boxed(text: str, letter: str | None) -> None:
+    assert read("strict_boxed", text) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        (r"\boxed{B}", "B"),
+        (r"\boxed{(b).}", "B"),
+        (r"\boxed{15 km}", "B"),
+        (r"\boxed{\text{15  KM.}}", "B"),
+        (r"\boxed{vitamin c}", "C"),
+        (r"\boxed{a tie}", None),
+        (r"\boxed{B) 15 km}", None),
+        (r"\boxed{AB}", None),
+        (r"\boxed{16 km}", None),
+        ("15 km", None),
+    ],
+)
+def test_lenient_boxed(text: str, letter: str | None) -> None:
+    assert read("lenient_boxed", text) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("Answer: B", "B"),
+        ("answer: (b)", "B"),
+        ("Answer: A\nNo.\nThe final answer : B.\nThat is all.", "B"),
+        ("Answer: A. No, answer: B", "B"),
+        ("Answer: 15 km", "B"),
+        ("Answer: a tie", None),
+        ("Answer: A or B", None),
+        ("Answer:\nB", None),
+        ("**Answer:** B", None),
+        ("Answer: B because it is near", None),
+        ("The answer is B", None),
+    ],
+)
+def test_answer_colon(text: str, letter: str | None) -> None:
+    assert read("answer_colon", text) == letter
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("**Answer: B**", "B"),
+        ("**Answer:** B", "B"),
+        ("__Answer__: `B`", "B"),
+        ("### Answer:\n\n**(B)**", "B"),
+        ("Answer: $B$", "B"),
+        ("**Answer:** B) 15 km", "B"),
+        ("**Answer:** B, since it's nearer", "B"),
+        ("**Answer:** C. Vitamin C", "C"),
+        ("**Answer:** *15 km*", "B"),
+        ("**Answer:** A\n\n**Answer:** B", "B"),
+        ("**Answer:** B. I'm sure", "B"),
+        ("**Answer:** A or B", None),
+        ("**Answer:** A, B", None),
+        ("**Answer: A/B**", None),
+        ("**Answer:** (A) or (B)", None),
+        ("**Answer:** A and B", None),
+        ("**Answer:** A, perhaps B", None),
+        ("**Answer:** A good question", None),
+        ("**Answer:**", None),
+        ("**B**", None),
+    ],
+)
+def test_answer_colon_in_markdown(text: str, letter: str | None) -> None:
+    assert read("answer_colon_markdown", text) == letter
+
+
+async def test_the_perfect_player_is_right_on_every_generated_task() -> None:
+    environment = MultipleChoice()
+    for index in range(200):
+        task = generated(environment, index)
+        played = await play_task(environment, task)
+        assert reward_of(played) == 1 and letter_on_record(as_row(played, "run", "mcqa")) == task.expected_answer
+        if index < 20:
+            other = next(letter for letter in task.options if letter != task.expected_answer)
+            for wrong in (rf"\boxed{{{other}}}", task.expected_answer, ""):
+                assert reward_of(await play_task(environment, task, {"policy": says(wrong)}, seed=1)) == 0
+
+
+async def test_the_prompt_shows_the_options_and_asks_for_what_is_graded() -> None:
+    for grading, form in [("strict_boxed", r"\boxed{}"), ("answer_colon", "`Answer: X`")]:
+        played = await play_task(MultipleChoice(MultipleChoice.Options(grading=grading)), task_of())
+        (prompt,) = [event.content for event in played.episode.events if event.kind == "opening"]
+        assert prompt.startswith("How far?\n\nA. 12 km\nB. 15 km\n") and form in prompt and reward_of(played) == 1
+    played = await play_task(MultipleChoice(), task_of(instruction="Sing it."))
+    assert played.episode.events[0].content.endswith("I. none of these\n\nSing it.")
+    overruled = await play_task(MultipleChoice(), task_of(grading="answer_colon"), {"policy": says("Answer: B")})
+    assert reward_of(overruled) == 1
+
+
+async def test_a_tasks_regex_comes_first_and_can_not_hang() -> None:
+    environment, runner = MultipleChoice(), ToolRunner()
+
+    async def chosen(pattern: str, text: str) -> tuple[str | None, str]:
+        task = task_of(output_regex=pattern)
+        played = await play_task(environment, task, {"policy": says(text)}, runner=runner)
+        assert reward_of(played) in (0, 1)
+        row = as_row(played, "run", "mcqa")
+        return letter_on_record(row), row["events"][-1]["content"][0]["text"]
+
+    try:
+        assert await chosen(r"pick (\w)", r"pick A, pick B; \boxed{C}") == ("B", "ChosenLetter: chose B; expected B")
+        assert (await chosen(r"pick (.+)", "pick 15 km"))[0] == "B", "an option's text"
+        assert (await chosen(r"[A-E]$", "A then B"))[0] == "B", "without groups it is the whole match"
+        assert (await chosen(r"pick (\w)", r"\boxed{C}"))[0] == "C", "where it finds nothing the task's grading reads"
+        assert (await chosen(r"pick (\w)", r"pick Z \boxed{C}"))[0] == "C", "or no option"
+        began = time.monotonic()
+        letter, why = await chosen(r"(a+)+$", "a" * 60 + r"! \boxed{B}")
+        assert letter == "B" and "output_regex was left out" in why and "within 2 s" in why
+        assert time.monotonic() - began < 20
+    finally:
+        await runner.close()
+
+
+def test_options_are_read_in_three_spellings() -> None:
+    by_letter = {"A": "one", "B": "two"}
+    for given in (by_letter, [{"A": "one"}, {"B": "two"}], ["one", "two"]):
+        assert task_of(options=given).options == by_letter
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"expected_answer": "Z"}, "expected_answer: Z is none of the options, which are A, B, C"),
+        ({"expected_answer": "b"}, "String should match pattern"),
+        ({"options": {"A": "one"}}, "at least 2 items"),
+        ({"options": {"A": "one", "BB": "two"}}, "String should match pattern"),
+        ({"options": [{"A": "one"}, {"A": "two"}, {"B": "three"}]}, "a letter is there twice: A, A, B"),
+        ({"options": "A, B"}, "valid dictionary"),
+        ({"question": ""}, "at least 1 character"),
+        ({"grading": "guess"}, "'strict_boxed', 'lenient_boxed'"),
+        ({"output_regex": "pick (A"}, "'pick (A' is no regular expression: missing ), unterminated subpattern"),
+        ({"output_regex": "a{99999999999}"}, "is no regular expression: the repetition number is too large"),
+        ({"output_regex": "a" * 1001}, "at most 1000 characters"),
+        ({"answer": "B"}, "Extra inputs are not permitted"),
+    ],
+)
+def test_bad_rows_are_refused(changed: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(complaint)):
+        task_of(**changed)
+
+
+async def test_the_example_rows_are_played() -> None:
+    environment, runner = MultipleChoice(), ToolRunner()
+    try:
+        rows = read_tasks(TasksSection(path=str(EXAMPLES)), environment, 0, Path())
+        assert [row.task_id for row in rows] == [f"mcqa-{index}" for index in range(5)]
+        for row in rows:
+            task = MultipleChoiceTask.model_validate_json(row.task)
+            assert reward_of(await play_task(environment, task, runner=runner)) == 1
+        chosen = await play_task(environment, task, {"policy": says("I choose (c)")}, runner=runner)
+        assert task.output_regex and reward_of(chosen) == 1
+    finally:
+        await runner.close()
+
+
+def test_generated_tasks_differ_and_are_the_seeds() -> None:
+    environment = MultipleChoice()
+    tasks = [generated(environment, index) for index in range(1000)]
+    assert len({task.question + str(task.options) for task in tasks}) >= 990
+    assert tasks[:50] == [generated(environment, index) for index in range(50)]
+    assert tasks[:50] != [generated(environment, index, seed=1) for index in range(50)]
+    assert {task.subject for task in tasks} == set(SUBJECTS)
+    assert {len(task.options) for task in tasks} == set(range(4, 11))
+    assert {task.expected_answer for task in tasks} == set("ABCDEFGHIJ")
+    only = MultipleChoice(MultipleChoice.Options(subjects=("clock", "units")))
+    assert {generated(only, index).subject for index in range(40)} == {"clock", "units"}
+    with pytest.raises(ValidationError, match="Input should be 'arithmetic'"):
+        MultipleChoice.Options.model_validate({"subjects": ["alchemy"]})
+
+
+def right_ones(task: MultipleChoiceTask) -> list[str]:
+    """The options that answer a question, worked out in another way than the generator's where there is one."""
+    question = task.question
+    numbers = [int(number) for number in re.findall(r"\d+", question)]
+
+    def is_right(option: str) -> bool:
+        match task.subject:
+            case "arithmetic":
+                return int(option) == eval(question.removeprefix("What is ").removesuffix("?"))
+            case "divisibility":
+                return int(option) % numbers[0] == 0
+            case "weekdays":
+                day = datetime.strptime(question.removeprefix("Which day of the week is ")[:-1], "%d %B %Y")
+                return option == calendar.day_name[calendar.weekday(day.year, day.month, day.day)]
+            case "dates":
+                start = datetime.strptime(re.split(" after | before ", question)[1][:-1], "%d %B %Y")
+                days = numbers[0] if "after" in question else -numbers[0]
+                return datetime.strptime(option, "%d %B %Y") == start + timedelta(days=days)
+            case "clock":
+                hours, minutes, *travel = numbers
+                travelled = travel[0] * 60 + travel[1] if len(travel) == 2 else travel[0]
+                moment = datetime(2000, 1, 1, hours, minutes) + timedelta(minutes=travelled)
+                return option == moment.strftime("%H:%M")
+            case "sorting":
+                listed = question.partition(": ")[2][:-1].split(", ")
+                places = "first second third fourth fifth sixth seventh eighth ninth tenth".split()  # noqa: SIM905
+                place = next(index for index, name in enumerate(places) if f"comes {name}:" in question)
+                return sum(word < option for word in listed) == place
+            case "roman numerals":
+                return roman(numbers[0]) == option
+        return option == task.options[task.expected_answer]  # units and sequences: checked below
+
+    return [letter for letter, option in task.options.items() if is_right(option)]
+
+
+def test_exactly_one_option_of_a_generated_question_is_right() -> None:
+    for index in range(600):
+        task = generated(MultipleChoice(), index, seed=3)
+        assert len(set(task.options.values())) == len(task.options)
+        assert right_ones(task) == [task.expected_answer], task
+
+
+def test_answers_of_known_questions() -> None:
+    assert [roman(number) for number in (4, 49, 1987, 2024, 3999)] == [
+        "IV",
+        "XLIX",
+        "MCMLXXXVII",
+        "MMXXIV",
+        "MMMCMXCIX",
+    ]
+    environment = MultipleChoice(MultipleChoice.Options(subjects=("units", "sequences")))
+    per_unit = {"metres": 1000, "centimetres": 100, "millimetres": 10, "grams": 1000, "millilitres": 1000}
+    per_unit |= {"minutes": 60, "seconds": 60, "hours": 24, "days": 7}
+    for index in range(200):
+        task = generated(environment, index)
+        numbers = [int(number) for number in re.findall(r"\d+", task.question)]
+        answer = int(task.options[task.expected_answer])
+        if task.subject == "units":
+            whole, rest = numbers
+            assert answer == whole * per_unit[task.question.split()[2]] + rest
+        else:
+            a, b, c, d, e, *_ = [*numbers, answer]
+            steps = [later - earlier for earlier, later in pairwise([*numbers, answer])]
+            second = {later - earlier for earlier, later in pairwise(steps)}
+            doubles = (b, c, d, e) == (2 * a, 2 * b, 2 * c, 2 * d) and answer == 2 * numbers[-1]
+            sums = (c, d, e) == (a + b, b + c, c + d) and answer == numbers[-1] + numbers[-2]
+            assert len(second) == 1 or doubles or sums, task.question
+
+
+def test_a_majority_is_what_most_chose() -> None:
+    assert majority(["A", "B", "B"], "B") == 1 and majority(["A", "B", "B"], "A") == 0
+    assert majority(["A", "B"], "A") == 0.5 and majority(["A", "B", "C"], "C") == pytest.approx(1 / 3)
+    assert majority([None, None, "A"], "A") == 1, "who chose nothing does not vote"
+    assert majority([None, None], "A") == 0 and majority([], "A") == 0
+    ballots = [Ballot(("A", "B", "B", "B", "A"), "B"), Ballot(("C", None, "D", "C", "C"), "C"), Ballot(("A",), "D")]
+    assert majority_at(ballots) == {
+        "majority@1": pytest.approx(1 / 3),
+        "majority@2": 0.75,
+        "majority@4": 1.0,
+        "majority@5": 1.0,
+    }
+    assert majority_at([]) == {}
+
+
+async def test_majority_is_worked_out_from_the_record_and_shown(tmp_path: Path) -> None:
+    environment, rows = MultipleChoice(), []
+
+    async def add(group: str, repeat: int, text: str) -> dict[str, Any]:
+        played: Played = await play_task(environment, task_of(), {"policy": says(text)}, seed=repeat)
+        row = as_row(played, "run", "mcqa") | {"group_id": group, "repeat": repeat, "episode_id": f"{group}{repeat}"}
+        rows.append(row)
+        return row
+
+    for repeat, text in [(2, r"\boxed{B}"), (0, r"\boxed{A}"), (1, r"ChosenLetter: chose A; \boxed{B}"), (3, "B")]:
+        await add("one", repeat, text)
+    for repeat, text in enumerate([r"\boxed{A}", "well", r"\boxed{A}"]):
+        await add("two", repeat, text)
+    (await add("two", 3, r"\boxed{B}"))["status"] = "failed"
+    (await add("three", 0, r"\boxed{B}"))["status"] = "failed"
+    assert set(ballots_of(rows)) == {Ballot(("A", "B", "B", None), "B"), Ballot(("A", None, "A"), "B")}
+    (tmp_path / "episodes").mkdir()
+    pq.write_table(as_table(rows), tmp_path / "episodes" / "a.parquet")
+    run = load(tmp_path)
+    expected = {"majority@1": 0.0, "majority@2": 0.25, "majority@4": 1.0}
+    assert MultipleChoice.metrics(run.episodes.to_pylist()) == expected
+    out = io.StringIO()
+    show_run(Console(file=out, width=160), run)
+    assert "metrics: majority@1 0.000  majority@2 0.250  majority@4 1.000" in out.getvalue()
+    assert json.loads(run.episodes.column("task")[0].as_py())["expected_answer"] == "B"

@@ -1,0 +1,175 @@
+"""One tool call and an answer: what counts as the call, and what as the answer."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playing_tasks import call_of, generated, play_task, reward_of, says
+from pydantic import ValidationError
+
+from envs.single_tool_call import SingleToolCall
+from envs.single_tool_call import weather as weather_module
+from envs.single_tool_call.environment import WeatherTask
+from envs.single_tool_call.weather import Weather
+from ray_gym import Message, ToolCall
+from ray_gym.config import TasksSection
+from ray_gym.play import Played
+from ray_gym.tasks import read_tasks
+
+EXAMPLES = Path(__file__).parents[2] / "envs" / "single_tool_call" / "example.jsonl"
+WEATHER = {
+    "Lisbon": {"temperature": 24, "condition": "sunny"},
+    "Oslo": {"temperature": -7, "condition": "light snow"},
+    "Quito": {"temperature": 15, "condition": "foggy"},
+}
+
+
+def task_of(**changed: Any) -> WeatherTask:
+    fields = {"question": "How warm is it?", "city": "Lisbon", "asked": "temperature", "weather": WEATHER, **changed}
+    return WeatherTask.model_validate(fields)
+
+
+def look(city: str) -> Message:
+    return call_of("get_weather", json.dumps({"city": city}))
+
+
+def parts_of(played: Played) -> tuple[float, float, float]:
+    assert played.score is not None
+    return reward_of(played), played.score.parts["right_city"], played.score.parts["answered"]
+
+
+async def play_with(*said: str | Message, task: WeatherTask | None = None) -> Played:
+    return await play_task(SingleToolCall(), task or task_of(), {"policy": says(*said)}, limits={"max_turns": 1})
+
+
+async def test_the_perfect_player_is_right_on_every_generated_task() -> None:
+    environment = SingleToolCall()
+    asked = set()
+    for index in range(200):
+        task = generated(environment, index)
+        played = await play_task(environment, task)
+        assert parts_of(played) == (1, 1, 1) and played.episode.usage.tool_calls == 1
+        assert task.city in task.question
+        asked.add(task.asked)
+    assert asked == {"temperature", "condition"}
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ((look("Lisbon"), "It is 24 degrees."), (1, 1, 1)),
+        ((look(" lisbon "), "24°C"), (1, 1, 1)),
+        ((look("Oslo"), look("Lisbon"), "24.0"), (1, 1, 1)),
+        ((look("Atlantis"), look("Lisbon"), "24."), (1, 1, 1)),
+        ((look("Lisbon"), look("Quito"), "In Lisbon 24, in Quito 15."), (1, 1, 1)),
+        (("It is 24 degrees.",), (0, 0, 1)),
+        ((look("Oslo"), "24"), (0, 0, 1)),
+        ((look("Atlantis"), "24"), (0, 0, 1)),
+        ((call_of("get_weather", '{"town": "Lisbon"}'), "24"), (0, 0, 1)),
+        ((call_of("get_weather", '{"city": "Lisbon"'), "24"), (0, 0, 1)),
+        ((call_of("get_wether", '{"city": "Lisbon"}'), "24"), (0, 0, 1)),
+        ((look("Lisbon"), "It is 240, or 124, or 2.4, or -24, or 24.5."), (0, 1, 0)),
+        ((look("Lisbon"), "It is sunny."), (0, 1, 0)),
+        ((look("Lisbon"), ""), (0, 1, 0)),
+        ((look("Oslo"), "-7"), (0, 0, 0)),
+    ],
+)
+async def test_the_call_and_the_answer_both_have_to_be_right(
+    said: tuple[str | Message, ...], expected: tuple[float, float, float]
+) -> None:
+    assert parts_of(await play_with(*said)) == expected
+
+
+async def test_words_beside_a_call_are_no_answer() -> None:
+    call = ToolCall("call", "get_weather", '{"city": "Lisbon"}')
+    played = await play_task(
+        SingleToolCall(),
+        task_of(),
+        {"policy": says(Message("assistant", "It is 24.", tool_calls=(call,)))},
+        limits={"max_turns": 1, "max_steps_per_turn": 1},
+    )
+    assert parts_of(played) == (0, 1, 0)
+
+
+async def test_what_a_city_without_a_report_is_answered_with() -> None:
+    played = await play_with(look("Atlantis"), "I don't know.")
+    (result,) = [event for event in played.episode.events if event.kind == "tool_result"]
+    assert result.error == "there is no report from 'Atlantis'; check the city's name"
+
+
+@pytest.mark.parametrize(
+    ("answer", "temperature", "expected"),
+    [
+        ("-7", -7, True),
+        ("minus 7 degrees", -7, True),
+        ("\u22127 °C", -7, True),
+        ("It's 7 below zero", -7, False),
+        ("-7", 7, False),
+        ("between 5-7 degrees", 7, True),
+        ("**7**", 7, True),
+        ("17", 7, False),
+        ("7.5", 7, False),
+        ("1,007", 7, False),
+        ("7C", 7, True),
+        ("no number", 7, False),
+    ],
+)
+def test_temperatures_are_read(answer: str, temperature: int, expected: bool) -> None:
+    weather = Weather(temperature=temperature, condition="sunny")
+    assert weather_module.says(answer, weather, "temperature") is expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("LIGHT  snow!", True),
+        ("There is light\nsnow.", True),
+        ("light snowfall", False),
+        ("slight snow", False),
+        ("snow", False),
+        ("-7", False),
+    ],
+)
+def test_conditions_are_words_of_their_own(answer: str, expected: bool) -> None:
+    weather = Weather(temperature=0, condition="light snow")
+    assert weather_module.says(answer, weather, "condition") is expected
+
+
+async def test_the_example_rows_are_played() -> None:
+    rows = read_tasks(TasksSection(path=str(EXAMPLES)), SingleToolCall(), 0, Path())
+    assert [row.task_id for row in rows] == [f"single_tool_call-{index}" for index in range(5)]
+    for row in rows:
+        played = await play_task(SingleToolCall(), WeatherTask.model_validate_json(row.task))
+        assert parts_of(played) == (1, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("changed", "complaint"),
+    [
+        ({"city": "Rome"}, "city: there is no weather for 'Rome'; known: Lisbon, Oslo, Quito"),
+        ({"weather": {}}, "known: none"),
+        ({"weather": {**WEATHER, "lisbon": WEATHER["Oslo"]}}, "weather: a city is there twice"),
+        ({"weather": {"Lisbon": {"temperature": 3}}}, "Field required"),
+        ({"weather": {"Lisbon": {"temperature": 3, "condition": ""}}}, "at least 1 character"),
+        ({"asked": "wind"}, "'temperature' or 'condition'"),
+        ({"question": ""}, "at least 1 character"),
+    ],
+)
+def test_bad_rows_are_refused(changed: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(complaint)):
+        task_of(**changed)
+
+
+def test_generated_tasks_differ_and_are_the_seeds() -> None:
+    environment = SingleToolCall()
+    tasks = [generated(environment, index) for index in range(1000)]
+    assert len({task.model_dump_json() for task in tasks}) >= 990
+    assert tasks[:50] == [generated(environment, index) for index in range(50)]
+    assert tasks[:50] != [generated(environment, index, seed=1) for index in range(50)]
+    for task in tasks:
+        for others in ("temperature", "condition"):
+            assert len({getattr(weather, others) for weather in task.weather.values()}) == len(task.weather)
