@@ -42,8 +42,7 @@ def read_calendar(text: str) -> list[Entry | None] | None:
     calendars = [found for value in _json_values(text[-LONGEST:]) if (found := _calendar(value)) is not None]
     if not calendars:
         return None
-    last = next((calendar for calendar in reversed(calendars) if calendar), [])
-    return [_entry(item) for item in last]
+    return [_entry(item) for item in next((calendar for calendar in reversed(calendars) if calendar), calendars[-1])]
 
 
 def write_calendar(events: Sequence[ExpectedEvent], starts: Mapping[int, int]) -> str:

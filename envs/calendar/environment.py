@@ -100,5 +100,4 @@ class Calendar(Environment[CalendarTask, Requests]):
 
     def _revealed(self, state: Requests, episode: Episode) -> Revealed:
         said = [message.content for message in episode.messages_of("user")]
-        events = {event.event_id: event for event in episode.task.expected_state}
-        return reveal(state.lines, events, said, self.options.stop_text)
+        return reveal(episode.task, state.lines, said, self.options.stop_text)

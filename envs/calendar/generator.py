@@ -18,7 +18,7 @@ from envs.calendar.phrases import (
     SUBJECTS,
     WINDOWS,
     WISHES,
-    durations,
+    ways_to_say,
 )
 from envs.calendar.solver import solve
 from envs.calendar.task import UserLine
@@ -102,5 +102,5 @@ def _wish(rng: random.Random, start: int, end: int, opens: int, closes: int) -> 
 
 def _request(rng: random.Random, event: ExpectedEvent, forms: tuple[str, ...]) -> str:
     wish = rng.choice(WISHES[event.rule.kind]).format(*map(show_time, event.rule.times))
-    duration = rng.choice(durations(event.duration))
+    duration = rng.choice(ways_to_say(event.duration))
     return rng.choice(forms).format(name=event.event_name, duration=duration, wish=wish)

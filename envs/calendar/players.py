@@ -12,7 +12,6 @@ from envs.calendar.prompts import read_user_prompt
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym import Message
-from ray_gym.graders import folded
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 
@@ -35,8 +34,8 @@ def solving_assistant(task: CalendarTask, hears_all: bool) -> Player:
     """Answers with a solved calendar of all events, or of those (`hears_all` false) whose names the user has said so far."""
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
-        heard = folded("\n".join(message.content for message in request.messages if message.role == "user"))
-        asked = [event for event in task.expected_state if hears_all or folded(event.event_name) in heard]
+        heard = task.mentioned("\n".join(message.content for message in request.messages if message.role == "user"))
+        asked = [event for event in task.expected_state if hears_all or event.event_id in heard]
         calendar = write_calendar(asked, solve(asked) or {})
         return Message("assistant", f"Here is your calendar.\n{calendar}")
 

@@ -7,12 +7,11 @@ turns reveals a line for certain: if its words don't, the line that is due is pu
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs.calendar.events import ExpectedEvent
-from envs.calendar.phrases import durations
-from envs.calendar.task import UserLine
+from envs.calendar.phrases import ways_to_say
+from envs.calendar.task import CalendarTask, UserLine
 from ray_gym.graders import folded
 
 _TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
@@ -27,10 +26,9 @@ class Revealed:
     """Whether the user said the stop text with nothing left to say."""
 
 
-def reveal(
-    lines: Sequence[UserLine], events: Mapping[int, ExpectedEvent], said: Sequence[str], stop_text: str | None
-) -> Revealed:
+def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], stop_text: str | None) -> Revealed:
     """`said`: the user's messages so far, in order."""
+    durations = {event.event_id: event.duration for event in task.expected_state}
     heard: list[str] = []
     owed = list(lines)
     for text in said:
@@ -38,7 +36,8 @@ def reveal(
             if not owed:
                 return Revealed([*heard, text], [], closed=True)
             text = text.replace(stop_text, "").strip()
-        told = [line for line in owed if line.event_id is not None and _conveys(text, line, events[line.event_id])]
+        named = task.mentioned(text)
+        told = [line for line in owed if line.event_id in named and _conveys(text, line, durations[line.event_id])]
         if owed and not told:
             told = owed[:1]
             if told[0].event_id is not None or not text:
@@ -48,9 +47,9 @@ def reveal(
     return Revealed(heard, owed, closed=False)
 
 
-def _conveys(text: str, line: UserLine, event: ExpectedEvent) -> bool:
-    """Whether the words have all that the line says: the event's name, its duration and every time."""
+def _conveys(text: str, line: UserLine, duration: int) -> bool:
+    """Whether words that name the event have all that its line says: the duration and every time."""
     text = folded(text)
-    names_duration = any(re.search(rf"(?<![0-9]){wording}", text) for wording in durations(event.duration))
-    names_times = set(_TIME.findall(line.text)) <= set(_TIME.findall(text))
-    return folded(line.text) in text or (names_duration and names_times and folded(event.event_name) in text)
+    has_duration = any(re.search(rf"(?<![0-9]){wording}", text) for wording in ways_to_say(duration))
+    has_times = set(_TIME.findall(line.text)) <= set(_TIME.findall(text))
+    return folded(line.text) in text or (has_duration and has_times)

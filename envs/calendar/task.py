@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -69,7 +70,7 @@ class CalendarTask(Task):
                 raise ValueError(
                     f"user_lines[{number}]: event {line.event_id} is not expected, or was asked for before"
                 )
-            if folded(name) not in folded(line.text):
+            if line.event_id not in self.mentioned(line.text):
                 raise ValueError(f"user_lines[{number}]: it asks for {name!r}, and does not say so")
         if names:
             raise ValueError(f"user_lines: no line asks for {', '.join(map(repr, names.values()))}")
@@ -80,11 +81,18 @@ class CalendarTask(Task):
         lines = self.user_lines or tuple(
             UserLine(text=ask_for(event), event_id=event.event_id) for event in self.expected_state
         )
-        names = {event.event_id: event.event_name for event in self.expected_state}
-        said = folded("\n".join(message.content for message in self.messages if message.role == "user"))
-        return tuple(
-            line for line in lines if folded(line.text if line.event_id is None else names[line.event_id]) not in said
-        )
+        said = "\n".join(message.content for message in self.messages if message.role == "user")
+        asked = self.mentioned(said)
+        return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in folded(said))
+
+    def mentioned(self, text: str) -> set[int]:
+        """The ids of the events whose names a text has as whole words. Of names that contain each other, the longest counts."""
+        text, found = folded(text), set()
+        for event in sorted(self.expected_state, key=lambda event: -len(folded(event.event_name))):
+            text, times = re.subn(rf"(?<!\w){re.escape(folded(event.event_name))}(?!\w)", "|", text)
+            if times:
+                found.add(event.event_id)
+        return found
 
 
 def _distinct(what: str, values: list[str]) -> None:

@@ -505,6 +505,20 @@ async def test_a_user_may_ask_for_its_events_in_another_order() -> None:
     assert reward_of(played) == 1
 
 
+async def test_names_that_contain_each_other_are_told_apart() -> None:
+    names = ["call", "Call with Ana", "Long call with Ana"]
+    events = [{**A, "event_id": number, "event_name": name} for number, name in enumerate(names)]
+    task = CalendarTask.model_validate({"expected_state": events})
+    assert task.mentioned("the long  CALL with Ana, recalled") == {2} and task.mentioned("a call: call with Ana.") == {
+        0,
+        1,
+    }
+    for order in (task.lines(), task.lines()[::-1]):
+        played = await play_task(LIVE, task, {"user": says(*(line.text for line in order))})
+        assert heard_by_policy(played) == [line.text for line in order]
+        assert reward_of(played) == 1
+
+
 async def test_a_user_with_its_own_stop_text_may_ask_for_corrections() -> None:
     task = CalendarTask.model_validate({"expected_state": [{**A, "constraint": "at 10:00"}]})
     wrong, right = (json.dumps([entry("A", start, 60, 1)]) for start in ("11:00", "10:00"))
