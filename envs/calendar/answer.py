@@ -1,0 +1,105 @@
+"""The calendar that an answer carries: found in its text, and read with every strange thing that a model may have written.
+
+What counts as an event is in the README. Nothing here raises.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from envs.calendar.clock import MIDNIGHT, read_clock, show_time
+from envs.calendar.events import ExpectedEvent
+
+LONGEST = 20_000
+"""Characters at the end of an answer in which its calendar is looked for: no answer should hold up the others."""
+
+_BEGINNING = re.compile(r'\[\s*[{\]]|\{\s*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """An event as the policy scheduled it, in minutes."""
+
+    event_id: str
+    name: str
+    start: int
+    duration: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.duration
+
+
+def read_calendar(text: str) -> list[Entry | None] | None:
+    """The entries of the last calendar in a text, None for each that is no event; None if there is no calendar.
+
+    A list without entries counts only where there is no other.
+    """
+    calendars = [found for value in _json_values(text[-LONGEST:]) if (found := _calendar(value)) is not None]
+    if not calendars:
+        return None
+    return [_entry(item) for item in next((calendar for calendar in reversed(calendars) if calendar), calendars[-1])]
+
+
+def write_calendar(events: Sequence[ExpectedEvent], starts: Mapping[int, int]) -> str:
+    """The events in the order of their starts, as an answer spells them."""
+    entries = [
+        {
+            "event_id": event.event_id,
+            "event_name": event.event_name,
+            "start_time": show_time(starts[event.event_id]),
+            "duration": event.duration,
+        }
+        for event in sorted(events, key=lambda event: starts[event.event_id])
+    ]
+    return json.dumps(entries, ensure_ascii=False)
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    """All JSON lists and objects in a text that could hold a calendar, outermost ones only."""
+    decoder, position = json.JSONDecoder(), 0
+    while found := _BEGINNING.search(text, position):
+        try:
+            value, position = decoder.raw_decode(text, found.start())
+        except ValueError:
+            position = found.start() + 1
+        except RecursionError:
+            return
+        else:
+            yield value
+
+
+def _calendar(value: Any) -> list[dict[str, Any]] | None:
+    """A list of objects, or objects by event id; also as a field of an object."""
+    inside = list(value.values()) if isinstance(value, dict) else []
+    for given in (value, *reversed(inside)):
+        if isinstance(given, list) and all(isinstance(item, dict) for item in given):
+            return given
+        if isinstance(given, dict) and _is_by_id(given):
+            return [{"event_id": key, **item} for key, item in given.items()]
+    return None
+
+
+def _is_by_id(given: dict[str, Any]) -> bool:
+    items = given.values()
+    return all(isinstance(item, dict) for item in items) and any("event_name" in item for item in items)
+
+
+def _entry(item: dict[str, Any]) -> Entry | None:
+    event_id, name = item.get("event_id"), item.get("event_name")
+    start, duration = read_clock(item.get("start_time")), _whole_number(item.get("duration"))
+    if isinstance(event_id, bool) or not isinstance(event_id, int | str) or not isinstance(name, str):
+        return None
+    if start is None or duration is None or not 0 < duration <= MIDNIGHT:
+        return None
+    return Entry(str(event_id), name, start, duration)
+
+
+def _whole_number(given: Any) -> int | None:
+    if isinstance(given, bool) or not isinstance(given, int | float):
+        return None
+    return int(given) if isinstance(given, int) or given.is_integer() else None

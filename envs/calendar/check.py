@@ -1,0 +1,96 @@
+"""What is right and what is wrong about a calendar, as named parts that are shares from 0 to 1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from envs.calendar.answer import Entry, read_calendar
+from envs.calendar.events import ExpectedEvent
+from ray_gym import Episode
+from ray_gym.graders import Grader, Verdict, folded
+
+COMPLAINTS = {
+    "complete": "is missing",
+    "durations": "has another duration",
+    "windows": "is outside of its window",
+    "constraints": "breaks its constraint",
+    "no_overlap": "overlaps with another event",
+}
+"""Parts that are shares of the expected events, and what is said where one does not hold."""
+
+PARTS = ("parsed", "asked_for", *COMPLAINTS)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    parts: dict[str, float]
+    complaints: list[str]
+
+
+@dataclass(frozen=True)
+class CalendarCheck(Grader):
+    """1 if the calendar in the policy's last words is right in every part, else 0; with `partial`, the mean of the parts."""
+
+    expected: tuple[ExpectedEvent, ...]
+    partial: bool = False
+
+    async def grade(self, episode: Episode) -> Verdict:
+        findings = check(self.expected, read_calendar(episode.answer))
+        share = fmean(findings.parts.values())
+        value = share if self.partial else float(share == 1)
+        return Verdict(value, "; ".join(findings.complaints) or "all as asked for", findings.parts)
+
+
+def check(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None) -> Findings:
+    """Where nothing is expected, nothing can be wrong."""
+    if not expected:
+        return Findings(dict.fromkeys(PARTS, 1.0), [])
+    if calendar is None:
+        return Findings(dict.fromkeys(PARTS, 0.0), ["there is no calendar in the answer"])
+    found = _by_name(expected, calendar)
+    entries = [entry for entry in calendar if entry is not None]
+    holds = [_holds(event, found.get(folded(event.event_name)), entries) for event in expected]
+    complaints = [
+        f"{event.event_name}: {COMPLAINTS['complete' if not of_event['complete'] else part]}"
+        for event, of_event in zip(expected, holds, strict=True)
+        for part in (COMPLAINTS if of_event["complete"] else ["complete"])
+        if not of_event[part]
+    ]
+    strays = len(calendar) - len(found)
+    if strays:
+        complaints.append(f"{strays} of {len(calendar)} entries were not asked for, repeat another or are no events")
+    asked_for = len(found) / len(calendar) if calendar else 0.0
+    shares = {part: sum(of_event[part] for of_event in holds) / len(expected) for part in COMPLAINTS}
+    return Findings({"parsed": 1.0, "asked_for": asked_for, **shares}, complaints)
+
+
+def _by_name(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[str, Entry]:
+    """The entries that were asked for, by name, in which case and white space make no difference: the first of each name and id."""
+    names = {folded(event.event_name) for event in expected}
+    found: dict[str, Entry] = {}
+    ids: set[str] = set()
+    for entry in calendar:
+        if entry is None:
+            continue
+        name = folded(entry.name)
+        if name in names and name not in found and entry.event_id not in ids:
+            found[name] = entry
+        ids.add(entry.event_id)
+    return found
+
+
+def _holds(event: ExpectedEvent, entry: Entry | None, entries: Sequence[Entry]) -> dict[str, bool]:
+    """Which of the parts hold for an event; none for one that is not there."""
+    if entry is None:
+        return dict.fromkeys(COMPLAINTS, False)
+    opens, closes = event.window
+    others = (other for other in entries if other is not entry)
+    return {
+        "complete": True,
+        "durations": entry.duration == event.duration,
+        "windows": opens <= entry.start and entry.end <= closes,
+        "constraints": event.rule.holds(entry.start, entry.end),
+        "no_overlap": not any(entry.start < other.end and other.start < entry.end for other in others),
+    }

@@ -1,0 +1,33 @@
+"""Times of one day as minutes since midnight. An event may end at 24:00, and none begins then."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+MIDNIGHT = 24 * 60
+
+_CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
+_TWELVE_HOURS = re.compile(r"(1[0-2]|0?[1-9])(?::([0-5][0-9]))? ?([ap])\.?m\.?", re.IGNORECASE)
+
+
+def read_clock(given: Any) -> int | None:
+    """Minutes of `HH:MM` (the hour may have one digit); None for anything else, 24:00 included."""
+    found = _CLOCK.fullmatch(given) if isinstance(given, str) else None
+    return int(found[1]) * 60 + int(found[2]) if found else None
+
+
+def read_time(text: str) -> int:
+    """As task rows spell it: also 24:00, 9am and 1:30 pm. Errors: ValueError."""
+    text = text.strip()
+    minutes = MIDNIGHT if text == "24:00" else read_clock(text)
+    found = _TWELVE_HOURS.fullmatch(text)
+    if found:
+        minutes = int(found[1]) % 12 * 60 + int(found[2] or 0) + 12 * 60 * (found[3] in "pP")
+    if minutes is None:
+        raise ValueError(f"{text!r} is no time of a day: write HH:MM, as in 14:30")
+    return minutes
+
+
+def show_time(minutes: int) -> str:
+    return f"{minutes // 60:02}:{minutes % 60:02}"

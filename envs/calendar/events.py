@@ -1,0 +1,39 @@
+"""An event as a task expects it to be scheduled."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from envs.calendar.clock import MIDNIGHT, read_time, show_time
+from envs.calendar.constraint import Constraint, read_constraint
+
+Time = Annotated[str, AfterValidator(lambda text: show_time(read_time(text)))]
+"""HH:MM, however the row spells it."""
+
+
+def _plain(text: str | None) -> str:
+    return str(read_constraint(text))
+
+
+class ExpectedEvent(BaseModel):
+    """It lies within its window (`min_time` to `max_time`) and meets its constraint."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    event_id: int
+    event_name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\n\r]*$")]
+    duration: Annotated[int, Field(ge=1, le=MIDNIGHT)]
+    constraint: Annotated[str | None, AfterValidator(_plain)] = "none"
+    min_time: Time = "00:00"
+    max_time: Time = "24:00"
+
+    @cached_property
+    def rule(self) -> Constraint:
+        return read_constraint(self.constraint)
+
+    @cached_property
+    def window(self) -> tuple[int, int]:
+        return read_time(self.min_time), read_time(self.max_time)

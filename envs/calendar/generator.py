@@ -1,0 +1,106 @@
+"""Tasks out of random numbers. A hidden schedule comes first and the wishes are read off it, so that all can be met together."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from envs.calendar.answer import write_calendar
+from envs.calendar.clock import show_time
+from envs.calendar.constraint import KINDS, Constraint
+from envs.calendar.events import ExpectedEvent
+from envs.calendar.phrases import (
+    FURTHER_REQUESTS,
+    OCCASIONS,
+    REQUESTS,
+    SMALL_TALK,
+    SUBJECTS,
+    WINDOWS,
+    WISHES,
+    ways_to_say,
+)
+from envs.calendar.solver import solve
+from envs.calendar.task import UserLine
+
+GRID = 15
+"""All times and durations are multiples of this many minutes."""
+LONGEST_WHEN_MANY = 60
+"""From five events on; seven of them fit into the shortest day."""
+
+
+def random_events(rng: random.Random) -> list[ExpectedEvent]:
+    """Two to seven, in the order in which they are asked for."""
+    opens = GRID * rng.randint(28, 40)
+    closes = opens + GRID * rng.randint(28, 40)
+    hidden = _hidden_schedule(rng, rng.randint(2, 7), opens, closes)
+    rng.shuffle(hidden)
+    subjects = rng.sample(SUBJECTS, len(hidden))
+    return [
+        ExpectedEvent(
+            event_id=number,
+            event_name=f"{subject} {rng.choice(OCCASIONS)}",
+            duration=end - start,
+            constraint=str(_wish(rng, start, end, opens, closes)),
+            min_time=show_time(opens),
+            max_time=show_time(closes),
+        )
+        for number, (subject, (start, end)) in enumerate(zip(subjects, hidden, strict=True), start=1)
+    ]
+
+
+def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[UserLine]:
+    """A request for each event, the first of which tells the day's window, and up to two turns of small talk between them."""
+    window = rng.choice(WINDOWS).format(events[0].min_time, events[0].max_time)
+    texts = [f"{window} {_request(rng, events[0], REQUESTS)}"]
+    texts += [_request(rng, event, REQUESTS + FURTHER_REQUESTS) for event in events[1:]]
+    lines = [UserLine(text=text, event_id=event.event_id) for text, event in zip(texts, events, strict=True)]
+    for text in rng.sample(SMALL_TALK, rng.randint(0, 2)):
+        lines.insert(rng.randrange(1, len(lines)), UserLine(text=text))
+    return lines
+
+
+def written_conversation(lines: Sequence[UserLine], events: Sequence[ExpectedEvent]) -> list[dict[str, Any]]:
+    """The lines, each but the last one answered with the calendar so far.
+
+    Those calendars know nothing of what comes: the last request may need events to move.
+    """
+    messages = []
+    asked: set[int | None] = set()
+    for line in lines:
+        asked.add(line.event_id)
+        so_far = [event for event in events if event.event_id in asked]
+        calendar = write_calendar(so_far, solve(so_far) or {})
+        messages.append({"role": "user", "content": line.text})
+        messages.append({"role": "assistant", "content": f"This is your calendar now.\n{calendar}"})
+    return messages[:-1]
+
+
+def _hidden_schedule(rng: random.Random, count: int, opens: int, closes: int) -> list[tuple[int, int]]:
+    """Starts and ends one after another, with the free time spread at random between them."""
+    longest = 90 if count < 5 else LONGEST_WHEN_MANY
+    lengths = [rng.choice([length for length in (15, 30, 45, 60, 90) if length <= longest]) for _ in range(count)]
+    free = (closes - opens - sum(lengths)) // GRID
+    before = sorted(rng.randint(0, free) for _ in lengths)
+    schedule = []
+    used = 0
+    for length, gaps in zip(lengths, before, strict=True):
+        start = opens + used + GRID * gaps
+        schedule.append((start, start + length))
+        used += length
+    return schedule
+
+
+def _wish(rng: random.Random, start: int, end: int, opens: int, closes: int) -> Constraint:
+    """A constraint that the hidden schedule meets, with up to an hour and a half to spare."""
+    after = max(opens, start - GRID * rng.randint(0, 6))
+    before = min(closes, end + GRID * rng.randint(0, 6))
+    kind = rng.choice(KINDS)
+    times = {"none": (), "before": (before,), "after": (after,), "between": (after, before), "at": (start,)}
+    return Constraint(kind, times[kind])
+
+
+def _request(rng: random.Random, event: ExpectedEvent, forms: tuple[str, ...]) -> str:
+    wish = rng.choice(WISHES[event.rule.kind]).format(*map(show_time, event.rule.times))
+    duration = rng.choice(ways_to_say(event.duration))
+    return rng.choice(forms).format(name=event.event_name, duration=duration, wish=wish)

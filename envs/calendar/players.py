@@ -1,0 +1,42 @@
+"""Scripted players. The user sees what a language model would, and nothing else:
+
+models: {customer: {engine: scripted, player: "envs.calendar.players:scripted_user"}}
+"""
+
+from __future__ import annotations
+
+import random
+
+from envs.calendar.answer import read_calendar, write_calendar
+from envs.calendar.prompts import read_user_prompt
+from envs.calendar.solver import solve
+from envs.calendar.task import CalendarTask
+from ray_gym import Message
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+NO_CALENDAR = "I can't see the calendar in your answer, please always send all of it."
+
+
+def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:
+    """Says the lines of its prompt, one a turn; complains where the assistant's last answer carries no calendar."""
+    prompt = "\n".join(message.content for message in request.messages if message.role == "system")
+    lines, stop_text = read_user_prompt(prompt)
+    said = [message.content for message in request.messages if message.role == "assistant"]
+    following = next((line for line in lines if not any(text.endswith(line) for text in said)), None)
+    complaint = NO_CALENDAR if said and read_calendar(request.messages[-1].content) is None else ""
+    if following is None and not complaint:
+        following = f"Thank you, that is all. {stop_text or ''}".strip()
+    return Message("assistant", f"{complaint} {following or ''}".strip())
+
+
+def solving_assistant(task: CalendarTask, hears_all: bool) -> Player:
+    """Answers with a solved calendar of all events, or of those (`hears_all` false) whose names the user has said so far."""
+
+    def player(request: CompletionRequest, rng: random.Random) -> Message:
+        heard = task.mentioned("\n".join(message.content for message in request.messages if message.role == "user"))
+        asked = [event for event in task.expected_state if hears_all or event.event_id in heard]
+        calendar = write_calendar(asked, solve(asked) or {})
+        return Message("assistant", f"Here is your calendar.\n{calendar}")
+
+    return player

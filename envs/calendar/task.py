@@ -1,0 +1,102 @@
+"""A row of the task format, refused where no calendar could earn the reward or the user would not say what it wants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from envs.calendar.events import ExpectedEvent
+from envs.calendar.phrases import ask_for
+from envs.calendar.solver import solve
+from ray_gym import Task
+from ray_gym.graders import folded
+
+MOST_EVENTS = 12
+
+
+class UserLine(BaseModel):
+    """What the user says in one turn: a request for an event, or, without one, small talk."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    text: Annotated[str, Field(min_length=1, pattern=r"^[^\n\r]*$")]
+    event_id: int | None = None
+
+
+def _as_list(given: Any) -> Any:
+    """Events may also stand under their ids."""
+    if not isinstance(given, Mapping):
+        return given
+    return [{"event_id": key, **event} if isinstance(event, Mapping) else event for key, event in given.items()]
+
+
+class CalendarTask(Task):
+    """`messages` are a conversation that was written in advance; `user_lines` are what is still to be said, one line a turn.
+
+    Without either, the user asks for the events one by one in words of our own.
+    """
+
+    expected_state: Annotated[tuple[ExpectedEvent, ...], BeforeValidator(_as_list), Field(max_length=MOST_EVENTS)]
+    user_lines: tuple[UserLine, ...] = ()
+
+    @model_validator(mode="after")
+    def _can_be_met(self) -> CalendarTask:
+        events = self.expected_state
+        _distinct("event_id", [str(event.event_id) for event in events])
+        _distinct("event_name", [folded(event.event_name) for event in events])
+        for number, event in enumerate(events):
+            if solve([event]) is None:
+                raise ValueError(
+                    f"expected_state[{number}]: {event.event_name!r} ({event.duration} minutes, {event.constraint}) "
+                    f"fits nowhere between {event.min_time} and {event.max_time}"
+                )
+        if solve(events) is None:
+            raise ValueError("expected_state: no schedule has room for all of these events")
+        return self
+
+    @model_validator(mode="after")
+    def _asks_for_each_event_once(self) -> CalendarTask:
+        if not self.user_lines:
+            return self
+        names = {event.event_id: event.event_name for event in self.expected_state}
+        for number, line in enumerate(self.user_lines):
+            if line.event_id is None:
+                continue
+            name = names.pop(line.event_id, None)
+            if name is None:
+                raise ValueError(
+                    f"user_lines[{number}]: event {line.event_id} is not expected, or was asked for before"
+                )
+            if line.event_id not in self.mentioned(line.text):
+                raise ValueError(f"user_lines[{number}]: it asks for {name!r}, and does not say so")
+        if names:
+            raise ValueError(f"user_lines: no line asks for {', '.join(map(repr, names.values()))}")
+        return self
+
+    def lines(self) -> tuple[UserLine, ...]:
+        """What is to be said and was not said in `messages`."""
+        lines = self.user_lines or tuple(
+            UserLine(text=ask_for(event), event_id=event.event_id) for event in self.expected_state
+        )
+        said = "\n".join(message.content for message in self.messages if message.role == "user")
+        asked = self.mentioned(said)
+        return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in folded(said))
+
+    def mentioned(self, text: str) -> set[int]:
+        """The ids of the events whose names a text has as whole words. Of names that contain each other, the longest counts."""
+        text, found = folded(text), set()
+        for event in sorted(self.expected_state, key=lambda event: -len(folded(event.event_name))):
+            text, times = re.subn(rf"(?<!\w){re.escape(folded(event.event_name))}(?!\w)", "|", text)
+            if times:
+                found.add(event.event_id)
+        return found
+
+
+def _distinct(what: str, values: list[str]) -> None:
+    """Errors: ValueError."""
+    for number, value in enumerate(values):
+        if value in values[:number]:
+            raise ValueError(f"expected_state[{number}]: {what} {value!r} is taken by an event before it")
