@@ -91,7 +91,7 @@ class Options(BaseModel):
 class Environment(Generic[TaskT, StateT]):
     """Override `setup` and `score`, and what else differs from the defaults.
 
-    Where `participants` or `auxiliary` depend on the options, set them in `__init__`.
+    Where `participants`, `auxiliary` or `reward_range` depend on the options, set them in `__init__`.
     """
 
     participants: tuple[str, ...] = ("policy",)
@@ -102,7 +102,7 @@ class Environment(Generic[TaskT, StateT]):
     """single-step, multi-step, multi-turn or user modelling: for the listing only."""
     scoring: ClassVar[str] = ""
     """How it is scored, in a few words: for the listing only."""
-    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    reward_range: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest reward that `score` gives."""
     Options: ClassVar[type[BaseModel]] = Options
 
@@ -116,10 +116,6 @@ class Environment(Generic[TaskT, StateT]):
             if get_origin(base) is Environment and isinstance(arguments[0], type) and issubclass(arguments[0], Task):
                 cls.task_type = arguments[0]
         cls.tools = tools_of(cls)
-
-    @classmethod
-    def scores_groups(cls) -> bool:
-        return cls.score_group is not Environment.score_group
 
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
@@ -182,10 +178,14 @@ class Environment(Generic[TaskT, StateT]):
 
     # ---- the score ----
 
+    def scores_groups(self) -> bool:
+        """Whether `score_group` is asked instead of `score`. By default it is if it is overridden; override this where an option decides."""
+        return type(self).score_group is not Environment.score_group
+
     async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Score | float | Mapping[str, float]]:
         """The scores of a whole group's episodes (those that were played to their end), in their order, once all are over.
 
-        Overridden, it is asked instead of `score`, and may compare: `episode.state`, `episode.events`, `episode.ask`.
+        It is asked instead of `score` (see `scores_groups`), and may compare: `episode.state`, `episode.events`, `episode.ask`.
         """
         raise NotImplementedError
 
