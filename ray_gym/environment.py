@@ -117,6 +117,10 @@ class Environment(Generic[TaskT, StateT]):
                 cls.task_type = arguments[0]
         cls.tools = tools_of(cls)
 
+    def scores_groups(self) -> bool:
+        """Whether `score_group` is asked instead of `score`: by default if it is overridden. Override this where an option decides."""
+        return type(self).score_group is not Environment.score_group
+
     def __init__(self, options: BaseModel | None = None) -> None:
         self.options: Any = options if options is not None else self.Options()
 
@@ -178,14 +182,10 @@ class Environment(Generic[TaskT, StateT]):
 
     # ---- the score ----
 
-    def scores_groups(self) -> bool:
-        """Whether `score_group` is asked instead of `score`. By default it is if it is overridden; override this where an option decides."""
-        return type(self).score_group is not Environment.score_group
-
     async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Score | float | Mapping[str, float]]:
         """The scores of a whole group's episodes (those that were played to their end), in their order, once all are over.
 
-        It is asked instead of `score` (see `scores_groups`), and may compare: `episode.state`, `episode.events`, `episode.ask`.
+        Overridden, it is asked instead of `score`, and may compare: `episode.state`, `episode.events`, `episode.ask`.
         """
         raise NotImplementedError
 
