@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,16 +11,18 @@ from playing import Alone, ScriptModel, with_tokens
 
 from ray_gym import Episode, Options, Participant, Task
 from ray_gym.config import LimitsSection
-from ray_gym.models.base import FinishReason, Sampling
+from ray_gym.models.base import Completion, CompletionRequest, FinishReason, Sampling
 from ray_gym.play import Played, Stage, play, score_group
 from ray_gym.spec import EpisodeSpec
 
+LIMITS = LimitsSection()
 
-async def played(environment: Alone, *judge: Any) -> tuple[Played, Stage]:
+
+async def played(environment: Alone, *judge: Any, limits: LimitsSection = LIMITS) -> tuple[Played, Stage]:
     names = (*environment.participants, *environment.auxiliary)
     participants = {name: Participant(name, name, Sampling(), False, 1, 1) for name in names}
     models = {"policy": ScriptModel(["hello"]), "judge": ScriptModel(list(judge))}
-    stage = Stage(environment, participants, models, LimitsSection())
+    stage = Stage(environment, participants, models, limits)
     return await play(EpisodeSpec("episode", "group", "task", 0, 0, Task().model_dump_json()), stage), stage
 
 
@@ -67,3 +70,24 @@ async def test_an_option_may_decide_whether_groups_are_scored() -> None:
     assert together.status == "completed" and together.score is None
     assert await score_group([together], stage) is None
     assert together.score is not None and together.score.reward == 2  # type: ignore[unreachable]
+
+
+class Compared(Alone):
+    """The judge is asked by the last episode of a group."""
+
+    auxiliary = ("judge",)
+
+    async def score_group(self, episodes: Sequence[Episode]) -> list[float]:
+        await episodes[-1].ask("judge", "Which is better?")
+        return [1.0 for _ in episodes]
+
+
+async def test_a_group_that_waits_for_a_judge_too_long_fails_by_the_judges_fault_whoever_asked() -> None:
+    async def never(request: CompletionRequest) -> Completion:
+        return await asyncio.Event().wait()  # type: ignore[return-value]
+
+    first, stage = await played(Compared(), limits=LimitsSection(score_deadline_s=0.05))
+    second, _ = await played(Compared(), never)
+    failure = await score_group([first, second], stage)
+    assert failure is not None and (failure.kind.value, failure.where) == ("judge", "judge")
+    assert failure.message == "no result within score_deadline_s (0.05 s)"
