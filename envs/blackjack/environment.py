@@ -21,7 +21,7 @@ from ray_gym.models.scripted import Player
 from ray_gym.stop import StopReason
 
 DEALS_TRIED = 100
-"""About three deals in four can be won, so this many are never needed."""
+"""About six deals in ten can be won, so this many are never needed."""
 
 RULES = f"""You are playing one hand of blackjack against a dealer.
 Number cards count their number, J, Q and K count 10, an ace counts 11, or 1 where 11 would bring the hand over 21. \

@@ -60,7 +60,7 @@ Turns = tuple[tuple[str, str], ...]
 
 
 def prompt(rng: random.Random) -> str:
-    """One of some 200,000."""
+    """One of some 600,000."""
     return rng.choice((_to_write, _to_explain, _to_advise))(rng)
 
 
