@@ -95,7 +95,7 @@ class Options(BaseModel):
 class Environment(Generic[TaskT, StateT]):
     """Override `setup` and `score`, and what else differs from the defaults.
 
-    Where `participants` or `auxiliary` depend on the options, set them in `__init__`.
+    Where `participants`, `auxiliary` or `reward_range` depend on the options, set them in `__init__`.
     """
 
     participants: tuple[str, ...] = ("policy",)
@@ -106,7 +106,7 @@ class Environment(Generic[TaskT, StateT]):
     """single-step, multi-step, multi-turn or user modelling: for the listing only."""
     scoring: ClassVar[str] = ""
     """How it is scored, in a few words: for the listing only."""
-    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    reward_range: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest reward that `score` gives."""
     Options: ClassVar[type[BaseModel]] = Options
 
@@ -121,9 +121,9 @@ class Environment(Generic[TaskT, StateT]):
                 cls.task_type = arguments[0]
         cls.tools = tools_of(cls)
 
-    @classmethod
-    def scores_groups(cls) -> bool:
-        return cls.score_group is not Environment.score_group
+    def scores_groups(self) -> bool:
+        """Whether `score_group` is asked instead of `score`: by default if it is overridden. Override this where an option decides."""
+        return type(self).score_group is not Environment.score_group
 
     @classmethod
     def has_metrics(cls) -> bool:

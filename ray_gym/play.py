@@ -140,7 +140,7 @@ async def set_up(episode: Episode) -> None:
     """The state, and what is there before anyone speaks. Errors: EpisodeFailure."""
     environment, limits = episode.environment, episode.limits
     with blaming(environment, "setup"):
-        async with _at_most(episode, "call_deadline_s", limits.call_deadline_s):
+        async with _at_most([episode], "call_deadline_s", limits.call_deadline_s):
             episode.state = await _maybe_await(environment.setup(episode.task, episode))
     with blaming(environment, "opening"):
         episode.begin(environment.opening(episode.task, episode.state))
@@ -169,22 +169,23 @@ async def score(episode: Episode) -> Score:
     environment = episode.environment
     episode.scoring = True
     with blaming(environment, "score"):
-        async with _at_most(episode, "score_deadline_s", episode.limits.score_deadline_s):
+        async with _at_most([episode], "score_deadline_s", episode.limits.score_deadline_s):
             return as_score(await _maybe_await(environment.score(episode.state, episode)))
 
 
 @asynccontextmanager
-async def _at_most(episode: Episode, limit: str, seconds: float) -> AsyncIterator[None]:
-    """Of the time that the episode is played. Errors: TimeoutError, which says so if it was this limit."""
+async def _at_most(episodes: Sequence[Episode], limit: str, seconds: float) -> AsyncIterator[None]:
+    """Of the time that the first of them is played. Errors: TimeoutError, which says so if it was this limit."""
     try:
-        async with episode.clock.limit(episode.elapsed_s() + seconds) as deadline:
+        async with episodes[0].clock.limit(episodes[0].elapsed_s() + seconds) as deadline:
             yield
     except TimeoutError as error:
         if not deadline.expired():
             raise
         message = f"no result within {limit} ({seconds:g} s)"
-        if episode.gave_up_asking is not None:
-            raise fault_of(episode.gave_up_asking, message, judges=True) from error
+        given_up = [episode.gave_up_asking for episode in episodes if episode.gave_up_asking is not None]
+        if given_up:
+            raise fault_of(given_up[0], message, judges=True) from error
         raise TimeoutError(message) from error
 
 
@@ -202,7 +203,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
         with blaming(environment, "score_group"):
             for episode in episodes:
                 episode.scoring = True
-            async with _at_most(episodes[0], "score_deadline_s", stage.limits.score_deadline_s):
+            async with _at_most(episodes, "score_deadline_s", stage.limits.score_deadline_s):
                 scores = [as_score(given) for given in await environment.score_group(episodes)]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")

@@ -5,7 +5,6 @@ For a pair the model writes two scores (1 to 5) and a ranking (1: the first is m
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,11 +21,20 @@ if TYPE_CHECKING:
 LOWEST, HIGHEST = 1, 5
 FIRST_MUCH_BETTER, SECOND_MUCH_BETTER = 1, 6
 TIE_STEP = 0.5
-"""How many points a ranking moves each of two answers with the same score, at most: less than one, so that it only breaks ties."""
-_SCORES = re.compile(r"scores?\W*?(\d+)\s*(?:,|and|/|\s)\s*(\d+)", re.IGNORECASE)
-_RANKING = re.compile(r"ranking\W*?(\d+)", re.IGNORECASE)
+"""How many points a ranking moves each of two answers with the same score, at most: the two are then one point apart."""
 FORM = "Scores: <first>, <second>\nRanking: <1 to 6>"
 REMINDER = f"That can't be read. Scores are whole numbers from 1 to 5, the ranking is one from 1 to 6. Answer in this form:\n{FORM}"
+
+# Bounded everywhere: what is read here may be long, and anything at all.
+_NUMBER = r"[^\w\n/.-]{0,10}(\d+)(?!\.?\d)"
+_NAMED = r"\b(?:[^\n:]{0,40}:)?"
+_NO_MORE = r"(?! {0,3}(?:[,;>\u2013-]|to\b|and\b|or\b) {0,3}\d)"
+_SCORES = re.compile(
+    rf"\bscores?{_NAMED}{_NUMBER}(?:/5\b)?[^\w\n/.-]{{0,10}}(?:and\b)?{_NUMBER}{_NO_MORE}", re.IGNORECASE
+)
+_RANKING = re.compile(rf"\branking{_NAMED}{_NUMBER}{_NO_MORE}", re.IGNORECASE)
+_SCORE_VALUES = {str(score): score for score in range(LOWEST, HIGHEST + 1)}
+_RANKING_VALUES = {str(ranking): ranking for ranking in range(FIRST_MUCH_BETTER, SECOND_MUCH_BETTER + 1)}
 
 Ask = Callable[[str, str], str]
 """The question about two answers, of which the first is named first."""
@@ -34,37 +42,43 @@ Ask = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What a comparison says of the two, in points between 1 and 5."""
+    """What a comparison says of the two, in points between 1 and 5. `read`: whether it could be read, or was set."""
 
     first: float
     second: float
+    read: bool = True
 
 
 @dataclass(frozen=True)
 class PairwiseComparison:
-    """`pairs`: in a circle (each answer twice, once in each place) or all of them, in one order each.
+    """`pairs`: in a circle (each answer twice, once in each place) or all of them, in one order each (see `every_pair`).
 
-    `ask` writes the question; it has to ask for `FORM`. What can't be read is asked for again, `retries` times; after that it is the
-    model's failure. Calls are on the record of the first of a pair.
+    `ask` writes the question; it has to ask for `FORM`. What can't be read is asked for again, `retries` times; after that both get
+    `unreadable` points, which the verdict says, or, if that is None, it is the model's failure. An answer that was cut is read as far
+    as it goes. Calls are on the record of the first of a pair.
     """
 
     ask: Ask
     pairs: Literal["circle", "all"] = "circle"
     retries: int = 2
+    unreadable: float | None = None
     reward_model: str = "reward_model"
 
     async def verdicts(self, episodes: Sequence[Episode], answers: Sequence[str]) -> list[Verdict]:
         """A value between 0 and 1 for each: the mean of its points. Alone in its group, an answer gets 0.5.
 
-        Errors: EpisodeFailure (judge).
+        The part `unreadable` is the number of its comparisons that could not be read. Errors: EpisodeFailure (judge).
         """
-        pairs = circle(len(answers)) if self.pairs == "circle" else list(itertools.combinations(range(len(answers)), 2))
+        pairs = circle(len(answers)) if self.pairs == "circle" else every_pair(len(answers))
         compared = await concurrently(*(self._compare(episodes[i], answers[i], answers[j]) for i, j in pairs))
         points: list[list[float]] = [[] for _ in answers]
+        unread = [0] * len(answers)
         for (i, j), one in zip(pairs, compared, strict=True):
             points[i].append(one.first)
             points[j].append(one.second)
-        verdicts = [_verdict(own) for own in points]
+            unread[i] += not one.read
+            unread[j] += not one.read
+        verdicts = [_verdict(own, count) for own, count in zip(points, unread, strict=True)]
         for episode, verdict in zip(episodes, verdicts, strict=True):
             episode.record_verdict("PairwiseComparison", verdict.value, verdict.why)
         return verdicts
@@ -72,27 +86,39 @@ class PairwiseComparison:
     async def _compare(self, episode: Episode, first: str, second: str) -> Compared:
         conversation = [Message("user", self.ask(first, second))]
         for _ in range(self.retries + 1):
-            answer = (await episode.ask(self.reward_model, *conversation)).content
+            answer = (await episode.ask(self.reward_model, *conversation, may_be_cut=True)).content
             compared = read_comparison(answer)
             if compared is not None:
                 return compared
             conversation += [Message("assistant", answer), Message("user", REMINDER)]
-        raise EpisodeFailure(FailureKind.JUDGE, self.reward_model, f"no comparison can be read in {answer[-200:]!r}")
+        if self.unreadable is not None:
+            return Compared(self.unreadable, self.unreadable, read=False)
+        message = f"no comparison can be read in {self.retries + 1} answers; the last: {answer[-200:]!r}"
+        raise EpisodeFailure(FailureKind.JUDGE, self.reward_model, message)
 
 
 def circle(count: int) -> list[tuple[int, int]]:
-    """Each with its neighbour, the last with the first; two have only one pair."""
-    return [(0, 1)] if count == 2 else [(i, (i + 1) % count) for i in range(count)] if count > 2 else []
+    """Each with its neighbour, the last with the first: every answer is once in each place, also of two."""
+    return [(i, (i + 1) % count) for i in range(count)] if count > 1 else []
+
+
+def every_pair(count: int) -> list[tuple[int, int]]:
+    """Every two once. An answer is in the first place as often as in the second, or, if their number is even, once more or less."""
+    distances = range(1, count // 2 + 1)
+    return [(i, (i + far) % count) for far in distances for i in range(far if 2 * far == count else count)]
 
 
 def read_comparison(text: str) -> Compared | None:
-    """The last scores and the last ranking in a text; None if one is missing or out of its range."""
+    """The last scores and the last ranking that have the form; None if there are none, or if they are out of their range.
+
+    The scores count. The ranking only breaks ties: it says nothing against different scores, even if it contradicts them.
+    """
     scores, rankings = _SCORES.findall(text), _RANKING.findall(text)
     if not scores or not rankings:
         return None
-    first, second, ranking = int(scores[-1][0]), int(scores[-1][1]), int(rankings[-1])
-    in_range = all(LOWEST <= score <= HIGHEST for score in (first, second))
-    if not in_range or not FIRST_MUCH_BETTER <= ranking <= SECOND_MUCH_BETTER:
+    first, second = (_SCORE_VALUES.get(score) for score in scores[-1])
+    ranking = _RANKING_VALUES.get(rankings[-1])
+    if first is None or second is None or ranking is None:
         return None
     if first != second:
         return Compared(first, second)
@@ -105,9 +131,10 @@ def _within(points: float) -> float:
     return min(max(points, float(LOWEST)), float(HIGHEST))
 
 
-def _verdict(points: Sequence[float]) -> Verdict:
+def _verdict(points: Sequence[float], unread: int) -> Verdict:
     if not points:
-        return Verdict(0.5, "there was nothing to compare it with")
+        return Verdict(0.5, "there was nothing to compare it with", {"unreadable": 0.0})
     mean = sum(points) / len(points)
-    shown = ", ".join(f"{one:g}" for one in points)
-    return Verdict((mean - LOWEST) / (HIGHEST - LOWEST), f"points in its comparisons: {shown}")
+    shown = f"points in its comparisons: {', '.join(f'{one:g}' for one in points)}"
+    why = f"{shown}; {unread} of them could not be read" if unread else shown
+    return Verdict((mean - LOWEST) / (HIGHEST - LOWEST), why, {"unreadable": float(unread)})

@@ -1,0 +1,49 @@
+"""The deck, and what a hand is worth. Suits don't matter."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+Rank = Literal["A", "2", "3", "4", "5", "6", "7", "8", "9", "10", "J", "Q", "K"]
+
+RANKS: tuple[Rank, ...] = get_args(Rank)
+SUITS = 4
+TWENTY_ONE = 21
+
+
+def shuffled_deck(seed: int, top: Sequence[Rank] = ()) -> tuple[Rank, ...]:
+    """52 cards: `top` as it is, then all others in an order that the seed decides."""
+    left = Counter(dict.fromkeys(RANKS, SUITS))
+    left.subtract(top)
+    rest = list(left.elements())
+    random.Random(seed).shuffle(rest)
+    return (*top, *rest)
+
+
+def value_of(rank: Rank) -> int:
+    """What a card counts by itself; an ace counts 1 here."""
+    if rank == "A":
+        return 1
+    return 10 if rank in ("J", "Q", "K") else int(rank)
+
+
+def is_soft(hand: Sequence[Rank]) -> bool:
+    """Whether it has an ace that counts 11."""
+    return "A" in hand and sum(map(value_of, hand)) + 10 <= TWENTY_ONE
+
+
+def total_of(hand: Sequence[Rank]) -> int:
+    return sum(map(value_of, hand)) + (10 if is_soft(hand) else 0)
+
+
+def is_natural(hand: Sequence[Rank]) -> bool:
+    """An ace and a card that counts 10, as dealt."""
+    return len(hand) == 2 and total_of(hand) == TWENTY_ONE
+
+
+def shown(hand: Sequence[Rank]) -> str:
+    """`10 6 (16)`, `A 6 (soft 17)`."""
+    return f"{' '.join(hand)} ({'soft ' if is_soft(hand) else ''}{total_of(hand)})"

@@ -1,0 +1,116 @@
+"""Blackjack by text: a game with Gymnasium's interface, and the loop that lets a model play it."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from envs.blackjack.cards import SUITS, Rank, shuffled_deck
+from envs.blackjack.foresight import best_plan
+from envs.blackjack.game import EXPECTED, LOSS, WIN, BlackjackGame
+from envs.blackjack.players import planned_player
+from ray_gym import Environment, Episode, Opening, Task
+from ray_gym import Options as EnvironmentOptions
+from ray_gym.graders import folded, tagged
+from ray_gym.models.scripted import Player
+from ray_gym.stop import StopReason
+
+DEALS_TRIED = 100
+"""About six deals in ten can be won, so this many are never needed."""
+
+RULES = f"""You are playing one hand of blackjack against a dealer.
+Number cards count their number, J, Q and K count 10, an ace counts 11, or 1 where 11 would bring the hand over 21. \
+You may hit (draw a card) as often as you like; over 21 you lose at once. When you stand, the dealer turns over its other card, \
+draws below 17 and stands from 17 on. Over 21 it loses; else the hand that is closer to 21 wins, and equal hands are a draw. \
+An ace with a card that counts 10, as dealt, beats every other 21.
+Think as briefly as you like, then write your action between tags. {EXPECTED}"""
+
+
+class BlackjackTask(Task):
+    """`top`: the cards that are dealt first (yours, the dealer's open one, yours, its other one, then as they are drawn); the seed
+    shuffles the rest."""
+
+    seed: Annotated[int, Field(ge=0)] = 0
+    top: Annotated[tuple[Rank, ...], Field(max_length=52)] = ()
+
+    @model_validator(mode="after")
+    def _is_one_deck(self) -> BlackjackTask:
+        for rank, count in Counter(self.top).items():
+            if count > SUITS:
+                raise ValueError(f"top: {rank!r} is there {count} times; a deck has {SUITS} of each")
+        return self
+
+    def deck(self) -> tuple[Rank, ...]:
+        return shuffled_deck(self.seed, self.top)
+
+
+@dataclass
+class Table:
+    game: BlackjackGame
+    observation: str
+    """The last."""
+    reward: float = 0.0
+    """The sum over the steps so far."""
+
+
+class Blackjack(Environment[BlackjackTask, Table]):
+    """The policy plays one hand of blackjack by text against a dealer's fixed rules."""
+
+    pattern = "multi-step"
+    scoring = "win 1, draw 0, loss -1"
+    reward_range = (LOSS, WIN)
+
+    class Options(EnvironmentOptions):
+        max_mistakes: Annotated[int, Field(ge=1)] = 3
+        """The answer without an action that loses the game, counted over the game."""
+
+    def generate(self, rng: random.Random, index: int) -> BlackjackTask:
+        """A deal that can be won by someone who knows the deck. Errors: RuntimeError (never, in practice)."""
+        for _ in range(DEALS_TRIED):
+            task = BlackjackTask(seed=rng.getrandbits(40))
+            reward, _ = best_plan(task.deck())
+            if reward == WIN:
+                return task
+        raise RuntimeError(f"none of {DEALS_TRIED} deals can be won")
+
+    def setup(self, task: BlackjackTask, episode: Episode) -> Table:
+        game = BlackjackGame(task.deck(), self.options.max_mistakes)
+        observation, _ = game.reset()
+        return Table(game, observation)
+
+    def opening(self, task: BlackjackTask, state: Table) -> Opening:
+        return Opening(system={"policy": RULES}, messages={"policy": state.observation})
+
+    def perfect(self, task: BlackjackTask) -> Mapping[str, Player]:
+        _, plan = best_plan(task.deck())
+        return {"policy": planned_player(plan)}
+
+    async def run(self, episode: Episode) -> None:
+        table: Table = episode.state
+        while not episode.stopped:
+            turn = await episode.turn("policy")
+            if episode.stopped:
+                return
+            table.observation, reward, terminated, truncated, info = table.game.step(action_in(turn.text))
+            table.reward += reward
+            episode.tell("policy", table.observation)
+            if terminated or truncated:
+                episode.end(StopReason.FINISHED, info["outcome"])
+
+    def score(self, state: Table, episode: Episode) -> float:
+        """Who leaves the table before the end has lost."""
+        return state.reward if state.game.is_over else LOSS
+
+
+_between_tags = tagged("action")
+
+
+def action_in(text: str) -> str | None:
+    """What stands between the last tags, whatever its case."""
+    found = _between_tags(text)
+    return None if found is None else folded(found)

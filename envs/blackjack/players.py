@@ -1,0 +1,52 @@
+"""Scripted players. They read the last observation that shows their hand, as a model would.
+
+models: {basic: {engine: scripted, player: "envs.blackjack.players:basic_player"}}
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+
+from envs.blackjack.cards import RANKS, value_of
+from envs.blackjack.game import ACTIONS
+from ray_gym import Message
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+_SHOWN = re.compile(r"Your hand: .*?\((soft )?(\d+)\)\. The dealer shows (\w+)\.")
+
+
+def basic_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Basic strategy, as far as there is only hit and stand: the best that can be done without knowing the deck."""
+    found = [match for message in request.messages for match in _SHOWN.finditer(message.content)]
+    soft, total, dealer = found[-1].groups()
+    dealers = next(value_of(rank) for rank in RANKS if rank == dealer)
+    return _says("hit" if should_hit(int(total), bool(soft), dealers) else "stand")
+
+
+def random_player(request: CompletionRequest, rng: random.Random) -> Message:
+    return _says(rng.choice(ACTIONS))
+
+
+def planned_player(plan: Sequence[str]) -> Player:
+    """Carries out a plan: one action for each that it has said already."""
+
+    def player(request: CompletionRequest, rng: random.Random) -> Message:
+        return _says(plan[sum(message.role == "assistant" for message in request.messages)])
+
+    return player
+
+
+def should_hit(total: int, soft: bool, dealer: int) -> bool:
+    """`dealer`: what its open card counts, an ace 1."""
+    if soft:
+        return total <= 17 or (total == 18 and dealer in (9, 10, 1))
+    if total == 12:
+        return dealer not in (4, 5, 6)
+    return total < 12 or (total < 17 and dealer not in (2, 3, 4, 5, 6))
+
+
+def _says(action: str) -> Message:
+    return Message("assistant", f"<action>{action}</action>")

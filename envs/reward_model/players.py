@@ -1,0 +1,77 @@
+"""Scripted reward models, which look at simple features only, and a policy that satisfies them.
+
+models: {reward: {engine: scripted, player: "envs.reward_model.players:scalar_player"}}
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Sequence
+
+from ray_gym import Message
+from ray_gym.graders.comparison import FIRST_MUCH_BETTER, HIGHEST, LOWEST, SECOND_MUCH_BETTER
+from ray_gym.models.base import CompletionRequest
+
+HIGHEST_QUALITY = 3.0
+FEWEST_WORDS, MOST_WORDS = 20, 120
+_WORD = re.compile(r"[^\W\d_]+")
+_COMPARED = re.compile(
+    r"<conversation>\n(.*)\n</conversation>\s*<first>\n(.*)\n</first>\s*<second>\n(.*)\n</second>", re.DOTALL
+)
+_LAST_REQUEST = re.compile(r"(?:\A|\n)User: ((?:(?!\nUser: ).)*)\Z", re.DOTALL)
+_FILLERS = (
+    "please", "notice", "every", "thing", "asked", "about", "will", "be", "found", "here", "in", "one", "short", "and", "tidy",
+    "answer", "which", "ends", "as", "it", "should", "do", "with", "full", "stop",
+)  # fmt: skip
+
+
+def quality(request: str, answer: str) -> float:
+    """Up to a point each for taking up the request's longer words, for a fitting length and for a whole last sentence; up to one off
+    for words that are said again."""
+    words = _words(answer)
+    wanted = {word for word in _words(request) if len(word) > 3}
+    taken_up = len(wanted & set(words)) / len(wanted) if wanted else 1.0
+    fits = FEWEST_WORDS <= len(words) <= MOST_WORDS
+    is_whole = answer.rstrip().endswith((".", "!", "?"))
+    said_again = 1 - len(set(words)) / len(words) if words else 0.0
+    return taken_up + fits + is_whole - said_again
+
+
+def scalar_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """A scalar reward model: the quality of the last answer, as a number."""
+    *earlier, answer = request.messages
+    return Message("assistant", f"{quality(_last_request(earlier), answer.content):.6f}")
+
+
+def comparing_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """A generative reward model: the better of two answers gets the highest score, the other less by twice the difference."""
+    found = _COMPARED.search(request.messages[-1].content)
+    if found is None:
+        return Message("assistant", "I see no two answers.")
+    conversation, first, second = found.groups()
+    asked = _LAST_REQUEST.search(conversation)
+    one, other = (quality(asked[1] if asked else "", answer) for answer in (first, second))
+    scores = [_as_score(one - other), _as_score(other - one)]
+    middle = (FIRST_MUCH_BETTER + SECOND_MUCH_BETTER) / 2
+    ranking = round(min(max(middle - one + other, FIRST_MUCH_BETTER), SECOND_MUCH_BETTER))
+    return Message("assistant", f"Scores: {scores[0]}, {scores[1]}\nRanking: {ranking}")
+
+
+def best_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """A policy that gives these reward models what they look for: every word of the request, once."""
+    wanted = dict.fromkeys(word for word in _words(_last_request(request.messages)) if len(word) > 3)
+    words = [*wanted, *(word for word in _FILLERS if word not in wanted)]
+    return Message("assistant", f"{' '.join(words[: max(len(wanted), FEWEST_WORDS)]).capitalize()}.")
+
+
+def _last_request(messages: Sequence[Message]) -> str:
+    return next((message.content for message in reversed(messages) if message.role == "user"), "")
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.casefold())
+
+
+def _as_score(lead: float) -> int:
+    return max(LOWEST, HIGHEST + round(2 * min(lead, 0)))

@@ -1,0 +1,32 @@
+"""What a generative reward model is asked about two answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from ray_gym import Message
+from ray_gym.graders.comparison import FORM
+
+_TAGS = re.compile(r"</?\s*(?:conversation|first|second)\s*>", re.IGNORECASE)
+_SPEAKERS = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Tool"}
+
+
+def question(conversation: Sequence[Message], first: str, second: str) -> str:
+    """Answers lose what looks like the tags around them, so none can pass for the end of itself or for the other."""
+    said = "\n".join(f"{_SPEAKERS[message.role]}: {_untagged(message.content)}" for message in conversation)
+    return (
+        "Below is a conversation, and two answers with which the assistant could go on. Compare them: do they give what was asked for, "
+        "are they right, clear and well written? The order in which they stand says nothing about them.\n\n"
+        f"<conversation>\n{said}\n</conversation>\n\n<first>\n{_untagged(first)}\n</first>\n\n<second>\n{_untagged(second)}\n</second>\n\n"
+        "Give each a score from 1 (poor) to 5 (excellent), and a ranking: 1: the first is much better, 2: better, 3: slightly better; "
+        "4: the second is slightly better, 5: better, 6: much better. End with two lines in this form:\n"
+        f"{FORM}"
+    )
+
+
+def _untagged(text: str) -> str:
+    """Until none is left: taking one out may make another."""
+    while (without := _TAGS.sub("", text)) != text:
+        text = without
+    return text.strip() or "(nothing)"

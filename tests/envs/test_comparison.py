@@ -1,0 +1,121 @@
+"""What a generative reward model's answer is read as, and which answers are compared."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections import Counter
+
+import pytest
+
+from ray_gym.graders.comparison import FORM, REMINDER, Compared, circle, every_pair, read_comparison
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "second"),
+    [
+        ("Scores: 4, 2\nRanking: 2", 4, 2),
+        ("scores: 2,4\nRANKING: 5", 2, 4),
+        ("Ranking: 2\nScores: 4, 2", 4, 2),
+        ("Scores: <4>, <2>\nRanking: <2>", 4, 2),
+        ("**Scores:** 4, 2\n**Ranking:** 2", 4, 2),
+        ("Scores: **5** and **1**.\nRanking: **1**.", 5, 1),
+        ("Scores: 4/5, 2/5\nRanking: 2/6", 4, 2),
+        ('{"scores": [4, 2], "ranking": 2}', 4, 2),
+        ("Scores (1 to 5): 4, 2\nRanking (1 to 6): 2", 4, 2),
+        ("Score 4 2\nranking 2", 4, 2),
+        (
+            "The second is wrong, the first is fine.\nScores: 4, 2. Ranking: 2, as the first is right.\nThat is all.",
+            4,
+            2,
+        ),
+        ("Scores: 1, 1\nRanking: 6\nNo, on second thoughts:\nScores: 4, 2\nRanking: 2", 4, 2),
+        ("Scores: 2, 4\nRanking: 1", 2, 4),  # it contradicts itself: the scores count
+        (f"{FORM}\nScores: 4, 2\nRanking: 2", 4, 2),
+    ],
+)
+def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
+    assert read_comparison(text) == Compared(first, second)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "Both are good.",
+        "Scores: 4, 2",
+        "Ranking: 2",
+        "4, 2, 2",
+        FORM,
+        REMINDER,
+        "Scores: 0, 2\nRanking: 2",
+        "Scores: 6, 2\nRanking: 2",
+        "Scores: 10, 2\nRanking: 2",
+        "Scores: 42\nRanking: 2",
+        "Scores: -4, 2\nRanking: 2",
+        "Scores: 4, 2\nRanking: 0",
+        "Scores: 4, 2\nRanking: 7",
+        "Scores: 4, 2\nRanking: 12",
+        "Scores: 4, 2\nRanking: -2",
+        "Scores: 4.5, 2\nRanking: 2",
+        "Scores: 4, 2.5\nRanking: 2",
+        "Scores: 4, 2\nRanking: 2.5",
+        "Scores: 4/5\nRanking: 2",
+        "Scores: 4, 2, 3\nRanking: 2",
+        "Scores: 4, 2\nRanking: <1 to 6>",
+        "Scores: 4, 2\nRanking: 1-6",
+        "Scores: 4, 2\nRanking: 1, 2",
+        "Scores: 4, 2\nRanking: 2 > 1",
+        "Scores:\n1. 4\n2. 2\nRanking: 2",
+        "Scores: first 4, second 2\nRanking: 2",
+        "Scores: 4, 2\nRanking: 2\nOr rather:\nScores: 9, 2\nRanking: 2",
+        f"Scores: {'9' * 5000}, 2\nRanking: 2",
+    ],
+)
+def test_what_has_not_is_not(text: str) -> None:
+    assert read_comparison(text) is None
+
+
+@pytest.mark.parametrize(
+    ("score", "ranking", "first", "second"),
+    [
+        (3, 1, 3.5, 2.5),
+        (3, 3, 3.1, 2.9),
+        (3, 4, 2.9, 3.1),
+        (3, 6, 2.5, 3.5),
+        (5, 1, 5, 4.5),
+        (1, 1, 1.5, 1),
+        (1, 6, 1, 1.5),
+    ],
+)
+def test_a_ranking_breaks_ties_and_stays_within_the_range(
+    score: int, ranking: int, first: float, second: float
+) -> None:
+    compared = read_comparison(f"Scores: {score}, {score}\nRanking: {ranking}")
+    assert compared is not None
+    assert (compared.first, compared.second) == (pytest.approx(first), pytest.approx(second))
+
+
+@pytest.mark.parametrize(
+    "text", ["score " * 20_000, "Scores: 4" + "," * 100_000, "ranking " * 20_000, "scores:" * 20_000]
+)
+def test_long_answers_are_read_at_once(text: str) -> None:
+    began = time.monotonic()
+    assert read_comparison(text) is None
+    assert time.monotonic() - began < 1
+
+
+def test_circles() -> None:
+    assert circle(0) == circle(1) == []
+    assert circle(2) == [(0, 1), (1, 0)]
+    assert circle(3) == [(0, 1), (1, 2), (2, 0)]
+    assert circle(5) == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 0)]
+
+
+@pytest.mark.parametrize("count", range(9))
+def test_every_pair_is_there_once_and_places_are_shared(count: int) -> None:
+    pairs = every_pair(count)
+    assert sorted(tuple(sorted(pair)) for pair in pairs) == list(itertools.combinations(range(count), 2))
+    first = Counter(pair[0] for pair in pairs)
+    second = Counter(pair[1] for pair in pairs)
+    assert all(abs(first[i] - second[i]) <= (count % 2 == 0) for i in range(count))
