@@ -7,6 +7,8 @@ import random
 from typing import Any
 
 import pytest
+from calendar_cases import LIVE, TASK, WRITTEN, A, calendar, entry
+from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from envs.calendar.answer import read_calendar, write_calendar
@@ -18,8 +20,6 @@ from ray_gym import Message
 from ray_gym.models.base import CompletionRequest
 from ray_gym.play import Played
 from ray_gym.stop import StopReason
-from tests.envs.calendar_cases import LIVE, TASK, WRITTEN, A, calendar, entry
-from tests.envs.playing_tasks import generated, play_task, reward_of, says
 
 
 async def test_the_perfect_player_gets_the_reward_in_written_mode() -> None:

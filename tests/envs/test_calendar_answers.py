@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 import pytest
+from calendar_cases import BUDGET, RIGHT, TASK, calendar, entry
+from playing_tasks import play_task, reward_of, says
 
 from envs.calendar.check import PARTS
 from envs.calendar.task import CalendarTask
 from ray_gym.play import Played
-from tests.envs.calendar_cases import BUDGET, RIGHT, TASK, calendar, entry
-from tests.envs.playing_tasks import play_task, reward_of, says
 
 
 def but(position: int, **fields: Any) -> str:

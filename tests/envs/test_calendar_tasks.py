@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from calendar_cases import LIVE, WRITTEN, A, event
+from playing_tasks import generated, play_task, reward_of
 from pydantic import ValidationError
 
 from envs.calendar import Calendar
@@ -22,8 +24,6 @@ from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym.config import TasksSection
 from ray_gym.tasks import read_tasks
-from tests.envs.calendar_cases import LIVE, WRITTEN, A, event
-from tests.envs.playing_tasks import generated, play_task, reward_of
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "calendar" / "example.jsonl"
 

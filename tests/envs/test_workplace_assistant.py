@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import yaml
+from playing_tasks import call_of, generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from envs.workplace_assistant import WorkplaceAssistant
@@ -29,7 +30,6 @@ from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Episode, Message, ToolCall
 from ray_gym.models.scripted import Player
 from ray_gym.play import Played
-from tests.envs.playing_tasks import call_of, generated, play_task, reward_of, says
 
 ENVIRONMENT = WorkplaceAssistant()
 EXAMPLES = Path("envs/workplace_assistant/example.jsonl").read_text().splitlines()
