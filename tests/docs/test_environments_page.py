@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,8 +11,9 @@ from typing import Any
 import pytest
 from playing_tasks import call_of, play_group, play_task, reward_of, says
 
-from ray_gym import Environment
+from ray_gym import Environment, Message
 from ray_gym.errors import FailureKind
+from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 from ray_gym.play import Played
 from ray_gym.tool_runner import ToolRunner
@@ -123,6 +125,15 @@ async def test_turns_and_constraints(said: list[str], reward: float) -> None:
 async def test_reward_models() -> None:
     assert reward_of(await play("Poem", {}, policy=says("Blue."), reward_model=says("-1.5"))) == -1.5
     contest = environment("Contest")
-    casts = [{"policy": says("Grey."), "reward_model": says("Scores: 1, 5\nRanking: 6")}, {"policy": says("Blue.")}]
-    group = await play_group(contest, contest.task_type(), casts, judges={"reward_model": casts[0]["reward_model"]})
+    group = await play_group(
+        contest,
+        contest.task_type(),
+        [{"policy": says("Grey.")}, {"policy": says("Blue.")}],
+        judges={"reward_model": likes_blue},
+    )
     assert [reward_of(played) for played in group] == [0, 1]
+
+
+def likes_blue(request: CompletionRequest, rng: random.Random) -> Message:
+    blue_first = "1. Blue" in request.messages[-1].content
+    return Message("assistant", "Scores: 5, 1\nRanking: 1" if blue_first else "Scores: 1, 5\nRanking: 6")
