@@ -18,10 +18,11 @@ def whole(text: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""What the last `\boxed{...}` holds, with the braces inside it counted; one that is never closed counts for nothing."""
+    closed = _closed_braces(text)
     for found in reversed(list(_BOXED.finditer(text))):
-        inside = _until_closed(text, found.end())
-        if inside is not None:
-            return inside.strip()
+        end = closed.get(found.end() - 1)
+        if end is not None:
+            return text[found.end() : end].strip()
     return None
 
 
@@ -62,14 +63,16 @@ def first_of(*extracts: Extract) -> Extract:
     return lambda text: next((found for extract in extracts if (found := extract(text)) is not None), None)
 
 
-def _until_closed(text: str, begin: int) -> str | None:
-    depth, escaped = 1, False
-    for position in range(begin, len(text)):
-        letter = text[position]
+def _closed_braces(text: str) -> dict[int, int]:
+    """Where each brace that is closed is closed; in one pass, whatever a model writes. A brace after a backslash is text."""
+    closed: dict[int, int] = {}
+    opened: list[int] = []
+    escaped = False
+    for position, letter in enumerate(text):
         if escaped or letter == "\\":
             escaped = not escaped
-            continue
-        depth += (letter == "{") - (letter == "}")
-        if depth == 0:
-            return text[begin:position]
-    return None
+        elif letter == "{":
+            opened.append(position)
+        elif letter == "}" and opened:
+            closed[opened.pop()] = position
+    return closed
