@@ -91,7 +91,7 @@ class Options(BaseModel):
 class Environment(Generic[TaskT, StateT]):
     """Override `setup` and `score`, and what else differs from the defaults.
 
-    Where `participants` or `auxiliary` depend on the options, set them in `__init__`.
+    Where `participants`, `auxiliary` or `reward_range` depend on the options, set them in `__init__`.
     """
 
     participants: tuple[str, ...] = ("policy",)
@@ -102,7 +102,7 @@ class Environment(Generic[TaskT, StateT]):
     """single-step, multi-step, multi-turn or user modelling: for the listing only."""
     scoring: ClassVar[str] = ""
     """How it is scored, in a few words: for the listing only."""
-    reward_range: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    reward_range: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest reward that `score` gives."""
     Options: ClassVar[type[BaseModel]] = Options
 
