@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsFloat, TypeVar, get_args, get_origin
 
@@ -80,6 +80,10 @@ class Score:
     reward: float
     parts: Mapping[str, float] = field(default_factory=dict)
     others: Mapping[str, float] = field(default_factory=dict)
+
+
+Scored = Score | float | Mapping[str, float]
+"""What `score` may give: a number, named parts (their sum is the reward), or a `Score`."""
 
 
 class Options(BaseModel):
@@ -182,19 +186,19 @@ class Environment(Generic[TaskT, StateT]):
 
     # ---- the score ----
 
-    async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Score | float | Mapping[str, float]]:
+    async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Scored]:
         """The scores of a whole group's episodes (those that were played to their end), in their order, once all are over.
 
         Overridden, it is asked instead of `score`, and may compare: `episode.state`, `episode.events`, `episode.ask`.
         """
         raise NotImplementedError
 
-    def score(self, state: StateT, episode: Episode) -> Score | float | Mapping[str, float]:
+    def score(self, state: StateT, episode: Episode) -> Scored | Awaitable[Scored]:
         """The policy's reward: a number, named parts (their sum is the reward), or a `Score`. May be a coroutine function."""
         raise NotImplementedError
 
 
-def as_score(value: Score | float | Mapping[str, float]) -> Score:
+def as_score(value: Scored) -> Score:
     """Errors: TypeError if it is none of the three, ValueError if a number is not finite."""
     if isinstance(value, Score):
         return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))

@@ -219,10 +219,11 @@ class Episode:
         assert completion is not None
         return completion.message
 
-    async def ask(self, auxiliary: str, *messages: str | Message) -> Message:
+    async def ask(self, auxiliary: str, *messages: str | Message, may_be_cut: bool = False) -> Message:
         """Ask a judge, a reward model or a simulator: a fresh conversation with its system prompt and these messages.
 
         Also after the end, from `score`. What goes wrong is the judge's fault (while scoring) or the simulator's, never the policy's.
+        So is an answer that a limit has cut, unless it `may_be_cut`: then it is given as far as it goes.
         Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`.
         """
         if auxiliary not in self.environment.auxiliary:
@@ -236,7 +237,7 @@ class Episode:
             self.gave_up_asking = self.participants[auxiliary]
             raise
         assert completion is not None
-        if completion.finish_reason != "stop":
+        if completion.finish_reason != "stop" and not may_be_cut:
             asked = self.participants[auxiliary]
             raise fault_of(asked, f"its answer was cut ({completion.finish_reason})", judges=self.scoring)
         return completion.message

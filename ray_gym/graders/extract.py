@@ -7,7 +7,9 @@ from collections.abc import Callable, Sequence
 
 Extract = Callable[[str], str | None]
 
-_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BOX = r"\\(?:boxed|fbox)\s*\{"
+_BRACES = re.compile(rf"(?P<box>{_BOX})|\\(?!{_BOX}).|[{{}}]", re.DOTALL)
+"""Where a box is opened, any escaped character (which is no brace), a brace."""
 _ANSWER = re.compile(r"answer\s*(?:is\s*)?[:=]\s*(.+)", re.IGNORECASE)
 
 
@@ -18,12 +20,16 @@ def whole(text: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""What the last `\boxed{...}` holds, with the braces inside it counted; one that is never closed counts for nothing."""
-    closed = _closed_braces(text)
-    for found in reversed(list(_BOXED.finditer(text))):
-        end = closed.get(found.end() - 1)
-        if end is not None:
-            return text[found.end() : end].strip()
-    return None
+    begun: list[int | None] = []  # braces that are open: where a box's inside begins, None for any other
+    last = (-1, -1)
+    for found in _BRACES.finditer(text):
+        if found["box"]:
+            begun.append(found.end())
+        elif found[0] == "{":
+            begun.append(None)
+        elif found[0] == "}" and begun:
+            last = max(last, (begun.pop() or -1, found.start()))
+    return text[slice(*last)].strip() if last[0] >= 0 else None
 
 
 def answer_line(text: str) -> str | None:
@@ -61,18 +67,3 @@ def by_regex(pattern: str, flags: int = 0) -> Extract:
 def first_of(*extracts: Extract) -> Extract:
     """What the first of these finds that finds anything."""
     return lambda text: next((found for extract in extracts if (found := extract(text)) is not None), None)
-
-
-def _closed_braces(text: str) -> dict[int, int]:
-    """Where each brace that is closed is closed; in one pass, whatever a model writes. A brace after a backslash is text."""
-    closed: dict[int, int] = {}
-    opened: list[int] = []
-    escaped = False
-    for position, letter in enumerate(text):
-        if escaped or letter == "\\":
-            escaped = not escaped
-        elif letter == "{":
-            opened.append(position)
-        elif letter == "}" and opened:
-            closed[opened.pop()] = position
-    return closed

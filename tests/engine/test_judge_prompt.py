@@ -43,8 +43,8 @@ def test_labels_in_the_material_are_taken_apart(material: str) -> None:
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("Compare {one}.", "{other} is missing; the places are {one}, {other}"),
-        ("Compare.", "{one} and {other} is missing"),
+        ("Compare {one}.", "missing: {other}; the places are {one}, {other}"),
+        ("Compare.", "missing: {one}, {other}"),
         ("{one} {other} {third}", "{third} is none of its places"),
         ("{one} {other} {}", "{} is none of its places"),
         ("{one} {other} {one!r}", "{one} is none of its places"),
