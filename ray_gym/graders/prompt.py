@@ -36,7 +36,7 @@ class JudgePrompt:
                 raise ValueError(f"{{{name}}} is none of its places, {wanted}; other braces are written twice")
         missing = [f"{{{place}}}" for place in self.places if place not in {name for name, _, _ in found}]
         if missing:
-            raise ValueError(f"{' and '.join(missing)} is missing; the places are {wanted}")
+            raise ValueError(f"missing: {', '.join(missing)}; the places are {wanted}")
 
     def filled(self, labels: Iterable[str] = (), **material: str) -> str:
         """The prompt to send; `labels` are those that the judge's answer is searched for."""
