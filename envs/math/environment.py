@@ -19,7 +19,8 @@ from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 
 INSTRUCTIONS = (
-    "Solve the problem that you are given. Work it out step by step, then give the final answer, and nothing else, as \\boxed{...}."
+    "Solve the problem that you are given. Work it out step by step, "
+    "then give the final answer, and nothing else, as \\boxed{...}."
 )
 VERIFIER = "envs.math.verification:verify_within"
 GRACE_S = 2.0

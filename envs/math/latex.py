@@ -31,7 +31,11 @@ def polynomial(coefficients: Sequence[Fraction | int], variable: str = "x") -> s
     text = ""
     for value, power in terms:
         sign = "-" if value < 0 else "+"
-        text += f" {sign} {_term(abs(value), power, variable)}" if text else f"{sign.strip('+')}{_term(abs(value), power, variable)}"
+        text += (
+            f" {sign} {_term(abs(value), power, variable)}"
+            if text
+            else f"{sign.strip('+')}{_term(abs(value), power, variable)}"
+        )
     return text or "0"
 
 

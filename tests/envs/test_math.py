@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 from collections.abc import AsyncIterator
@@ -26,7 +27,7 @@ from ray_gym.play import Played
 from ray_gym.tool_runner import ToolRunner
 
 HALF = MathTask(question="What is one divided by two?", expected_answer="\\frac{1}{2}")
-EXAMPLES = Path("envs/math/example.jsonl")
+EXAMPLES = Path("envs/math/example.jsonl").read_text().splitlines()
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
@@ -61,8 +62,8 @@ def verdicts(played: Played) -> list[str]:
 
 async def test_the_perfect_player_solves_every_generated_task_without_the_judge(runner: ToolRunner) -> None:
     mathematics = environment()
-    for index in range(200):
-        played = await play_task(mathematics, generated(mathematics, index), runner=runner)
+    tasks = [generated(mathematics, index) for index in range(200)]
+    for played in await asyncio.gather(*(play_task(mathematics, task, runner=runner) for task in tasks)):
         assert reward_of(played) == 1, (played.episode.task, verdicts(played))
         assert not asked(played), played.episode.task
 
@@ -93,7 +94,10 @@ UNION = "(-\\infty, -3) \\cup (5, \\infty)"
     ("expected", "answers"),
     [
         ("\\frac{1}{2}", ["0.5", "1/2", "The answer is 1/2.", "So $\\frac12$", "$$x = \\frac{1}{2}$$", "\\(0.5\\)"]),
-        ("\\frac{1}{2}", ["\\boxed{\\dfrac{1}{2}}", "\\boxed{2/4}", "\\boxed{.5}", "\\boxed{x = 0.5}", "\\boxed{50\\%}"]),
+        (
+            "\\frac{1}{2}",
+            ["\\boxed{\\dfrac{1}{2}}", "\\boxed{2/4}", "\\boxed{.5}", "\\boxed{x = 0.5}", "\\boxed{50\\%}"],
+        ),
         ("$\\frac{1}{2}$", ["\\boxed{0.5 \\text{ cm}}", "\\boxed{1} no: \\boxed{\\frac12}", "\\boxed{$\\frac{1}{2}$}"]),
         (SET, ["\\boxed{\\{0.5, -3\\}}", "\\boxed{\\frac12, -3}", "\\boxed{x = -3 \\text{ or } x = \\frac12}"]),
         (SET, ["Either $x=-3$ or $x=\\frac{1}{2}$", "\\boxed{x_1=-3, x_2=0.5}"]),
@@ -118,7 +122,10 @@ async def test_right_answers_in_many_spellings(expected: str, answers: list[str]
 @pytest.mark.parametrize(
     ("expected", "answers"),
     [
-        ("\\frac{1}{2}", ["", "one half", "\\boxed{}", "\\boxed{-0.5}", "\\boxed{2}", "\\boxed{0.49}", "\\boxed{1, 1/2}"]),
+        (
+            "\\frac{1}{2}",
+            ["", "one half", "\\boxed{}", "\\boxed{-0.5}", "\\boxed{2}", "\\boxed{0.49}", "\\boxed{1, 1/2}"],
+        ),
         ("\\frac{1}{2}", ["\\boxed{0.5} or rather \\boxed{3}", "It is 1/2. No, it is 3.", "\\boxed{\\frac{1}{2}x}"]),
         ("\\frac{7}{12}", ["\\boxed{\\frac{3}{4} - \\frac{1}{6}}"]),
         ("36", ["\\boxed{0.15 \\cdot 240}", "\\boxed{0.15*240}", "\\boxed{6^2}", "\\boxed{35 + 1}"]),
@@ -155,7 +162,13 @@ async def test_the_judge_is_asked_in_both_orders_about_what_the_library_does_not
     played = await answered(runner, "\\boxed{one half}", judge_of("[[A=B]]", "Surely [[A=B]]."))
     assert reward_of(played) == 1
     assert asked(played) == [["\\frac{1}{2}", "one half"], ["one half", "\\frac{1}{2}"]]
-    assert [text.partition(":")[0] for text in verdicts(played)] == ["verify_within", "Judge", "Judge, swapped", "SwapCheck", "FirstThatPasses"]
+    assert [text.partition(":")[0] for text in verdicts(played)] == [
+        "verify_within",
+        "Judge",
+        "Judge, swapped",
+        "SwapCheck",
+        "FirstThatPasses",
+    ]
 
 
 async def test_both_orders_must_agree(runner: ToolRunner) -> None:
@@ -241,7 +254,7 @@ async def test_an_answer_that_hangs_leaves_the_process_that_calls_are_forked_fro
 
 
 async def test_the_example_rows(runner: ToolRunner) -> None:
-    rows = [MathTask.model_validate_json(line) for line in EXAMPLES.read_text().splitlines()]
+    rows = [MathTask.model_validate_json(line) for line in EXAMPLES]
     assert len(rows) == 5
     for row in rows:
         assert reward_of(await play_task(environment(), row, runner=runner)) == 1
