@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 def number(value: Fraction | int) -> str:
-    r"""An integer, or `\\frac` in lowest terms."""
+    r"""An integer, or `\frac` in lowest terms."""
     value = Fraction(value)
     if value.denominator == 1:
         return str(value.numerator)
@@ -28,19 +28,14 @@ def polynomial(coefficients: Sequence[Fraction | int], variable: str = "x") -> s
     """`coefficients` begin with that of the highest power; terms that are zero are left out."""
     highest = len(coefficients) - 1
     terms = [(Fraction(value), highest - place) for place, value in enumerate(coefficients) if value]
-    text = ""
-    for value, power in terms:
-        sign = "-" if value < 0 else "+"
-        text += (
-            f" {sign} {_term(abs(value), power, variable)}"
-            if text
-            else f"{sign.strip('+')}{_term(abs(value), power, variable)}"
-        )
-    return text or "0"
+    signed = [f"{'-' if value < 0 else '+'} {_term(abs(value), power, variable)}" for value, power in terms]
+    if not signed:
+        return "0"
+    return " ".join([signed[0].removeprefix("+ ").replace("- ", "-", 1), *signed[1:]])
 
 
 def times(value: Fraction | int, what: str) -> str:
-    r"""A multiple of a symbol: `\\frac{3}{2}\\pi`, `\\pi`."""
+    r"""A multiple of a symbol: `\frac{3}{2}\pi`, `\pi`."""
     return what if value == 1 else f"{number(value)}{what}"
 
 
@@ -57,7 +52,7 @@ def square_root(radicand: int) -> tuple[int, int]:
 
 
 def surd(factor: Fraction | int, radicand: int) -> str:
-    r"""`factor` times the root of `radicand`, simplified: `6`, `2\\sqrt{3}`, `\\frac{1}{2}\\sqrt{5}`."""
+    r"""`factor` times the root of `radicand`, simplified: `6`, `2\sqrt{3}`, `\frac{1}{2}\sqrt{5}`."""
     outside, inside = square_root(radicand)
     return number(factor * outside) if inside == 1 else times(factor * outside, f"\\sqrt{{{inside}}}")
 

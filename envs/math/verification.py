@@ -21,7 +21,6 @@ LONGEST = 2000
 """Characters that are read, from an answer's end. What is longer in a box is no answer, and regular expressions would take long."""
 SHOWN = 80
 """Characters of an expression that a verdict shows."""
-_WORDS = re.compile(r"[A-Za-z ]{3,}")
 WARM_UP = (
     ("\\frac{1}{2}", "It is 3/4, and the answer is $x = \\frac{1}{3}$."),
     ("\\{1, \\sqrt{2}\\}", "\\boxed{\\{\\frac{3}{2}, -x\\}}"),
@@ -31,6 +30,7 @@ WARM_UP = (
     ("25\\%", "\\boxed{2 < x \\le 3}"),
 )
 """Expected answers and answers of many kinds."""
+_WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _COMPUTATION = re.compile(r"[\w)}\]]\s*(?:\+|-|\*|\^|\\times|\\cdot)")
 _SCIENTIFIC = re.compile(r"(?:\*|\\times|\\cdot)\s*10\s*(?:\^|\*\*)\s*\{?\s*-?\d+\s*\}?")
@@ -61,7 +61,8 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
     if not verify(gold, given, allow_set_relation_comp=True, timeout_seconds=None):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
-    if isinstance(gold[0], Number) and is_left_to_compute(str(given[-1])):
+    is_number = isinstance(gold[0], Number) or _PERCENT.fullmatch(expected) is not None
+    if is_number and is_left_to_compute(str(given[-1])):
         return 0.0, f"{_short(given[-1])} equals {_short(gold[-1])}, but is left to compute"
     return 1.0, f"{_short(given[-1])} equals {_short(gold[-1])}"
 
