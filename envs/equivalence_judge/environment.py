@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, StringConstraints, model_validator
@@ -52,14 +51,6 @@ class QuestionTask(Task):
         return self.question or (asked[-1] if asked else "")
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """What is compared with the gold answer. `extracted`: it is a part of what the policy said."""
-
-    text: str
-    extracted: bool
-
-
 class EquivalenceJudge(Environment[QuestionTask, None]):
     """Answer a question in your own words: a judge compares the meaning with the gold answer's."""
 
@@ -101,19 +92,19 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         """The judge is asked again, with the answers exchanged, only about what it found equal."""
         gold, options = episode.task.expected_answer, self.options
         candidate = _extracted(options.answer_regex, episode.answer)
-        if not candidate.text:
+        if not candidate:
             return Score(0.0)
-        if not await self._equal(episode, "judgement", gold, candidate.text):
+        if not await self._equal(episode, "judgement", gold, candidate):
             return await self._second_chance(episode, candidate)
         if options.long_gold_chars is not None and len(gold) > options.long_gold_chars:
             return Score(1.0)
-        agreed = await self._equal(episode, "judgement, exchanged", candidate.text, gold)
+        agreed = await self._equal(episode, "judgement, exchanged", candidate, gold)
         return Score(1.0 if agreed else float(options.disagreement_reward))
 
-    async def _second_chance(self, episode: Episode, candidate: Candidate) -> Score:
+    async def _second_chance(self, episode: Episode, candidate: str) -> Score:
         """In both orders, too: a judge that likes whatever comes first gives nothing away."""
         gold, said, reward = episode.task.expected_answer, episode.answer.strip(), self.options.second_chance_reward
-        if reward is None or not candidate.extracted or said == candidate.text:
+        if reward is None or said == candidate:
             return Score(0.0)
         equal = await self._equal(episode, "second chance", gold, said)
         equal = equal and await self._equal(episode, "second chance, exchanged", said, gold)
@@ -123,7 +114,7 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         """What a judge says without a label is no finding that they are equal."""
         options, asked = self.options, _extracted(self.options.question_regex, episode.task.asked)
         first, second = first[-options.judged_chars :], second[-options.judged_chars :]
-        prompt = filled(options.judge_prompt, asked.text, first, second)
+        prompt = filled(options.judge_prompt, asked, first, second)
         verdict = await Judge(prompt, LABELS, retries=0, unlabelled=0.0).verdict(episode, name)
         return verdict.value >= ENOUGH
 
@@ -131,6 +122,7 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         return {"policy": says(task.expected_answer), "judge": judge_who_knows(task.expected_answer)}
 
 
-def _extracted(pattern: str | None, text: str) -> Candidate:
+def _extracted(pattern: str | None, text: str) -> str:
+    """The last match; without a pattern, or a match, all of the text."""
     found = by_regex(pattern)(text) if pattern is not None else None
-    return Candidate(found, extracted=True) if found else Candidate(text.strip(), extracted=False)
+    return found or text.strip()

@@ -49,6 +49,7 @@ class MathTask(Task):
 class Mathematics(Environment[MathTask, None]):
     """Solve a problem: math-verify checks the answer, a judge what it can't tell."""
 
+    auxiliary = ("judge",)
     pattern = "single-step"
     scoring = "library, else a judge"
 
@@ -66,7 +67,8 @@ class Mathematics(Environment[MathTask, None]):
         super().__init__(options)
         if find_spec("math_verify") is None:
             raise UserError("environment.id: math needs math-verify: pip install 'ray-gym[envs]'")
-        self.auxiliary = ("judge",) if self.options.judge else ()
+        if not self.options.judge:
+            self.auxiliary = ()
 
     def generate(self, rng: random.Random, index: int) -> MathTask:
         drawn = problem(rng)
