@@ -49,7 +49,7 @@ class MathTask(Task):
 class Mathematics(Environment[MathTask, None]):
     """Solve a problem: math-verify checks the answer, a judge what it can't tell."""
 
-    auxiliary = ("judge",)
+    auxiliary: tuple[str, ...] = ("judge",)
     pattern = "single-step"
     scoring = "library, else a judge"
 
