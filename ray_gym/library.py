@@ -20,14 +20,15 @@ class Isolated:
 
 
 class Module:
-    """Imported in the process that calls are forked from, as soon as it is unpickled there."""
+    """Imported in the process that calls are forked from, as soon as it is unpickled there, and warmed up if it has a `warm_up`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        importlib.import_module(self._name)
+        module = importlib.import_module(self._name)
+        getattr(module, "warm_up", _nothing)()
 
     def call(self, state: None, caller: None, function: str, arguments: list[Any]) -> str:
         found: Any = importlib.import_module(self._name)
@@ -61,3 +62,7 @@ class Libraries:
             return Isolated(error=error.failure.message)
         except Exception as error:
             return Isolated(error=describe(error))
+
+
+def _nothing() -> None:
+    return None

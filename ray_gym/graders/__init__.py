@@ -7,6 +7,7 @@ from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.judge import Judge, SwapCheck
 from ray_gym.graders.library import Library
 from ray_gym.graders.match import ExactMatch, Found, folded
+from ray_gym.graders.prompt import JudgePrompt, fenced_texts
 from ray_gym.graders.reward_model import RewardModel
 from ray_gym.graders.state import FinalState
 from ray_gym.graders.turns import RecencyWeighted, TurnMean
@@ -20,6 +21,7 @@ __all__ = [
     "Found",
     "Grader",
     "Judge",
+    "JudgePrompt",
     "Library",
     "PairwiseComparison",
     "RecencyWeighted",
@@ -30,6 +32,7 @@ __all__ = [
     "Weighted",
     "answer_line",
     "by_regex",
+    "fenced_texts",
     "first_of",
     "folded",
     "last_boxed",

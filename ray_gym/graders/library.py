@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 class Library(Grader):
     """What a function gives to `arguments` (JSON data): a number, or a number and its reason.
 
-    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. A function that is late,
-    crashes or raises gives no verdict, which is worth `undecided`; that is recorded, so a replay does not decide otherwise.
+    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. Caches that every call
+    should find filled are filled by the module's function `warm_up`, if it has one. A function that is late, crashes or raises gives
+    no verdict, which is worth `undecided`; that is recorded, so a replay does not decide otherwise.
     """
 
     function: str
