@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -35,11 +35,13 @@ def exclude(since: float, next_s: float = 0) -> None:
 
 
 class ActiveClock:
-    """Goes on where a recorded call left it, and stands still while a broken model is waited for."""
+    """Goes on where a recorded call left it, and stands still while a broken model, or a turn to ask one, is waited for."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._stands_until = -math.inf
+        self._stands_since = math.inf
+        self._waiting = 0
         self._is_replaying = False
         self._limits: dict[asyncio.Timeout, float] = {}
 
@@ -54,10 +56,25 @@ class ActiveClock:
     def exclude(self, since: float, next_s: float = 0) -> None:
         """The time since then (of `time.monotonic`), and the next seconds, do not count; what several calls lose at once counts once."""
         until = time.monotonic() + next_s
-        lost = until - max(since, self._stands_until)
+        lost = until - max(min(since, self._stands_since), self._stands_until)
         if lost > 0:
             self._stands_until = until
             self._shift_to(self._began + lost)
+
+    @contextmanager
+    def standing_still(self) -> Iterator[None]:
+        """While something is waited for that takes its time, however long; limits wait too. Several may wait at once."""
+        self._stands_since = min(self._stands_since, time.monotonic())
+        self._waiting += 1
+        self._shift_to(self._began)
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            if not self._waiting:
+                self.exclude(self._stands_since)
+                self._stands_since = math.inf
+                self._shift_to(self._began)
 
     def replaying(self, replaying: bool) -> None:
         """While recorded calls are answered again, limits do not count what was played before; each gets time enough for the replay."""
@@ -82,10 +99,12 @@ class ActiveClock:
         return now - min(passed) if passed else 0.0
 
     def _now(self) -> float:
-        return max(time.monotonic(), self._stands_until)
+        return max(min(time.monotonic(), self._stands_since), self._stands_until)
 
-    def _when(self, at_s: float) -> float:
-        """By the loop's clock; at once if the episode is that old already."""
+    def _when(self, at_s: float) -> float | None:
+        """By the loop's clock; at once if the episode is that old already, and never while something is waited for."""
+        if self._waiting:
+            return None
         now = time.monotonic()
         if self._is_replaying:
             return asyncio.get_running_loop().time() + max(at_s, REPLAY_S)
