@@ -169,17 +169,18 @@ class Calls:
         raise AssertionError("unreachable")
 
     async def _in_its_slot(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Once its participant has less calls under way than it may; the wait is not the episode's time."""
+        """Once its participant has fewer calls under way than it may; the wait is not the episode's time."""
         slot = self._slots.of(thread.participant)
         if slot is None:
             return await self._once(thread, request)
         if slot.locked():
-            with self._clock.standing_still():
+            with self._clock.waiting():
                 await slot.acquire()
         else:
             await slot.acquire()
         try:
-            return await self._once(thread, request)
+            with self._clock.going_on():
+                return await self._once(thread, request)
         finally:
             slot.release()
 

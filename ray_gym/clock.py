@@ -42,6 +42,7 @@ class ActiveClock:
         self._stands_until = -math.inf
         self._stands_since = math.inf
         self._waiting = 0
+        self._going_on = 0
         self._is_replaying = False
         self._limits: dict[asyncio.Timeout, float] = {}
 
@@ -62,19 +63,26 @@ class ActiveClock:
             self._shift_to(self._began + lost)
 
     @contextmanager
-    def standing_still(self) -> Iterator[None]:
-        """While something is waited for that takes its time, however long; limits wait too. Several may wait at once."""
-        self._stands_since = min(self._stands_since, time.monotonic())
+    def waiting(self) -> Iterator[None]:
+        """For a turn to ask a model, however long: time in which nothing else goes on (`going_on`) does not count, and limits wait too."""
         self._waiting += 1
-        self._shift_to(self._began)
+        self._stand_or_go()
         try:
             yield
         finally:
             self._waiting -= 1
-            if not self._waiting:
-                self.exclude(self._stands_since)
-                self._stands_since = math.inf
-                self._shift_to(self._began)
+            self._stand_or_go()
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Something that others of the episode may be waiting for: this does count."""
+        self._going_on += 1
+        self._stand_or_go()
+        try:
+            yield
+        finally:
+            self._going_on -= 1
+            self._stand_or_go()
 
     def replaying(self, replaying: bool) -> None:
         """While recorded calls are answered again, limits do not count what was played before; each gets time enough for the replay."""
@@ -98,12 +106,21 @@ class ActiveClock:
         passed = [timeout.when() or now for timeout in self._limits if timeout.expired()]
         return now - min(passed) if passed else 0.0
 
+    def _stand_or_go(self) -> None:
+        stands = self._stands_since < math.inf
+        if stands == (self._waiting > 0 and not self._going_on):
+            return
+        if stands:
+            self.exclude(self._stands_since)
+        self._stands_since = math.inf if stands else time.monotonic()
+        self._shift_to(self._began)
+
     def _now(self) -> float:
         return max(min(time.monotonic(), self._stands_since), self._stands_until)
 
     def _when(self, at_s: float) -> float | None:
-        """By the loop's clock; at once if the episode is that old already, and never while something is waited for."""
-        if self._waiting:
+        """By the loop's clock; at once if the episode is that old already, and never while it waits."""
+        if self._stands_since < math.inf:
             return None
         now = time.monotonic()
         if self._is_replaying:
