@@ -75,13 +75,14 @@ class Libraries:
         try:
             return await library.pool.run(library.module, call, deadline_s), None
         except TimeoutError:
-            return "null", f"{function} gave nothing within {deadline_s:g} s"
+            why = f"{function} gave nothing within {deadline_s:g} s"
         except CallFailed as error:
-            return "null", error.failure.message
+            why = error.failure.message
         except ToolError as error:
-            return "null", describe(error)
+            why = describe(error)
         except EpisodeFailure as error:
             raise EpisodeFailure(error.failure.kind, function, error.failure.message) from error
+        return "null", why.encode("utf-8", "replace").decode()
 
     async def close(self) -> None:
         """End all processes, also of calls that are being carried out."""

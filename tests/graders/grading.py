@@ -66,11 +66,11 @@ async def graded(
 ) -> Played:
     """`others`: who plays the judges."""
     makes: Makes = (lambda episode: grader) if isinstance(grader, Grader) else grader
-    environment, section = Graded(makes, max(len(said), 1)), LimitsSection(**(limits or {}))
+    environment, section = Graded(makes, len(said)), LimitsSection(**(limits or {}))
     names = (*environment.participants, *environment.auxiliary)
     cast = {name: Participant.from_config(name, ParticipantSection(model=name), section) for name in names}
     players: dict[str, Player] = {name: Says(["I was not to be asked"]) for name in names}
-    players |= {"policy": Says(said or ["..."]), **others}
+    players |= {"policy": Says(said), **others}
     models = {name: ScriptedModel(player, {}, 0) for name, player in players.items()}
     stage = Stage(environment, cast, models, section, runner or ToolRunner())
     return await play(EpisodeSpec("episode", "group", "task", 0, 0, "{}"), stage)
