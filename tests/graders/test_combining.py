@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 from grading import failure_of, graded, value, verdicts
@@ -11,7 +12,7 @@ from grading import failure_of, graded, value, verdicts
 from ray_gym import Episode
 from ray_gym.concurrent import concurrently
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.graders import AllOf, Constraints, FirstThatPasses, Grader, Verdict, Weighted
+from ray_gym.graders import AllOf, Constraints, ExactMatch, FirstThatPasses, Grader, Verdict, Weighted, last_boxed
 
 
 @dataclass
@@ -145,3 +146,13 @@ async def test_cancellation_from_outside_ends_all_of_them() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert all(one.cleaned_up for one in waiting)
+
+
+async def test_the_example_of_the_documentation() -> None:
+    def makes(episode: Episode) -> Grader:
+        right, brief = ExactMatch("42", extract=last_boxed), Constraints({"brief": len(episode.answer) < 500})
+        return Weighted(right=(0.9, right), brief=(0.1, brief))
+
+    shown = Path(__file__).parents[2].joinpath("docs/graders.md").read_text()
+    for worth, text in verdicts(await graded(makes, "so " * 200 + r"\boxed{42}")):
+        assert f"\nverdict {worth:g}: {text}\n" in shown

@@ -1,4 +1,4 @@
-"""Scores by judges at the same time and a library in a process of its own: replayed, they are what they were, and nothing is asked again."""
+"""Scores by concurrent judges and a library in a process of its own: replayed, they are what they were, and nobody is asked again."""
 
 from __future__ import annotations
 
