@@ -133,7 +133,7 @@ def test_a_megabyte_of_anything_is_quick(extract: Extract) -> None:
     for text in LONG_TEXTS:
         began = time.process_time()
         extract(text)
-        assert time.process_time() - began < 2, text[:20]
+        assert time.process_time() - began < 10, text[:20]
 
 
 def slow_last_boxed(text: str) -> str | None:
