@@ -2,7 +2,7 @@
 
 from ray_gym.graders.combine import AllOf, Constraints, FirstThatPasses, Weighted
 from ray_gym.graders.comparison import PairwiseComparison
-from ray_gym.graders.extract import answer_line, by_regex, first_of, last_boxed, tagged, whole
+from ray_gym.graders.extract import Extract, answer_line, by_regex, first_of, last_boxed, tagged, whole
 from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.judge import Judge, SwapCheck
 from ray_gym.graders.library import Library
@@ -16,6 +16,7 @@ __all__ = [
     "AllOf",
     "Constraints",
     "ExactMatch",
+    "Extract",
     "FinalState",
     "FirstThatPasses",
     "Found",
