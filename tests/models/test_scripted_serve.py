@@ -207,7 +207,9 @@ def test_what_a_killed_driver_left_is_taken_down_also_by_a_lease_or_a_janitor_th
     next(iter(leases.values())).kill()
     (again,) = eventually(lambda: [p for p in ours.processes("_Lease") if p.pid not in leases], 30)
     assert all(f"lease|{name}" in ours.leases() for name in ("leased", "orphan"))
-    for janitor in ours.processes("_Janitor"):
+    janitors = ours.processes("_Janitor")
+    assert len(janitors) == 2
+    for janitor in janitors:
         janitor.kill()  # Ray starts it again
     for driver in drivers:
         driver.kill()
