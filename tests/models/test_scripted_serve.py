@@ -195,23 +195,22 @@ def test_an_application_of_other_options_is_deployed_anew(ours: Cluster) -> None
     eventually(lambda: ours.has_nothing_of("other"), 10)
 
 
-def test_what_a_killed_driver_left_is_taken_down_also_by_a_lease_or_a_janitor_that_was_started_again(
+def test_what_a_killed_driver_left_is_taken_down_also_when_a_lease_or_a_janitor_had_to_be_started_again(
     ours: Cluster,
 ) -> None:
-    """A lease lives as long as its driver, whatever becomes of its process. Both applications' janitors die, and the lease of one."""
-    drivers = [ours.hold(name, delay_s=0, grace_s=1) for name in ("leased", "orphan")]
-    for driver in drivers:
-        said(driver, "up")
-    leases = {process.pid: process for process in ours.processes("_Lease")}
-    assert len(leases) == 2
-    next(iter(leases.values())).kill()
-    (again,) = eventually(lambda: [p for p in ours.processes("_Lease") if p.pid not in leases], 30)
-    assert all(f"lease|{name}" in ours.leases() for name in ("leased", "orphan"))
-    janitors = ours.processes("_Janitor")
-    assert len(janitors) == 2
-    for janitor in janitors:
-        janitor.kill()  # Ray starts it again
-    for driver in drivers:
+    """A lease lives as long as its driver, whatever becomes of its process."""
+    leased = ours.hold("leased", delay_s=0, grace_s=1)
+    said(leased, "up")
+    (lease,), first = ours.processes("_Lease"), ours.processes("_Janitor")
+    orphan = ours.hold("orphan", delay_s=0, grace_s=1)
+    said(orphan, "up")
+    there = ours.processes("_Lease")
+    lease.kill()
+    (janitor,) = (process for process in ours.processes("_Janitor") if process not in first)
+    janitor.kill()
+    (again,) = eventually(lambda: [process for process in ours.processes("_Lease") if process not in there], 30)
+    assert "lease|leased" in ours.leases()
+    for driver in (leased, orphan):
         driver.kill()
         driver.communicate()
     eventually(lambda: ours.has_nothing_of("leased") and ours.has_nothing_of("orphan"), 30)
