@@ -199,16 +199,21 @@ def test_what_a_killed_driver_left_is_taken_down_also_when_a_lease_or_a_janitor_
     ours: Cluster,
 ) -> None:
     """A lease lives as long as its driver, whatever becomes of its process."""
+
+    def new(title: str, *known: psutil.Process) -> psutil.Process:
+        """Names are registered before there is a process."""
+        (found,) = eventually(lambda: [process for process in ours.processes(title) if process not in known], 30)
+        return found
+
     leased = ours.hold("leased", delay_s=0, grace_s=1)
     said(leased, "up")
-    (lease,), first = ours.processes("_Lease"), ours.processes("_Janitor")
+    lease, janitor = new("_Lease"), new("_Janitor")
     orphan = ours.hold("orphan", delay_s=0, grace_s=1)
     said(orphan, "up")
-    there = ours.processes("_Lease")
+    other = new("_Lease", lease)
     lease.kill()
-    (janitor,) = (process for process in ours.processes("_Janitor") if process not in first)
-    janitor.kill()
-    (again,) = eventually(lambda: [process for process in ours.processes("_Lease") if process not in there], 30)
+    new("_Janitor", janitor).kill()
+    again = new("_Lease", lease, other)
     assert "lease|leased" in ours.leases()
     for driver in (leased, orphan):
         driver.kill()
