@@ -11,7 +11,6 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -35,8 +34,7 @@ Result = TypeVar("Result")
 _encode = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     completion: Completion
     started_at: float
     duration_s: float
