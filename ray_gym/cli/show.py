@@ -63,7 +63,8 @@ def show_run(console: Console, run: Run) -> None:
         table.add_column(column, no_wrap=column in ("episode_id", "task_id", "status"))
     for row in rows.slice(0, LISTED).to_pylist():
         row["episode_id"], row["task_id"] = row["episode_id"][:12], row["task_id"][:12]
-        row["stop_text"] = (row["stop_text"] or "")[:40]
+        row["stop_text"] = " ".join((row["stop_text"] or "").split())[:40]
+        row["reward"] = None if row["reward"] is None else f"{row['reward']:.4g}"
         table.add_row(*("" if row[name] is None else escape(str(row[name])) for name in columns))
     console.print(table)
     if rows.num_rows > LISTED:
