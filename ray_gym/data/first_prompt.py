@@ -40,7 +40,7 @@ class FirstPrompts:
         names = (*environment.participants, *environment.auxiliary)
         participants = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in names}
         self._model = NoModel()
-        self._stage = Stage(environment, participants, {name: self._model for name in names}, limits)
+        self._stage = Stage(environment, participants, dict.fromkeys(names, self._model), limits)
         self._numbers = itertools.count()
 
     @property
