@@ -9,11 +9,12 @@ from typing import Any
 from ray_gym.config import LimitsSection, ParticipantSection
 from ray_gym.data.checking import BadRow
 from ray_gym.environment import Environment, Task
+from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant
-from ray_gym.play import Stage, new_episode, set_up
+from ray_gym.play import Stage, set_up
 from ray_gym.spec import EpisodeSpec
 
 POLICY = "policy"
@@ -55,10 +56,13 @@ class FirstPrompts:
     async def of(self, task: Task) -> list[Message] | None:
         """None where a model would have to be asked first. Errors: BadRow if the environment can't set the task up."""
         number = next(self._numbers)
-        spec = EpisodeSpec(f"first-prompt-{number}", "", task.task_id or "", 0, number, task.model_dump_json())
+        spec = EpisodeSpec(f"first-prompt-{number}", "", task.task_id or "", 0, number, task="")
+        stage = self._stage
+        episode = Episode(
+            spec, stage.environment, task, stage.participants, stage.models, stage.limits, None, stage.tool_runner
+        )
         self._model.was_asked = False
         try:
-            episode = new_episode(spec, self._stage)
             await set_up(episode)
         except EpisodeFailure as error:
             if self._model.was_asked:
