@@ -53,7 +53,7 @@ def validate(
     report = validate(TaskFile(_existing(file)), _environment(env, option), _ruler(tokenizer))
     typer.echo("\n".join(report_lines(report, show_all)))
     if report.bad:
-        raise UserError(f"{file}: {len(report.bad):,} of {report.rows:,} rows are bad")
+        raise UserError(f"{file}: bad rows: {len(report.bad):,} of {report.rows:,}")
     if not report.rows:
         raise UserError(f"{file}: there are no rows in it")
 
@@ -97,7 +97,7 @@ def prepare(
     for report in prepared.reports:
         typer.echo("\n".join(report_lines(report, show_all)))
     if prepared.bad:
-        raise UserError(f"nothing was written: {prepared.bad:,} rows are bad")
+        raise UserError(f"nothing was written: bad rows: {prepared.bad:,}")
     if not any(prepared.rows.values()):
         raise UserError("nothing was written: there are no rows")
     conflict = conflict_with(out, prepared)

@@ -61,7 +61,7 @@ def rows_of(tasks: Sequence[Task]) -> Rows:
     """What each task sets, under the id that it has in a run. Errors: UserError for an id that is given twice."""
     named = with_ids((f"task {number}", task) for number, task in enumerate(tasks))
     return [
-        {"task_id": row.task_id, **task.model_dump(mode="json", exclude_unset=True, exclude={"task_id"})}
+        {"task_id": row.task_id, **task.model_dump(mode="json", include=task.model_fields_set - {"task_id"})}
         for row, task in zip(named, tasks, strict=True)
     ]
 

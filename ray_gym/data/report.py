@@ -57,9 +57,10 @@ def _lengths(report: Report) -> list[str]:
         return [f"first prompt of the policy, in {unit}: not measured"]
     figures = f"min {spread.min:,}, median {spread.median:,}, p95 {spread.p95:,}, max {spread.max:,}"
     lines = [f"first prompt of the policy, in {unit}: {figures}"]
-    if spread.count < report.good:
+    missing = report.good - spread.count
+    if missing:
         lines.append(
-            f"  not measured: {report.good - spread.count:,} rows, which ask a model before the policy is shown anything"
+            f"  not measured: {missing:,} of {report.good:,}, which ask a model before the policy is shown anything"
         )
     if report.tools_length is not None:
         lines.append(f"  and its tools: {report.tools_length:,}")

@@ -131,6 +131,6 @@ def _what_is_wrong(line: bytes) -> str:
         return f"(top level): Invalid JSON: {error.msg} at character {error.pos + 1}{cut}"
     except RecursionError:
         return "(top level): Invalid JSON: nested too deeply"
-    except ValueError as error:
-        return f"(top level): Invalid JSON: {error}"
+    except ValueError:
+        return "(top level): Invalid JSON: a whole number with more digits than can be read"
     return not_finite(read) or "(top level): Invalid JSON: half a surrogate pair (\\ud800 to \\udfff) stands alone"
