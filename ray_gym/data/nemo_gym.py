@@ -11,6 +11,7 @@ is dropped here, and nowhere else:
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Mapping, Set
 from typing import Any
 
@@ -31,7 +32,7 @@ def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
     """The row as the environment's task has it; `known` are the names that its fields go by. Errors: ValueError that names the field."""
     request = fields[REQUEST]
     if not isinstance(request, Mapping):
-        raise ValueError(f"{REQUEST}: Input should be an object (found {str(request)[:60]!r})")
+        raise ValueError(f"{REQUEST}: Input should be an object (found {reprlib.repr(request)})")
     if "messages" in fields:
         raise ValueError(f"messages: the conversation is in {REQUEST}.input already")
     own = {name: value for name, value in fields.items() if name != REQUEST and not _is_dropped(name, known)}

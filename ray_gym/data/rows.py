@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -77,7 +78,7 @@ class TaskFile:
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return Row(place, number, None, _what_is_wrong(line))
         if not isinstance(fields, dict):
-            return Row(place, number, None, f"(top level): Input should be an object (found {str(fields)[:60]!r})")
+            return Row(place, number, None, f"(top level): Input should be an object (found {reprlib.repr(fields)})")
         return Row(place, number, fields)
 
     def _parquet_rows(self) -> Iterator[Row]:
@@ -125,7 +126,7 @@ def _what_is_wrong(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"(top level): not UTF-8: {error.reason} at byte {error.start + 1}"
     try:
-        read = json.loads(text)
+        found = not_finite(json.loads(text))
     except json.JSONDecodeError as error:
         cut = "" if text.endswith("\n") else "; the file ends on this line, perhaps in the middle of it"
         return f"(top level): Invalid JSON: {error.msg} at character {error.pos + 1}{cut}"
@@ -133,4 +134,4 @@ def _what_is_wrong(line: bytes) -> str:
         return "(top level): Invalid JSON: nested too deeply"
     except ValueError:
         return "(top level): Invalid JSON: a whole number with more digits than can be read"
-    return not_finite(read) or "(top level): Invalid JSON: half a surrogate pair (\\ud800 to \\udfff) stands alone"
+    return found or "(top level): Invalid JSON: half a surrogate pair (\\ud800 to \\udfff) stands alone"

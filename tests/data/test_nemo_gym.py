@@ -134,7 +134,7 @@ def test_what_an_environment_has_a_field_for_is_no_bookkeeping() -> None:
 @pytest.mark.parametrize(
     ("name", "changed", "told"),
     [
-        ("mcqa", {"responses_create_params": []}, "responses_create_params: Input should be an object (found '[]')"),
+        ("mcqa", {"responses_create_params": []}, "responses_create_params: Input should be an object (found [])"),
         ("mcqa", {"responses_create_params": {}}, "responses_create_params.input: missing"),
         ("mcqa", {"responses_create_params": {"input": []}}, "(top level): question: missing, and there are no messages"),
         ("mcqa", {"responses_create_params": {"input": "?", "previous_response_id": "r"}}, "responses_create_params.previous"),

@@ -42,8 +42,8 @@ def lines_of(path: Path, lines: list[bytes]) -> Path:
 GOOD = b'{"a": 1}\n'
 BAD: dict[bytes, str] = {
     b"{'a': 1}\n": "(top level): Invalid JSON: Expecting property name enclosed in double quotes at character 2",
-    b"[1]\n": "(top level): Input should be an object (found '[1]')",
-    b"null\n": "(top level): Input should be an object (found 'None')",
+    b"[1]\n": "(top level): Input should be an object (found [1])",
+    b"null\n": "(top level): Input should be an object (found None)",
     b"{}\n": "a: missing",
     b'{"b": 1}\n': "a: missing",
     b'{"a": "x"}\n': "a: Input should be a valid integer, unable to parse string as an integer (found 'x')",
@@ -56,6 +56,8 @@ BAD: dict[bytes, str] = {
     b'{"a": 1, "words": ["\\ud800"]}\n': "(top level): Invalid JSON: half a surrogate pair (\\ud800 to \\udfff) stands alone",
     b'{"a": 1} {"a": 2}\n': "(top level): Invalid JSON: Extra data at character 10",
     b"[" * 100_000 + b"\n": "(top level): Invalid JSON: nested too deeply",
+    b'{"a": ' + b"[" * 600 + b"NaN" + b"]" * 600 + b"}\n": "(top level): Invalid JSON: nested too deeply",
+    b"[" * 900 + b"]" * 900 + b"\n": "(top level): ",
     b'{"a": ' + b"9" * 5000 + b"}\n": "(top level): Invalid JSON: a whole number with more digits than can be read",
     b'\xef\xbb\xbf{"a": 1}\n': "(top level): Invalid JSON: a byte order mark, which only a file's first line may begin with",
     b'{"a": 1, "messages": [{"role": "user", "content": "?"}, {"role": "assistant", "content": "!"}]}\n': "messages: the policy spoke",
