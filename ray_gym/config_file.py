@@ -32,7 +32,7 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> RunConfig:
     """`file` is what messages call it. Errors: UserError."""
-    return validate(RunConfig, _merged(text, file, overrides), file)
+    return validate(RunConfig, merged(text, file, overrides), file)
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
@@ -48,7 +48,8 @@ def as_yaml(data: Mapping[str, Any]) -> str:
     return yaml.safe_dump(escaped(data), sort_keys=False, allow_unicode=True, width=120)
 
 
-def _merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
+def merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """A mapping in YAML under dotted overrides, as plain data. Errors: UserError."""
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")

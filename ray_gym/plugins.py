@@ -54,11 +54,11 @@ def load_object(path: str, where: str) -> Any:
     return found
 
 
-def find_environment(name: str) -> type[Environment[Any, Any]]:
-    """Errors: `UserError` that lists the environments there are."""
-    found = _find(ENVIRONMENT, name, "environment.id")
+def find_environment(name: str, where: str = "environment.id") -> type[Environment[Any, Any]]:
+    """Errors: `UserError` that names `where`, and lists the environments there are."""
+    found = _find(ENVIRONMENT, name, where)
     if not (isinstance(found, type) and issubclass(found, Environment)):
-        raise UserError(f"environment.id: {name} is not a subclass of ray_gym.Environment")
+        raise UserError(f"{where}: {name} is not a subclass of ray_gym.Environment")
     return found
 
 

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-from pydantic import ValidationError
-
 from ray_gym.config import TasksSection
-from ray_gym.config_file import explain
+from ray_gym.data.checking import BadRow, task_of, unplayable
+from ray_gym.data.rows import TaskFile
 from ray_gym.environment import Environment, Task
 from ray_gym.errors import UserError, describe
 from ray_gym.seeds import derive_seed, stable_id
@@ -39,11 +36,11 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
     Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at all.
     """
     if section.path is not None:
-        tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment.task_type, section.limit)
+        tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
-        tasks = _generated(environment, seed, count)
-    rows = list(_with_ids(_for_these_participants(tasks, environment.participants)))
+        tasks = generated(environment, seed, count)
+    rows = list(with_ids(tasks))
     if not rows:
         raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
     return rows
@@ -59,72 +56,36 @@ def locate(path: str, config_dir: Path) -> Path:
     raise UserError(f"tasks.path: there is no file {looked}")
 
 
-def _from_file(path: Path, task_type: type[Task], limit: int | None) -> list[Placed]:
-    if path.suffix == ".jsonl":
-        rows = _jsonl_rows(path)
-    elif path.suffix == ".parquet":
-        rows = _parquet_rows(path)
-    else:
-        raise UserError(f"tasks.path: {path} is neither .jsonl nor .parquet")
+def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None) -> list[Placed]:
     tasks: list[Placed] = []
     problems: list[str] = []
-    for place, row in islice(rows, limit):
+    for row in islice(TaskFile(path).rows(), limit):
         try:
-            tasks.append((place, task_type.model_validate_json(row)))
-        except ValidationError as error:
-            problems += [f"{place}: {line}" for line in explain(error, task_type)]
-        except Exception as error:
-            problems.append(f"{place}: the task's validator failed: {describe(error)}")
+            tasks.append((row.place, task_of(row, environment)))
+        except BadRow as error:
+            problems += [f"{row.place}: {problem}" for problem in error.problems]
     if problems:
         more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
         raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
     return tasks
 
 
-def _jsonl_rows(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield f"{path}:{number}", line
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: can't be read: {error}") from None
-
-
-def _parquet_rows(path: Path) -> Iterator[tuple[str, str]]:
-    try:
-        table = pq.read_table(path)
-    except Exception as error:
-        raise UserError(f"{path}: not a readable Parquet file: {describe(error)}") from None
-    for number, row in enumerate(table.to_pylist()):
-        given = {key: value for key, value in row.items() if value is not None}
-        yield f"{path} row {number}", json.dumps(given, default=str)
-
-
-def _generated(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
+def generated(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
+    """The first tasks of the environment's supply under a seed. Errors: UserError for a generator that fails, or that there is not."""
     for index in range(count):
+        place = f"generated task {index}"
         try:
-            yield (
-                f"generated task {index}",
-                environment.generate(random.Random(derive_seed(seed, "task", index)), index),
-            )
+            task = environment.generate(random.Random(derive_seed(seed, "task", index)), index)
         except NotImplementedError as error:
             raise UserError(f"tasks.generate: {error}") from None
         except Exception as error:
             raise UserError(f"tasks.generate: the generator failed on task {index}: {describe(error)}") from error
-
-
-def _for_these_participants(tasks: Iterable[Placed], participants: Sequence[str]) -> Iterator[Placed]:
-    for place, task in tasks:
-        for name in task.system_prompts:
-            if name not in participants:
-                raise UserError(f"{place}: system_prompts.{name}: known participants: {', '.join(participants)}")
-        if task.messages and task.messages[-1].role == "assistant" and len(participants) == 1:
-            raise UserError(f"{place}: messages: the policy spoke last, and there is nobody else who could answer it")
+        for problem in unplayable(task, environment.participants):
+            raise UserError(f"{place}: {problem}")
         yield place, task
 
 
-def _with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
+def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
     """The given id, or a hash of the content; equal rows get distinct ids by counting. Errors: UserError for an id given twice."""
     counts: dict[str, int] = {}
     given: dict[str, str] = {}

@@ -50,7 +50,7 @@ def write_calendar(events: Sequence[ExpectedEvent], starts: Mapping[int, int]) -
     entries = [
         {
             "event_id": event.event_id,
-            "event_name": event.event_name,
+            "event_name": event.label,
             "start_time": show_time(starts[event.event_id]),
             "duration": event.duration,
         }

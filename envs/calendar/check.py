@@ -49,11 +49,11 @@ def check(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | 
         return Findings(dict.fromkeys(PARTS, 1.0), [])
     if calendar is None:
         return Findings(dict.fromkeys(PARTS, 0.0), ["there is no calendar in the answer"])
-    found = _by_name(expected, calendar)
+    found = _found(expected, calendar)
     entries = [entry for entry in calendar if entry is not None]
-    holds = [_holds(event, found.get(folded(event.event_name)), entries) for event in expected]
+    holds = [_holds(event, found.get(event.event_id), entries) for event in expected]
     complaints = [
-        f"{event.event_name}: {COMPLAINTS['complete' if not of_event['complete'] else part]}"
+        f"{event.label}: {COMPLAINTS['complete' if not of_event['complete'] else part]}"
         for event, of_event in zip(expected, holds, strict=True)
         for part in (COMPLAINTS if of_event["complete"] else ["complete"])
         if not of_event[part]
@@ -66,17 +66,21 @@ def check(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | 
     return Findings({"parsed": 1.0, "asked_for": asked_for, **shares}, complaints)
 
 
-def _by_name(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[str, Entry]:
-    """The entries that were asked for, by name, in which case and white space make no difference: the first of each name and id."""
-    names = {folded(event.event_name) for event in expected}
-    found: dict[str, Entry] = {}
+def _found(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[int, Entry]:
+    """The entries that were asked for: the first of each name and id. In names case and white space make no difference.
+
+    What a row gives no name to is found by its id.
+    """
+    by_name = {folded(event.event_name): event.event_id for event in expected if event.event_name is not None}
+    by_id = {str(event.event_id): event.event_id for event in expected if event.event_name is None}
+    found: dict[int, Entry] = {}
     ids: set[str] = set()
     for entry in calendar:
         if entry is None:
             continue
-        name = folded(entry.name)
-        if name in names and name not in found and entry.event_id not in ids:
-            found[name] = entry
+        event_id = by_name.get(folded(entry.name), by_id.get(entry.event_id))
+        if event_id is not None and event_id not in found and entry.event_id not in ids:
+            found[event_id] = entry
         ids.add(entry.event_id)
     return found
 

@@ -19,16 +19,21 @@ def _plain(text: str | None) -> str:
 
 
 class ExpectedEvent(BaseModel):
-    """It lies within its window (`min_time` to `max_time`) and meets its constraint."""
+    """It lies within its window (`min_time` to `max_time`) and meets its constraint. Without a name it is known by its id."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
     event_id: int
-    event_name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\n\r]*$")]
+    event_name: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[^\n\r]*$")] | None = None
     duration: Annotated[int, Field(ge=1, le=MIDNIGHT)]
     constraint: Annotated[str | None, AfterValidator(_plain)] = "none"
     min_time: Time = "00:00"
     max_time: Time = "24:00"
+
+    @property
+    def label(self) -> str:
+        """What it is called in words."""
+        return self.event_name or f"event id: {self.event_id}"
 
     @cached_property
     def rule(self) -> Constraint:

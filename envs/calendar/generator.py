@@ -103,4 +103,4 @@ def _wish(rng: random.Random, start: int, end: int, opens: int, closes: int) -> 
 def _request(rng: random.Random, event: ExpectedEvent, forms: tuple[str, ...]) -> str:
     wish = rng.choice(WISHES[event.rule.kind]).format(*map(show_time, event.rule.times))
     duration = rng.choice(ways_to_say(event.duration))
-    return rng.choice(forms).format(name=event.event_name, duration=duration, wish=wish)
+    return rng.choice(forms).format(name=event.label, duration=duration, wish=wish)

@@ -65,5 +65,5 @@ def ways_to_say(minutes: int) -> tuple[str, ...]:
 def ask_for(event: ExpectedEvent) -> str:
     """A request that says everything about an event, for rows that have no words of their own."""
     wish = WISHES[event.rule.kind][0].format(*str(event.rule).split()[1::2])
-    request = REQUESTS[0].format(name=event.event_name, duration=ways_to_say(event.duration)[0], wish=wish)
+    request = REQUESTS[0].format(name=event.label, duration=ways_to_say(event.duration)[0], wish=wish)
     return f"{request} {WINDOWS[0].format(event.min_time, event.max_time)}"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from envs.calendar.events import ExpectedEvent
 from envs.calendar.phrases import ask_for
@@ -36,21 +36,25 @@ def _as_list(given: Any) -> Any:
 class CalendarTask(Task):
     """`messages` are a conversation that was written in advance; `user_lines` are what is still to be said, one line a turn.
 
-    Without either, the user asks for the events one by one in words of our own.
+    Without either, the user asks for the events one by one in words of our own. NeMo Gym's rows name no events, only their ids.
     """
 
-    expected_state: Annotated[tuple[ExpectedEvent, ...], BeforeValidator(_as_list), Field(max_length=MOST_EVENTS)]
+    expected_state: Annotated[
+        tuple[ExpectedEvent, ...],
+        BeforeValidator(_as_list),
+        Field(max_length=MOST_EVENTS, validation_alias=AliasChoices("expected_state", "exp_cal_state")),
+    ]
     user_lines: tuple[UserLine, ...] = ()
 
     @model_validator(mode="after")
     def _can_be_met(self) -> CalendarTask:
         events = self.expected_state
         _distinct("event_id", [str(event.event_id) for event in events])
-        _distinct("event_name", [folded(event.event_name) for event in events])
+        _distinct("event_name", [folded(event.label) for event in events])
         for number, event in enumerate(events):
             if solve([event]) is None:
                 raise ValueError(
-                    f"expected_state[{number}]: {event.event_name!r} ({event.duration} minutes, {event.constraint}) "
+                    f"expected_state[{number}]: {event.label!r} ({event.duration} minutes, {event.constraint}) "
                     f"fits nowhere between {event.min_time} and {event.max_time}"
                 )
         if solve(events) is None:
@@ -61,7 +65,7 @@ class CalendarTask(Task):
     def _asks_for_each_event_once(self) -> CalendarTask:
         if not self.user_lines:
             return self
-        names = {event.event_id: event.event_name for event in self.expected_state}
+        names = {event.event_id: event.label for event in self.expected_state}
         for number, line in enumerate(self.user_lines):
             if line.event_id is None:
                 continue
@@ -88,8 +92,8 @@ class CalendarTask(Task):
     def mentioned(self, text: str) -> set[int]:
         """The ids of the events whose names a text has as whole words. Of names that contain each other, the longest counts."""
         text, found = folded(text), set()
-        for event in sorted(self.expected_state, key=lambda event: -len(folded(event.event_name))):
-            text, times = re.subn(rf"(?<!\w){re.escape(folded(event.event_name))}(?!\w)", "|", text)
+        for event in sorted(self.expected_state, key=lambda event: -len(folded(event.label))):
+            text, times = re.subn(rf"(?<!\w){re.escape(folded(event.label))}(?!\w)", "|", text)
             if times:
                 found.add(event.event_id)
         return found

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
 from envs.mcqa.grader import ChosenLetter
 from envs.mcqa.majority import ballots_of, majority_at
@@ -27,6 +27,11 @@ INSTRUCTIONS: Mapping[Grading, str] = {
     "answer_colon": "Think it over, then write a last line of the form `Answer: X`, where X is the right option's letter.",
     "answer_colon_markdown": "Think it over, then finish with **Answer: X**, where X is the letter of the right option.",
 }
+NEMO_GYM_GRADING: Mapping[str, Grading] = {
+    "strict_single_letter_boxed": "strict_boxed",
+    "lenient_answer_colon": "answer_colon",
+    "lenient_answer_colon_md": "answer_colon_markdown",
+}
 
 
 def _by_letter(given: Any) -> Any:
@@ -43,23 +48,34 @@ def _by_letter(given: Any) -> Any:
     return given
 
 
+def _in_our_words(grading: Any) -> Any:
+    return NEMO_GYM_GRADING.get(grading, grading) if isinstance(grading, str) else grading
+
+
 Letter = Annotated[str, Field(pattern=r"^[A-Z]$")]
 OptionTexts = Annotated[dict[Letter, str], BeforeValidator(_by_letter), Field(min_length=2)]
 
 
 class MultipleChoiceTask(Task):
-    """`grading` wins over the config's. `output_regex` is asked first, if there is one; `instruction` says what it looks for."""
+    """`grading` wins over the config's. `output_regex` is asked first, if there is one; `instruction` says what it looks for.
 
-    question: Annotated[str, Field(min_length=1)]
+    Rows with `messages` ask their question there. NeMo Gym's rows do, and have words of their own for `grading`.
+    """
+
+    question: Annotated[str, Field(min_length=1)] | None = None
     options: OptionTexts
     expected_answer: Letter
-    grading: Grading | None = None
+    grading: Annotated[
+        Grading | None, BeforeValidator(_in_our_words), Field(validation_alias=AliasChoices("grading", "grading_mode"))
+    ] = None
     output_regex: OutputRegex | None = None
     instruction: str | None = None
     subject: str | None = None
 
     @model_validator(mode="after")
     def _has_an_answer(self) -> MultipleChoiceTask:
+        if self.question is None and not self.messages:
+            raise ValueError("question: missing, and there are no messages that ask it")
         if self.expected_answer not in self.options:
             letters = ", ".join(self.options)
             raise ValueError(f"expected_answer: {self.expected_answer} is none of the options, which are {letters}")
@@ -99,6 +115,8 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
         """Nothing happens in a session but one answer."""
 
     def opening(self, task: MultipleChoiceTask, state: None) -> Opening:
+        if task.question is None:
+            return Opening()
         options = "\n".join(f"{letter}. {text}" for letter, text in task.options.items())
         instruction = task.instruction or INSTRUCTIONS[self._grading(task)]
         return Opening(messages={"policy": f"{task.question}\n\n{options}\n\n{instruction}"})

@@ -6,9 +6,9 @@ import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
 from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, tool
@@ -23,11 +23,36 @@ RULES = (
     "First call get_synonym_value for each synonym. When you have all values, call extract_synonym_values once with the list of them, "
     "in the order of the synonyms. The value of the word itself is not wanted."
 )
+VALUES_OF = {"expected_synonym_values": "expected_synonyms", "minefield_label_value": "minefield_label"}
+"""Fields of NeMo Gym's rows that are the values of other ones."""
+
+
+def _values(words: Any) -> Any:
+    """None for what are no words; they are refused elsewhere."""
+    if isinstance(words, str):
+        return value_of(words)
+    return [_values(word) for word in words] if isinstance(words, list) else None
 
 
 class SynonymsTask(Task):
-    word: Annotated[str, Field(min_length=1)]
-    synonyms: Annotated[tuple[Annotated[str, Field(min_length=1)], ...], Field(min_length=1)]
+    """NeMo Gym's rows have other names for the fields, and write the values out that follow from them."""
+
+    word: Annotated[str, Field(min_length=1, validation_alias=AliasChoices("word", "minefield_label"))]
+    synonyms: Annotated[
+        tuple[Annotated[str, Field(min_length=1)], ...],
+        Field(min_length=1, validation_alias=AliasChoices("synonyms", "expected_synonyms")),
+    ]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_values(cls, row: Any) -> Any:
+        """Errors: ValueError for values that are not those of the words."""
+        if not isinstance(row, Mapping):
+            return row
+        for name, words in VALUES_OF.items():
+            if name in row and row[name] != _values(row.get(words)):
+                raise ValueError(f"{name}: {row[name]} is not what {words} have: {_values(row.get(words))}")
+        return {name: value for name, value in row.items() if name not in VALUES_OF}
 
     @field_validator("synonyms")
     @classmethod

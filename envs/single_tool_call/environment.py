@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from envs.single_tool_call.weather import Asked, Weather, reports, says
+from envs.single_tool_call.weather import CITIES, Asked, Weather, made_up, reports, says
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, tool
 from ray_gym.graders import Constraints, folded
 from ray_gym.models.base import CompletionRequest
@@ -35,15 +35,24 @@ QUESTIONS: Mapping[Asked, tuple[str, ...]] = {
 
 
 class WeatherTask(Task):
-    """`city` and `asked` are what `question` is about; `weather` is all that the tool knows."""
+    """`city` and `asked` are what `question` is about; `weather` is all that the tool knows.
 
-    question: Annotated[str, Field(min_length=1)]
-    city: str
-    asked: Asked
-    weather: dict[str, Weather]
+    Rows with nothing but `messages`, as NeMo Gym's are, don't say what would be right: there the tool knows every city, and what counts is
+    that it was called and that the answer has some of what it told.
+    """
+
+    question: Annotated[str, Field(min_length=1)] | None = None
+    city: str | None = None
+    asked: Asked | None = None
+    weather: dict[str, Weather] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> WeatherTask:
+        if self.is_free:
+            return self
+        for name in ("question", "city", "asked"):
+            if getattr(self, name) is None and (name != "question" or not self.messages):
+                raise ValueError(f"{name}: missing")
         names = [folded(city) for city in self.weather]
         if len(set(names)) < len(names):
             raise ValueError("weather: a city is there twice (upper and lower case are the same)")
@@ -51,12 +60,19 @@ class WeatherTask(Task):
             raise ValueError(f"city: there is no weather for {self.city!r}; known: {', '.join(self.weather) or 'none'}")
         return self
 
+    @property
+    def is_free(self) -> bool:
+        """Whether there is only a conversation to go on with."""
+        return bool(self.messages) and not (self.question or self.city or self.asked or self.weather)
+
 
 @dataclass(slots=True)
 class WeatherService:
     """The state of one session."""
 
-    weather: Mapping[str, Weather]
+    weather: dict[str, Weather]
+    knows_all: bool = False
+    """Any city has some weather, from when it is asked for."""
     asked_for: list[str] = field(default_factory=list)
     """The cities that were asked for, as the task spells them."""
 
@@ -75,11 +91,11 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return WeatherTask(question=question, city=city, asked=asked, weather=weather)
 
     def setup(self, task: WeatherTask, episode: Episode) -> WeatherService:
-        return WeatherService(task.weather)
+        return WeatherService(dict(task.weather), task.is_free)
 
     def opening(self, task: WeatherTask, state: WeatherService) -> Opening:
         system = "You answer questions about the weather. Look it up with get_weather, then say what was asked for."
-        return Opening(messages={"policy": task.question}, system={"policy": system})
+        return Opening(messages={"policy": task.question or []}, system={"policy": system})
 
     @tool()
     def get_weather(
@@ -90,6 +106,9 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
     ) -> Weather:
         """The weather in a city now: temperature in degrees Celsius, and condition."""
         found = next((known for known in service.weather if folded(known) == folded(city)), None)
+        if found is None and service.knows_all and city.strip():
+            found = city.strip()
+            service.weather[found] = made_up(found)
         if found is None:
             raise ToolError(f"there is no report from {city!r}; check the city's name")
         service.asked_for.append(found)
@@ -100,19 +119,20 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         task: WeatherTask = episode.task
         said = episode.messages_of("policy")
         answer = said[-1].content if said and not said[-1].tool_calls else ""
-        return await Constraints(
-            {
-                "right_city": task.city in state.asked_for,
-                "answered": says(answer, task.weather[task.city], task.asked),
-            }
-        ).score(episode)
+        right = [task.city] if task.city is not None else state.asked_for
+        asked: Sequence[Asked] = [task.asked] if task.asked is not None else ("temperature", "condition")
+        answered = any(says(answer, state.weather[city], what) for city in right for what in asked)
+        looked_up = any(city in state.asked_for for city in right)
+        return await Constraints({"right_city": looked_up, "answered": answered}).score(episode)
 
     def perfect(self, task: WeatherTask) -> Mapping[str, Player]:
+        city, asked = task.city or CITIES[0], task.asked or "condition"
+
         def player(request: CompletionRequest, rng: random.Random) -> Message:
             last = request.messages[-1]
             if last.role != "tool":
-                call = ToolCall("call_weather", "get_weather", json.dumps({"city": task.city}))
+                call = ToolCall("call_weather", "get_weather", json.dumps({"city": city}))
                 return Message("assistant", tool_calls=(call,))
-            return Message("assistant", f"In {task.city} it is: {json.loads(last.content)[task.asked]}.")
+            return Message("assistant", f"In {city} it is: {json.loads(last.content)[asked]}.")
 
         return {"policy": player}

@@ -48,6 +48,12 @@ def reports(rng: random.Random, count: int) -> dict[str, Weather]:
     }
 
 
+def made_up(city: str) -> Weather:
+    """The same whenever a city is asked for."""
+    rng = random.Random(folded(city))
+    return Weather(temperature=rng.randint(COLDEST, HOTTEST), condition=rng.choice(CONDITIONS))
+
+
 def says(answer: str, weather: Weather, asked: Asked) -> bool:
     """Whether the temperature is one of the numbers in an answer, or the condition stands in it as words of their own."""
     if asked == "temperature":

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from ray_gym.cli import data
 from ray_gym.errors import RunFailed, UserError
 
 PIPE_WIDTH = 160
@@ -23,6 +24,8 @@ app = typer.Typer(
     help="Multi-turn rollouts on Ray: the policy talks to a user model, both call tools, every episode is scored and "
     "written as one row of Parquet with its exact tokens.",
 )
+
+app.add_typer(data.app, name="data")
 
 Overrides = Annotated[
     list[str] | None,

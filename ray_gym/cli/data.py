@@ -1,0 +1,171 @@
+"""`ray-gym data`: looking at files of tasks, making them ready for runs, and writing generated ones."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ray_gym.errors import UserError
+
+MOST_IDS = 10
+"""Ids of one kind that a conflict shows."""
+
+app = typer.Typer(no_args_is_help=True, help="Files of tasks: validate them, prepare them for runs, generate them.")
+
+EnvironmentName = Annotated[
+    str, typer.Option("--env", metavar="ID", help="An environment: an id or package.module:Class.")
+]
+EnvironmentOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", metavar="KEY=VALUE", help="An option of the environment; may be repeated."),
+]
+Tokenizer = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Measure prompts in this model's tokens, e.g. smollm2-135m-instruct; else in characters."
+    ),
+]
+ShowAll = Annotated[bool, typer.Option("--all", help="Show every bad row, however many there are.")]
+
+
+@app.command()
+def validate(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Task rows: .jsonl or .parquet, NeMo Gym's too.")],
+    env: EnvironmentName,
+    option: EnvironmentOptions = None,
+    tokenizer: Tokenizer = None,
+    show_all: ShowAll = False,
+) -> None:
+    """Check every row of a file against an environment's task schema. Exit code 2 if any row is bad.
+
+    Example:
+
+        ray-gym data validate tasks.jsonl --env mcqa --option grading=lenient_boxed --tokenizer smollm2-135m-instruct
+    """
+    from ray_gym.data.report import report_lines
+    from ray_gym.data.rows import TaskFile
+    from ray_gym.data.validation import validate
+
+    report = validate(TaskFile(_existing(file)), _environment(env, option), _ruler(tokenizer))
+    typer.echo("\n".join(report_lines(report, show_all)))
+    if report.bad:
+        raise UserError(f"{file}: bad rows: {len(report.bad):,} of {report.rows:,}")
+    if not report.rows:
+        raise UserError(f"{file}: there are no rows in it")
+
+
+@app.command()
+def prepare(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Task rows: .jsonl or .parquet, NeMo Gym's too.")
+    ],
+    env: EnvironmentName,
+    out: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where train.parquet, validation.parquet and statistics.json go.")
+    ],
+    option: EnvironmentOptions = None,
+    validation: Annotated[
+        float, typer.Option(metavar="SHARE", min=0, max=1, help="Share of the rows for validation.")
+    ] = 0.0,
+    seed: Annotated[int, typer.Option(help="Another seed draws another validation share.")] = 0,
+    tokenizer: Tokenizer = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Exchange what was prepared there before.")] = False,
+    show_all: ShowAll = False,
+) -> None:
+    """Write the rows of files as Parquet that a run's `tasks.path` takes, with statistics. Exit code 2, and nothing written, if any row
+    is bad or other rows were prepared there before.
+
+    Example:
+
+        ray-gym data prepare a.jsonl b.parquet --env mcqa --out data/mcqa --validation 0.05
+    """
+    from ray_gym.data.conflicts import conflict_with
+    from ray_gym.data.prepared import SPLITS, Settings, files_of
+    from ray_gym.data.prepared import prepare as prepare_rows
+    from ray_gym.data.report import report_lines
+    from ray_gym.data.writing import write_files
+
+    environment = _environment(env, option)
+    if out.exists() and not out.is_dir():
+        raise UserError(f"--out: {out} is no directory")
+    settings = Settings(env, environment.options.model_dump(mode="json"), validation, seed)
+    prepared = prepare_rows([_existing(file) for file in files], environment, settings, _ruler(tokenizer))
+    for report in prepared.reports:
+        typer.echo("\n".join(report_lines(report, show_all)))
+    if prepared.bad:
+        raise UserError(f"nothing was written: bad rows: {prepared.bad:,}")
+    if not any(prepared.rows.values()):
+        raise UserError("nothing was written: there are no rows")
+    conflict = conflict_with(out, prepared)
+    if conflict:
+        told = "\n".join(f"  {line}" for line in conflict.lines(MOST_IDS))
+        if not overwrite:
+            raise UserError(f"nothing was written: {out} has other rows already (--overwrite exchanges them)\n{told}")
+        typer.echo(f"exchanged in {out}:\n{told}")
+    stale = [f"{split}.parquet" for split in SPLITS if not prepared.rows[split]]
+    write_files(out, files_of(prepared), stale)
+    counts = ", ".join(f"{split} {len(rows):,}" for split, rows in prepared.rows.items())
+    typer.echo(f"{out}: {counts}")
+
+
+@app.command()
+def generate(
+    env: EnvironmentName,
+    n: Annotated[int, typer.Option("--n", min=1, help="How many tasks.")],
+    seed: Annotated[int, typer.Option(help="The tasks are those of a run with this run.seed and tasks.generate.")] = 0,
+    option: EnvironmentOptions = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="A .jsonl or .parquet file; without one they go to stdout as JSON Lines."),
+    ] = None,
+) -> None:
+    """Write tasks out of an environment's generator.
+
+    Example:
+
+        ray-gym data generate --env calendar --n 1000 --seed 7 --out tasks.jsonl
+    """
+    from ray_gym.data.parquet import write_rows
+    from ray_gym.data.prepared import rows_of
+    from ray_gym.data.writing import write_file
+    from ray_gym.tasks import generated
+
+    if out is not None and out.suffix not in (".jsonl", ".parquet"):
+        raise UserError(f"--out: {out} is neither .jsonl nor .parquet")
+    environment = _environment(env, option)
+    rows = rows_of([task for _, task in generated(environment, seed, n)])
+    if out is not None and out.suffix == ".parquet":
+        file = io.BytesIO()
+        write_rows(rows, file)
+        write_file(out, file.getvalue())
+        return
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    if out is not None:
+        write_file(out, lines.encode())
+    else:
+        typer.echo(lines, nl=False)
+
+
+def _environment(name: str, options: list[str] | None) -> Any:
+    """Errors: UserError."""
+    from ray_gym.config_file import merged, validate
+    from ray_gym.plugins import find_environment
+
+    environment_class = find_environment(name, "--env")
+    return environment_class(validate(environment_class.Options, merged("{}", "--option", options or []), "--option"))
+
+
+def _existing(file: Path) -> Path:
+    if not file.is_file():
+        raise UserError(f"there is no file {file}")
+    return file
+
+
+def _ruler(tokenizer: str | None) -> Any:
+    from ray_gym.data import lengths
+
+    return lengths.characters() if tokenizer is None else lengths.tokens(tokenizer)

@@ -1,0 +1,68 @@
+"""Whether a row is a task of an environment, and if not, why not: the same for a run, for `data validate` and for `data prepare`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from pydantic import AliasChoices, AliasPath, ValidationError
+
+from ray_gym.config_file import explain
+from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
+from ray_gym.data.rows import Row
+from ray_gym.environment import Environment, Task
+from ray_gym.errors import describe
+
+
+class BadRow(Exception):
+    """`problems`: a line each, which begins with the field."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("; ".join(problems))
+        self.problems = list(problems)
+
+
+def task_of(row: Row, environment: Environment[Any, Any]) -> Task:
+    """Errors: BadRow."""
+    task_type = environment.task_type
+    if row.fields is None:
+        raise BadRow([row.problem])
+    try:
+        fields = task_fields(row.fields, names_of(task_type)) if is_nemo_gym(row.fields) else row.fields
+        task = task_type.model_validate_json(json.dumps(fields, default=str))
+    except ValidationError as error:
+        raise BadRow(explain(error, task_type)) from None
+    except ValueError as error:
+        raise BadRow([str(error)]) from None
+    except Exception as error:
+        raise BadRow([f"(top level): the task's validator failed: {describe(error)}"]) from None
+    problems = unplayable(task, environment.participants)
+    if problems:
+        raise BadRow(problems)
+    return task
+
+
+def unplayable(task: Task, participants: Sequence[str]) -> list[str]:
+    """What is wrong with a task for these participants, a line each."""
+    problems = [
+        f"system_prompts.{name}: known participants: {', '.join(participants)}"
+        for name in task.system_prompts
+        if name not in participants
+    ]
+    if task.messages and task.messages[-1].role == "assistant" and len(participants) == 1:
+        problems.append("messages: the policy spoke last, and there is nobody else who could answer it")
+    return problems
+
+
+@cache
+def names_of(task_type: type[Task]) -> frozenset[str]:
+    """What a row may call the fields of a task: their names and aliases."""
+    names: set[str] = set()
+    for name, field in task_type.model_fields.items():
+        alias = field.validation_alias
+        choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+        found = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]
+        names.update([name, *found])
+    return frozenset(names)

@@ -1,0 +1,78 @@
+"""What would change in files that were prepared before."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ray_gym.data.parquet import plain_rows
+from ray_gym.data.prepared import SPLITS, Prepared, Split
+from ray_gym.errors import describe
+
+Place = tuple[Split, dict[str, Any]]
+
+
+@dataclass
+class Conflict:
+    """Task ids by what would become of them; `unreadable` are files that say nothing about theirs."""
+
+    added: list[str] = field(default_factory=list)
+    removed: list[str] = field(default_factory=list)
+    changed: list[str] = field(default_factory=list)
+    moved: list[str] = field(default_factory=list)
+    reordered: list[Split] = field(default_factory=list)
+    unreadable: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+    def lines(self, most: int) -> list[str]:
+        """A line a kind, with the first `most` ids of each."""
+        return [
+            f"{kind}: {len(names)} ({', '.join(names[:most])}{', ...' if len(names) > most else ''})"
+            for kind, names in vars(self).items()
+            if names
+        ]
+
+
+def conflict_with(directory: Path, prepared: Prepared) -> Conflict:
+    """Empty where nothing was prepared before, or the very same."""
+    conflict = Conflict()
+    before: dict[Split, list[dict[str, Any]]] = {}
+    for split in SPLITS:
+        file = directory / f"{split}.parquet"
+        if file.exists():
+            try:
+                before[split] = list(plain_rows(file))
+            except Exception as error:
+                conflict.unreadable.append(f"{file.name}: {describe(error)}")
+    if before:
+        _compare(conflict, before, prepared.rows)
+    return conflict
+
+
+def _compare(
+    conflict: Conflict, before: dict[Split, list[dict[str, Any]]], after: dict[Split, list[dict[str, Any]]]
+) -> None:
+    old, new = _by_id(before), _by_id(after)
+    conflict.added += [name for name in new if name not in old]
+    conflict.removed += [name for name in old if name not in new]
+    for name in old.keys() & new.keys():
+        (old_split, old_row), (new_split, new_row) = old[name], new[name]
+        if old_row != new_row:
+            conflict.changed.append(name)
+        elif old_split != new_split:
+            conflict.moved.append(name)
+    conflict.changed.sort()
+    conflict.moved.sort()
+    if not conflict:
+        conflict.reordered += [split for split in SPLITS if before.get(split, []) != after[split]]
+
+
+def _by_id(rows: dict[Split, list[dict[str, Any]]]) -> dict[str, Place]:
+    return {
+        str(row.get("task_id", f"{split} row {number}")): (split, row)
+        for split in rows
+        for number, row in enumerate(rows[split])
+    }

@@ -1,0 +1,74 @@
+"""What the policy would be shown first in an episode of a task: its system prompt and what the opening, or the row, puts after it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.data.checking import BadRow
+from ray_gym.environment import Environment, Task
+from ray_gym.episode import Episode
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.messages import Message, ToolSchema
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.participant import Participant
+from ray_gym.play import Stage, set_up
+from ray_gym.spec import EpisodeSpec
+
+POLICY = "policy"
+
+
+class NoModel:
+    """Stands where a model would: there is none while data is looked at."""
+
+    def __init__(self) -> None:
+        self.was_asked = False
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.was_asked = True
+        raise EpisodeFailure(FailureKind.DATA, "model", "there is none while data is looked at", retry=False)
+
+    async def close(self) -> None: ...
+
+
+class FirstPrompts:
+    """Sets episodes up, as a run would, and goes no further."""
+
+    def __init__(self, environment: Environment[Any, Any]) -> None:
+        limits = LimitsSection()
+        names = (*environment.participants, *environment.auxiliary)
+        participants = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in names}
+        self._model = NoModel()
+        self._stage = Stage(environment, participants, dict.fromkeys(names, self._model), limits)
+        self._numbers = itertools.count()
+
+    @property
+    def environment(self) -> Environment[Any, Any]:
+        return self._stage.environment
+
+    @property
+    def tools(self) -> Sequence[ToolSchema]:
+        tools = self.environment.tools.values()
+        return [tool.schema for tool in tools if tool.offered_to(POLICY)]
+
+    async def of(self, task: Task) -> list[Message] | None:
+        """None where a model would have to be asked first. Errors: BadRow if the environment can't set the task up."""
+        number = next(self._numbers)
+        spec = EpisodeSpec(f"first-prompt-{number}", "", task.task_id or "", 0, number, task="")
+        stage = self._stage
+        episode = Episode(
+            spec, stage.environment, task, stage.participants, stage.models, stage.limits, None, stage.tool_runner
+        )
+        self._model.was_asked = False
+        try:
+            await set_up(episode)
+        except EpisodeFailure as error:
+            if self._model.was_asked:
+                return None
+            raise BadRow([f"{error.failure.where}: {error.failure.message}"]) from None
+        return list(episode.threads[POLICY].messages)
+
+    async def close(self) -> None:
+        await self._stage.tool_runner.close()

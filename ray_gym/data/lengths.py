@@ -1,0 +1,62 @@
+"""How long prompts are: in characters, or in the tokens of a tokenizer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ray_gym.messages import Message, ToolSchema
+from ray_gym.plugins import load_object
+
+TOKENIZER = "deployments.vllm.checkpoint:load_tokens"
+CHAT_FORMAT = "deployments.vllm.chat_format:ChatFormat"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """`measure` is of the messages; `measure_tools` of how much longer tools make a prompt, where that can be said."""
+
+    unit: str
+    measure: Callable[[Sequence[Message]], int]
+    measure_tools: Callable[[Sequence[Message], Sequence[ToolSchema]], int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    count: int
+    min: int
+    median: int
+    p95: int
+    max: int
+
+    @classmethod
+    def of(cls, lengths: Sequence[int]) -> Spread | None:
+        """Each figure is the length of a row that there is; None where there are no lengths."""
+        if not lengths:
+            return None
+        ordered = sorted(lengths)
+        median, p95 = (ordered[math.ceil(share * len(ordered)) - 1] for share in (0.5, 0.95))
+        return cls(len(ordered), ordered[0], median, p95, ordered[-1])
+
+
+def characters() -> Ruler:
+    def measure(messages: Sequence[Message]) -> int:
+        calls = sum(len(call.name or "") + len(call.arguments) for message in messages for call in message.tool_calls)
+        return calls + sum(len(message.content) for message in messages)
+
+    return Ruler("characters", measure)
+
+
+def tokens(name: str) -> Ruler:
+    """With the chat template around the messages, as a model is shown them. Errors: UserError for a tokenizer that can't be loaded."""
+    loaded = load_object(TOKENIZER, "--tokenizer")(name)
+    chat_format = load_object(CHAT_FORMAT, "--tokenizer")(loaded.tokenizer, loaded.stop_ids)
+
+    def measure(messages: Sequence[Message], tools: Sequence[ToolSchema] = ()) -> int:
+        return len(chat_format.prompt(messages, tools, 0, ()).new_ids)
+
+    def measure_tools(messages: Sequence[Message], tools: Sequence[ToolSchema]) -> int:
+        return measure(messages, tools) - measure(messages)
+
+    return Ruler(f"tokens of {name}", measure, measure_tools)

@@ -1,0 +1,56 @@
+"""Rows as NeMo Gym's datasets have them: `{"responses_create_params": {"input": ..., "tools": ...}, ...the task's own fields}`.
+
+`input` (and `instructions`, as a system message before it) becomes the task's `messages`; the task's own fields stay as they are. All else
+is dropped here, and nowhere else:
+
+* `tools`: ours are the environment's, whose schemas come from its code;
+* sampling and other settings of the request: a run's config says them, for every episode alike;
+* bookkeeping (`agent_ref`, ids, labels) by which NeMo Gym finds an agent and people find rows. An id there is not always one of its own,
+  so it is no `task_id`. What an environment has a field for is kept.
+"""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Mapping, Set
+from typing import Any
+
+REQUEST = "responses_create_params"
+BOOKKEEPING = frozenset(
+    {"agent_ref", "id", "uuid", "hash_id", "category", "dataset", "environment_name", "metadata", "source", "split"}
+)
+BOOKKEEPING_PREFIX = "_ng_"
+ELSEWHERE = ("previous_response_id", "prompt", "conversation")
+"""Settings that stand for messages which are not in the row."""
+
+
+def is_nemo_gym(fields: Mapping[str, Any]) -> bool:
+    return REQUEST in fields
+
+
+def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
+    """The row as the environment's task has it; `known` are the names that its fields go by. Errors: ValueError that names the field."""
+    request = fields[REQUEST]
+    if not isinstance(request, Mapping):
+        raise ValueError(f"{REQUEST}: Input should be an object (found {reprlib.repr(request)})")
+    if "messages" in fields:
+        raise ValueError(f"messages: the conversation is in {REQUEST}.input already")
+    own = {name: value for name, value in fields.items() if name != REQUEST and not _is_dropped(name, known)}
+    return {**own, "messages": _messages(request)}
+
+
+def _is_dropped(name: str, known: Set[str]) -> bool:
+    return name not in known and (name in BOOKKEEPING or name.startswith(BOOKKEEPING_PREFIX))
+
+
+def _messages(request: Mapping[str, Any]) -> Any:
+    for name in ELSEWHERE:
+        if request.get(name) is not None:
+            raise ValueError(f"{REQUEST}.{name}: what it stands for is not in the row; write it out in input")
+    given = request.get("input")
+    if given is None:
+        raise ValueError(f"{REQUEST}.input: missing")
+    messages = [{"role": "user", "content": given}] if isinstance(given, str) else given
+    if request.get("instructions") and isinstance(messages, list):
+        return [{"role": "system", "content": request["instructions"]}, *messages]
+    return messages

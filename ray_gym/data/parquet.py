@@ -1,0 +1,65 @@
+"""Task rows as Parquet, and back, without losing anything.
+
+A column whose values are all text, whole numbers, numbers or truth values is of that type; any other has Parquet's JSON type, so that
+rows may differ in their nested keys and types. What a row does not set is null. Files of others may have nested columns instead: there
+nulls, which stand for keys that other rows have, are left out.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+BATCH = 1000
+_PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Each row's fields, less those that are null. Errors: whatever pyarrow raises; ValueError for a JSON column that holds none."""
+    with pq.ParquetFile(path) as file:
+        json_columns = [field.name for field in file.schema_arrow if isinstance(field.type, pa.JsonType)]
+        for batch in file.iter_batches(BATCH):
+            for row in batch.to_pylist(maps_as_pydicts="strict"):
+                yield _fields(row, json_columns)
+
+
+def write_rows(rows: Sequence[Mapping[str, Any]], file: IO[bytes]) -> None:
+    """JSON objects as one table. Its columns are in the order in which the rows have them first."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    columns = [_column(name, rows) for name in names]
+    pq.write_table(pa.Table.from_arrays(columns, names=names), file, compression="zstd")
+
+
+def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Array:
+    given = [row[name] for row in rows if name in row]
+    kinds = {type(value) for value in given}
+    if len(kinds) == 1 and (plain := _PLAIN_TYPES.get(kinds.pop())) and _fit(given):
+        return pa.array([row.get(name) for row in rows], plain)
+    return pa.array([_json(row[name]) if name in row else None for row in rows], pa.json_())
+
+
+def _fit(values: Sequence[Any]) -> bool:
+    return all(not isinstance(value, int) or -(2**63) <= value < 2**63 for value in values)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def _fields(row: dict[str, Any], json_columns: Sequence[str]) -> dict[str, Any]:
+    fields = {name: _without_nulls(value) for name, value in row.items() if value is not None}
+    for name in json_columns:
+        if name in fields:
+            fields[name] = json.loads(fields[name])
+    return fields
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,107 @@
+"""Task rows from wherever they come, as the files of a data set: what goes into which, and what is said about it."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ray_gym.data.lengths import Ruler
+from ray_gym.data.parquet import write_rows
+from ray_gym.data.rows import TaskFile
+from ray_gym.data.validation import Report, content_id, validate_all
+from ray_gym.environment import Environment, Task
+from ray_gym.seeds import derive_seed
+from ray_gym.tasks import with_ids
+
+Split = Literal["train", "validation"]
+SPLITS: tuple[Split, ...] = ("train", "validation")
+STATISTICS = "statistics.json"
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`options` are the environment's, all of them."""
+
+    environment: str
+    options: Mapping[str, Any]
+    validation: float
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The rows by split. Without bad rows in `reports` they are all there."""
+
+    settings: Settings
+    reports: list[Report]
+    rows: dict[Split, Rows]
+
+    @property
+    def bad(self) -> int:
+        return sum(len(report.bad) for report in self.reports)
+
+
+def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings: Settings, ruler: Ruler) -> Prepared:
+    """Errors: UserError for files that can't be read."""
+    found = validate_all([TaskFile(path) for path in paths], environment, ruler)
+    tasks = [task for _, of_file in found for task in of_file]
+    rows: dict[Split, Rows] = {split: [] for split in SPLITS}
+    for task, row in zip(tasks, rows_of(tasks), strict=True):
+        rows[split_of(task, settings)].append(row)
+    return Prepared(settings, [report for report, _ in found], rows)
+
+
+def rows_of(tasks: Sequence[Task]) -> Rows:
+    """What each task sets, under the id that it has in a run. Errors: UserError for an id that is given twice."""
+    named = with_ids((f"task {number}", task) for number, task in enumerate(tasks))
+    return [
+        {"task_id": row.task_id, **task.model_dump(mode="json", include=task.model_fields_set - {"task_id"})}
+        for row, task in zip(named, tasks, strict=True)
+    ]
+
+
+def split_of(task: Task, settings: Settings) -> Split:
+    """By nothing but the seed and the id, so that a row stays where it is whatever is added; without a given id, by the content."""
+    drawn = derive_seed(settings.seed, "split", task.task_id or content_id(task)) / 2**63
+    return "validation" if drawn < settings.validation else "train"
+
+
+def files_of(prepared: Prepared) -> dict[str, bytes]:
+    """By name. A split without rows has no file. The same input gives the same bytes."""
+    files = {f"{split}.parquet": _parquet(rows) for split, rows in prepared.rows.items() if rows}
+    statistics = _statistics(prepared, files)
+    files[STATISTICS] = (json.dumps(statistics, indent=2, ensure_ascii=False) + "\n").encode()
+    return files
+
+
+def _parquet(rows: Rows) -> bytes:
+    file = io.BytesIO()
+    write_rows(rows, file)
+    return file.getvalue()
+
+
+def _statistics(prepared: Prepared, files: Mapping[str, bytes]) -> dict[str, Any]:
+    """Counts and lengths, and where all of it came from."""
+    return {
+        "settings": asdict(prepared.settings),
+        "rows": {split: len(rows) for split, rows in prepared.rows.items()},
+        "sources": [_source(report) for report in prepared.reports],
+        "files": {name: {"sha256": hashlib.sha256(data).hexdigest()} for name, data in files.items()},
+    }
+
+
+def _source(report: Report) -> dict[str, Any]:
+    spread = report.spread
+    return {
+        "file": str(report.file.path),
+        "sha256": hashlib.sha256(report.file.path.read_bytes()).hexdigest(),
+        "rows": report.rows,
+        "rows_with_a_double": sum(map(len, report.duplicates)),
+        "first_prompt": {"unit": report.ruler.unit, **asdict(spread)} if spread else None,
+    }

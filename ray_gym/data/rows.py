@@ -1,0 +1,137 @@
+"""The rows of a task file (JSON Lines or Parquet), one by one, each with its place. A row that can't be read says why; the others go on."""
+
+from __future__ import annotations
+
+import json
+import math
+import reprlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+import msgspec
+
+from ray_gym.data.parquet import plain_rows
+from ray_gym.errors import UserError, describe
+
+LONGEST_LINE = 32 * 2**20
+"""Bytes. A line that is longer is skipped without holding it in memory."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_decode = msgspec.json.Decoder().decode
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """`number` counts lines from 1, or Parquet rows from 0. `fields` is None where `problem` says why."""
+
+    place: str
+    number: int
+    fields: dict[str, Any] | None
+    problem: str = ""
+
+
+@dataclass
+class TaskFile:
+    path: Path
+    remarks: dict[str, list[int]] = field(default_factory=dict)
+    """What `rows` passed over without harm, and on which lines."""
+
+    @property
+    def unit(self) -> str:
+        return "row" if self.path.suffix == ".parquet" else "line"
+
+    def rows(self) -> Iterator[Row]:
+        """Errors: UserError if the file as a whole can't be read."""
+        self.remarks.clear()
+        if self.path.suffix == ".jsonl":
+            return self._lines()
+        if self.path.suffix == ".parquet":
+            return self._parquet_rows()
+        raise UserError(f"{self.path} is neither .jsonl nor .parquet")
+
+    def _lines(self) -> Iterator[Row]:
+        try:
+            with self.path.open("rb") as file:
+                for number, line in enumerate(_short_lines(file), start=1):
+                    row = self._row_of(number, line)
+                    if row is not None:
+                        yield row
+        except OSError as error:
+            raise UserError(f"{self.path}: can't be read: {error.strerror or error}") from None
+
+    def _row_of(self, number: int, line: bytes | None) -> Row | None:
+        """None for a line without anything on it."""
+        place = f"{self.path}:{number}"
+        if line is None:
+            return Row(place, number, None, f"(top level): the line is longer than {LONGEST_LINE // 2**20} MiB")
+        if number == 1 and line.startswith(BYTE_ORDER_MARK):
+            self._remark("a byte order mark", number)
+            line = line[len(BYTE_ORDER_MARK) :]
+        if line.endswith(b"\r\n"):
+            self._remark("a line break as on Windows (CRLF)", number)
+        if not line.strip():
+            self._remark("nothing on the line", number)
+            return None
+        try:
+            fields = _decode(line)
+        except (msgspec.MsgspecError, ValueError, RecursionError):
+            return Row(place, number, None, _what_is_wrong(line))
+        if not isinstance(fields, dict):
+            return Row(place, number, None, f"(top level): Input should be an object (found {reprlib.repr(fields)})")
+        return Row(place, number, fields)
+
+    def _parquet_rows(self) -> Iterator[Row]:
+        try:
+            for number, fields in enumerate(plain_rows(self.path)):
+                place = f"{self.path} row {number}"
+                found = not_finite(fields)
+                yield Row(place, number, None, found) if found else Row(place, number, fields)
+        except UserError:
+            raise
+        except Exception as error:
+            raise UserError(f"{self.path}: not a readable Parquet file: {describe(error)}") from None
+
+    def _remark(self, what: str, number: int) -> None:
+        self.remarks.setdefault(what, []).append(number)
+
+
+def not_finite(value: Any, field: str = "") -> str:
+    """Names the first number in some JSON data that JSON has no word for; "" if there is none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"{field or '(top level)'}: {value} is no number that JSON has; leave it out, or write null"
+    if isinstance(value, dict | list):
+        items = value.items() if isinstance(value, dict) else enumerate(value)
+        return next((found for key, item in items if (found := not_finite(item, f"{field}.{key}".lstrip(".")))), "")
+    return ""
+
+
+def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
+    """The lines of a file; None for one that is too long."""
+    while line := file.readline(LONGEST_LINE):
+        if len(line) < LONGEST_LINE or line.endswith(b"\n"):
+            yield line
+            continue
+        while line and not line.endswith(b"\n"):
+            line = file.readline(LONGEST_LINE)
+        yield None
+
+
+def _what_is_wrong(line: bytes) -> str:
+    """In the words of slower readers, which know the place."""
+    if line.startswith(BYTE_ORDER_MARK):
+        return "(top level): Invalid JSON: a byte order mark, which only a file's first line may begin with"
+    try:
+        text = line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return f"(top level): not UTF-8: {error.reason} at byte {error.start + 1}"
+    try:
+        found = not_finite(json.loads(text))
+    except json.JSONDecodeError as error:
+        cut = "" if text.endswith("\n") else "; the file ends on this line, perhaps in the middle of it"
+        return f"(top level): Invalid JSON: {error.msg} at character {error.pos + 1}{cut}"
+    except RecursionError:
+        return "(top level): Invalid JSON: nested too deeply"
+    except ValueError:
+        return "(top level): Invalid JSON: a whole number with more digits than can be read"
+    return found or "(top level): Invalid JSON: half a surrogate pair (\\ud800 to \\udfff) stands alone"

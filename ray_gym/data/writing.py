@@ -1,0 +1,43 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+
+def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str] = ()) -> None:
+    """A new directory appears with all its files. In one that is there each file is exchanged whole, in order; then `stale` ones go.
+
+    Errors: OSError.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    if directory.exists():
+        for name, data in files.items():
+            write_file(directory / name, data)
+        for name in stale:
+            (directory / name).unlink(missing_ok=True)
+        return
+    with tempfile.TemporaryDirectory(dir=directory.parent, prefix=f".{directory.name}.") as scratch:
+        made = Path(scratch) / directory.name
+        made.mkdir()
+        for name, data in files.items():
+            write_file(made / name, data)
+        made.rename(directory)
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Errors: OSError."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with scratch.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    except BaseException:
+        scratch.unlink(missing_ok=True)
+        raise

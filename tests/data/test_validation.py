@@ -1,0 +1,107 @@
+"""What is measured, and how long it takes."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from deployments.small_model import checkpoint_dir
+from ray_gym import Environment, Opening, Task
+from ray_gym.data.lengths import Spread, characters, tokens
+from ray_gym.data.prepared import rows_of
+from ray_gym.data.report import report_lines
+from ray_gym.data.rows import TaskFile
+from ray_gym.data.validation import Report, validate
+from ray_gym.plugins import find_environment
+from ray_gym.tasks import generated
+
+SMALL_MODEL = "smollm2-135m-instruct"
+ROWS, SECONDS = 10_000, 10.0
+
+
+def written(path: Path, rows: list[dict[str, Any]]) -> TaskFile:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return TaskFile(path)
+
+
+def generated_rows(environment: Environment[Any, Any], count: int) -> list[dict[str, Any]]:
+    return rows_of([task for _, task in generated(environment, 0, count)])
+
+
+@pytest.mark.parametrize("name", ["mcqa", "tic_tac_toe", "session_counter"])
+def test_ten_thousand_rows_within_ten_seconds(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], record_property: Any
+) -> None:
+    """Of processor time: how many others share the machine is not this code's doing."""
+    environment = find_environment(name)()
+    file = written(tmp_path / "tasks.jsonl", generated_rows(environment, ROWS))
+    began, began_wall = time.process_time(), time.monotonic()
+    report = validate(file, environment, characters())
+    took, took_wall = time.process_time() - began, time.monotonic() - began_wall
+    with capsys.disabled():
+        print(f"\n{ROWS:,} rows of {name} in {took:.1f} s of processor time, {took_wall:.1f} s of the clock")
+    assert report.good == ROWS and len(report.lengths) == ROWS
+    assert took < SECONDS
+
+
+class Asked(Task):
+    question: str
+    ask_a_model: bool = False
+
+
+class Asking(Environment[Asked, None]):
+    participants = ("policy", "user")
+    auxiliary = ("author",)
+
+    async def setup(self, task: Asked, episode: Any) -> None:
+        if task.ask_a_model:
+            await episode.ask("author", "Make something up.")
+
+    def opening(self, task: Asked, state: None) -> Opening:
+        return Opening(system={"policy": "12345", "user": "x" * 1000}, messages={"policy": task.question})
+
+
+def lengths_of(path: Path, *rows: dict[str, Any]) -> Report:
+    return validate(written(path / "tasks.jsonl", list(rows)), Asking(), characters())
+
+
+def test_what_is_measured_is_what_the_policy_is_shown_first(tmp_path: Path) -> None:
+    """System prompt and opening, or what the row has in their place; never the user's side."""
+    earlier = [
+        {"role": "system", "content": "1"},
+        {"role": "user", "content": "22"},
+        {"role": "assistant", "content": "333"},
+    ]
+    prompts = {"policy": "1" * 50}
+    report = lengths_of(
+        tmp_path,
+        {"question": "1234567"},
+        {"question": "", "messages": earlier},
+        {"question": "1", "system_prompts": prompts},
+    )
+    assert report.lengths == [12, 6, 51]
+    assert report.spread == Spread(3, 6, 12, 51, 51)
+    assert report_lines(report)[-1] == "first prompt of the policy, in characters: min 6, median 12, p95 51, max 51"
+
+
+def test_where_a_model_is_asked_first_nothing_is_measured(tmp_path: Path) -> None:
+    report = lengths_of(tmp_path, {"question": "1"}, {"question": "1", "ask_a_model": True})
+    assert report.good == 2 and report.lengths == [6]
+    assert "  not measured: 1 of 2, which ask a model before the policy is shown anything" in report_lines(report)
+
+
+def test_tokens_are_those_of_the_model(tmp_path: Path) -> None:
+    """With the marks of its chat template, and its tools told apart."""
+    if not checkpoint_dir().exists():
+        pytest.fail(f"no small model at {checkpoint_dir()}: make model")
+    environment = find_environment("session_counter")()
+    file = written(tmp_path / "tasks.jsonl", [{"expected_count": 1, "request": text} for text in ("one", "one two")])
+    report = validate(file, environment, tokens(SMALL_MODEL))
+    assert report.lengths[1] == report.lengths[0] + 1, "one more word is one more token"
+    assert report.lengths[0] > 10
+    assert report.tools_length is not None and report.tools_length > 50
+    assert f"in tokens of {SMALL_MODEL}: min {report.lengths[0]}" in "\n".join(report_lines(report))
