@@ -189,7 +189,7 @@ CALLED = [("user", "Add 4."), ("call", ("a", "increment_counter", '{"count": 4}'
             """call 'a' was carried out, but has no whole number as its count: {"count": "4"}""",
         ),
         ({"expected_count": 4, "messages": chat(*CALLED)}, "the last call, 'a', has no result"),
-        ({"expected_count": 4, "messages": chat(("result", ("a", {})))}, "it answers call 'a', which nobody made"),
+        ({"expected_count": 4, "messages": chat(("result", ("a", {})))}, "it answers call 'a', which is not open"),
     ],
 )
 def test_bad_rows_are_refused(row: dict[str, Any], complaint: str) -> None:
