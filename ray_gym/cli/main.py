@@ -144,9 +144,7 @@ def new_env(
     typer.echo(f"{written.folder}: a {pattern} environment")
     for file in written.files:
         typer.echo(f"  {file}")
-    typer.echo(
-        f"try it:\n  cd {shlex.quote(str(written.folder))}\n  python -m pytest\n  ray-gym rollout config.yaml"
-    )
+    typer.echo(f"try it:\n  cd {shlex.quote(str(written.folder))}\n  python -m pytest\n  ray-gym rollout config.yaml")
 
 
 def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path | None, list[str]]:
