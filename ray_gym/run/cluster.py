@@ -113,4 +113,4 @@ def _import_paths() -> list[str]:
     """
     here = Path(__file__).resolve().parents[2]
     inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    return list(dict.fromkeys(str(Path(path).absolute()) for path in [Path.cwd(), here, *inherited]))
+    return list(dict.fromkeys(str(Path(path).absolute()) for path in [str(Path.cwd()), str(here), *inherited]))
