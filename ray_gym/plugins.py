@@ -1,8 +1,9 @@
 """From names in a config to classes.
 
 A name is looked for, in this order: as package.module:Class; among the entry points of the group (how other
-distributions add theirs); and by convention, as a module of a known package that has the class (how this repository's own
-`envs/` and `deployments/` are found without the engine knowing any of them by name).
+distributions add theirs; those of the project in the working directory come first, and need no installation); and by
+convention, as a module of a known package that has the class (how this repository's own `envs/` and `deployments/` are
+found without the engine knowing any of them by name).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+import tomllib
 from dataclasses import dataclass
 from importlib.metadata import entry_points
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -33,6 +36,8 @@ class Kind:
 ENVIRONMENT = Kind("environment", "ray_gym.environments", ("envs",), "")
 ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.models", "deployments"), "Engine")
 
+PROJECT = Path("pyproject.toml")
+
 
 def load_object(path: str, where: str) -> Any:
     """The object at package.module:name. Errors: `UserError` that names `where` (the config's field)."""
@@ -48,10 +53,17 @@ def load_object(path: str, where: str) -> Any:
     for part in attribute.split("."):
         if not hasattr(found, part):
             close = difflib.get_close_matches(part, dir(found), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
+            hint = f"; did you mean {close[0]!r}?" if close else _if_a_mere_folder(found)
             raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
+
+
+def _if_a_mere_folder(found: Any) -> str:
+    """A folder without __init__.py, as a project's folder is, is imported in the place of the package of that name inside of it."""
+    if not isinstance(found, ModuleType) or found.__file__ is not None:
+        return ""
+    return f", for it is a folder without __init__.py ({', '.join(found.__path__)}): go into the folder with the package, or install it"
 
 
 def find_environment(name: str, where: str = "environment.id") -> type[Environment[Any, Any]]:
@@ -79,7 +91,7 @@ def find_engine(name: str, where: str) -> Any:
 
 def names(kind: Kind) -> list[str]:
     """All that can be named without a path, sorted."""
-    found = {entry.name for entry in entry_points(group=kind.group)}
+    found = {entry.name for entry in entry_points(group=kind.group)} | _of_this_project(kind).keys()
     for package in kind.packages:
         found.update(name for name in _modules(package) if _exported(kind, f"{package}.{name}") is not None)
     return sorted(found)
@@ -88,6 +100,8 @@ def names(kind: Kind) -> list[str]:
 def _find(kind: Kind, name: str, where: str) -> Any:
     if ":" in name:
         return load_object(name, where)
+    if (own := _of_this_project(kind).get(name)) is not None:
+        return load_object(own, where)
     for entry in entry_points(group=kind.group, name=name):
         return load_object(entry.value, where)
     for package in kind.packages:
@@ -102,6 +116,19 @@ def _find(kind: Kind, name: str, where: str) -> Any:
     raise UserError(
         f"{where}: there is no {kind.what} {name!r}; {hint}known: {listing}; your own: package.module:Class"
     )
+
+
+def _of_this_project(kind: Kind) -> dict[str, str]:
+    """The entry points that ./pyproject.toml declares, as a checkout has them, or the working directory of a submitted job."""
+    try:
+        project = tomllib.loads(PROJECT.read_text()).get("project", {})
+        return {str(name): str(path) for name, path in project.get("entry-points", {}).get(kind.group, {}).items()}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError, AttributeError) as error:
+        raise UserError(
+            f"{PROJECT.absolute()}: can't read the entry points of this project: {describe(error)}"
+        ) from None
 
 
 def _modules(package: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -127,6 +128,26 @@ def config(
     resolved["environment"] = {"id": read.environment.id, **options}
     typer.echo(as_yaml(resolved), nl=False)
     typer.echo(f"# {len(plan.specs)} episodes")
+
+
+@app.command("new-env")
+def new_env(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the package, e.g. `shop_stock`.", show_default=False)],
+    folder: Annotated[
+        Path, typer.Option("--dir", metavar="FOLDER", help="Where the new folder NAME is made.", show_default="here")
+    ] = Path(),
+    pattern: Annotated[
+        str, typer.Option("--pattern", metavar="PATTERN", help="single-step, multi-step or multi-turn.")
+    ] = "multi-step",
+) -> None:
+    """Write a new environment, with tests and a config that plays at once; see `docs/authoring.md`."""
+    from ray_gym.scaffold import write_environment
+
+    written = write_environment(name, folder, pattern)
+    typer.echo(f"{written.folder}: a {pattern} environment")
+    for file in written.files:
+        typer.echo(f"  {file}")
+    typer.echo(f"try it:\n  cd {shlex.quote(str(written.folder))}\n  python -m pytest\n  ray-gym rollout config.yaml")
 
 
 def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path | None, list[str]]:

@@ -39,6 +39,8 @@ def _connect() -> None:
         "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(_import_paths())}},
     }
     os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
+    # A submitted job may set a PYTHONPATH, too, which Ray would refuse beside ours; ours has all of it.
+    os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")
     local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
     _check_address(os.environ.get("RAY_ADDRESS", ""))
     try:
@@ -105,7 +107,10 @@ def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:
 
 
 def _import_paths() -> list[str]:
-    """What workers need on their path to import what this process can: the working directory, and this package's parent."""
+    """What workers need on their path to import what this process can: the working directory, and this package's parent.
+
+    All absolute, for workers have another working directory.
+    """
     here = Path(__file__).resolve().parents[2]
-    inherited = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    return [path for path in dict.fromkeys([str(Path.cwd()), str(here), *inherited]) if path]
+    inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return list(dict.fromkeys(str(Path(path).absolute()) for path in [str(Path.cwd()), str(here), *inherited]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -32,6 +33,8 @@ ANSWER_S = 2
 """How long a worker that is being stopped has to answer what it was asked before (a healthy one answers every second)."""
 CANCEL_S = 4
 """How long it then has to stage what it finished."""
+
+_MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
 
 
 class _WorkerLost(Exception):
@@ -136,6 +139,9 @@ class _Driver:
                 return await self._use(name, actor, concurrency)
             except (RayActorError, _WorkerLost) as error:
                 reason = _first_line(error)
+                if missing := _MISSING.search(str(error)):
+                    await self._commits.lose(name, reason)
+                    raise _code_is_missing(missing[1], str(error)) from None
             except RayTaskError as error:
                 await self._commits.lose(name, "it failed")
                 if isinstance(error.cause, UserError):
@@ -224,6 +230,14 @@ class _Driver:
 def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
     """A whole number counts episodes, a fraction is a share of all."""
     return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
+
+
+def _code_is_missing(module: str, told: str) -> UserError:
+    node = re.search(r"\bip=([^\s,)]+)", told)
+    return UserError(
+        f"the workers{f' on node {node[1]}' if node else ''} can't import {module}: the code of this run is not there. Start it from the "
+        "folder with that code, by `ray job submit --working-dir . -- python -m ray_gym rollout ...`, or install it on every node"
+    )
 
 
 async def _awaited(reference: Any) -> Any:

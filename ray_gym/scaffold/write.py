@@ -1,0 +1,82 @@
+"""Writes a new environment from the templates that lie beside this module: plain files with $placeholders."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from ray_gym.errors import UserError
+from ray_gym.scaffold.names import check_name, prefix_of
+
+PATTERNS: Mapping[str, str] = {
+    "single-step": "Add up a few numbers.",
+    "multi-step": "Bring the stock of a shop to what is wanted.",
+    "multi-turn": "Book a table in a restaurant for a user who says what it is asked for.",
+}
+"""What the environment that is written for a pattern is about."""
+TARGETS: Mapping[str, str] = {
+    "pyproject.toml": "pyproject.toml",
+    "gitignore": ".gitignore",
+    "README.md": "README.md",
+    "config.yaml": "config.yaml",
+    "small_model.yaml": "small_model.yaml",
+    "package.py": "$name/__init__.py",
+    "py.typed": "$name/py.typed",
+    "environment.py": "$name/environment.py",
+    "players.py": "$name/players.py",
+    "example.jsonl": "$name/example.jsonl",
+    "test.py": "tests/test_$name.py",
+}
+"""Templates, and where in the new folder each one's text goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    folder: Path
+    files: tuple[str, ...]
+
+
+def write_environment(name: str, parent: Path, pattern: str) -> Written:
+    """Make the folder `name` in `parent`. Errors: UserError, OSError; then nothing was written."""
+    if pattern not in PATTERNS:
+        raise UserError(f"--pattern: there is no {pattern!r}; known: {', '.join(PATTERNS)}")
+    folder = parent / name
+    if folder.exists() or folder.is_symlink():
+        raise UserError(f"{folder}: there is such a folder or file already; choose another name, or another --dir")
+    check_name(name)
+    if not parent.is_dir():
+        raise UserError(f"--dir: there is no folder {parent}; make it first")
+    texts = _texts(name, pattern)
+    folder.mkdir()
+    try:
+        for target, text in texts.items():
+            (folder / target).parent.mkdir(exist_ok=True)
+            (folder / target).write_text(text)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Written(folder, tuple(texts))
+
+
+def _texts(name: str, pattern: str) -> dict[str, str]:
+    """By path in the new folder."""
+    fields = {"name": name, "prefix": prefix_of(name), "pattern": pattern, "summary": PATTERNS[pattern]}
+    fields["rules"] = _filled(_template(pattern, "rules.md"), fields).rstrip()
+    return {
+        _filled(target, fields): _filled(_template(pattern, template), fields) for template, target in TARGETS.items()
+    }
+
+
+def _template(pattern: str, name: str) -> str:
+    """The pattern's own, else the one that all have in common."""
+    templates = files("ray_gym.scaffold") / "templates"
+    own = templates / pattern / f"{name}.template"
+    return (own if own.is_file() else templates / "common" / f"{name}.template").read_text()
+
+
+def _filled(text: str, fields: Mapping[str, str]) -> str:
+    return Template(text).substitute(fields)

@@ -1,0 +1,127 @@
+"""For tests of environments: one episode in process, without Ray, a model or a config.
+
+The players are functions, as in `models: {name: {engine: scripted, ...}}`: the environment's own perfect ones, or others in their place.
+
+    def test_a_wrong_answer() -> None:
+        played = asyncio.run(play_task(Sums(), SumTask(numbers=(1, 2)), {"policy": says("Answer: 4")}))
+        assert reward_of(played) == 0
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.environment import Environment, Task
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player, ScriptedModel
+from ray_gym.participant import Participant
+from ray_gym.play import Played, Stage, play, score_group
+from ray_gym.spec import EpisodeSpec
+from ray_gym.tool_runner import ToolRunner
+
+__all__ = ["Played", "Player", "call_of", "generated", "play_group", "play_task", "reward_of", "says", "stage_of"]
+
+TaskT = TypeVar("TaskT", bound=Task)
+
+
+def generated(environment: Environment[TaskT, Any], index: int, seed: int = 0) -> TaskT:
+    """Task number `index` of the environment's generator; the same seed gives the same tasks."""
+    return environment.generate(random.Random(f"{seed}/{index}"), index)
+
+
+def says(*texts: str | Message) -> Player:
+    """A player that says these in order, then the last one over and over."""
+    left = list(texts)
+
+    def player(request: CompletionRequest, rng: random.Random) -> Message:
+        said = left.pop(0) if len(left) > 1 else left[0]
+        return said if isinstance(said, Message) else Message("assistant", said)
+
+    return player
+
+
+def call_of(name: str, arguments: str, call_id: str = "call") -> Message:
+    """A message that calls a tool; `arguments` is JSON text, perhaps malformed."""
+    return Message("assistant", tool_calls=(ToolCall(call_id, name, arguments),))
+
+
+async def play_task(
+    environment: Environment[Any, Any],
+    task: Task,
+    players: Mapping[str, Player] | None = None,
+    *,
+    seed: int = 0,
+    limits: Mapping[str, Any] | None = None,
+    runner: ToolRunner | None = None,
+    **participants: Mapping[str, Any],
+) -> Played:
+    """Play and score one episode. Never raises for what the environment or a player does: see `Played.failure`.
+
+    `players`, by participant, take the places of the environment's perfect ones. `limits` and further keyword arguments are the sections
+    `limits` and `participants.NAME` of a config. `runner`: where tools run; without one, what this episode's tools started ends with it.
+    """
+    cast = {**environment.perfect(task), **(players or {})}
+    spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task.model_dump_json())
+    used = runner or ToolRunner()
+    try:
+        return await play(spec, stage_of(environment, cast, LimitsSection(**(limits or {})), used, participants))
+    finally:
+        if runner is None:
+            await used.close()
+
+
+async def play_group(
+    environment: Environment[Any, Any],
+    task: Task,
+    casts: Sequence[Mapping[str, Player]],
+    *,
+    judges: Mapping[str, Player] | None = None,
+) -> list[Played]:
+    """Episodes of one task that are scored together (`score_group`): one for each of `casts`, which are players by participant.
+
+    `judges`: players of the auxiliary participants. Errors: AssertionError if the group could not be scored.
+    """
+    shared = dict(judges or {})
+    group = [await play_task(environment, task, {**cast, **shared}, seed=seed) for seed, cast in enumerate(casts)]
+    if environment.scores_groups():
+        runner = ToolRunner()
+        cast = {**environment.perfect(task), **casts[0], **shared}
+        try:
+            failure = await score_group(group, stage_of(environment, cast, LimitsSection(), runner, {}))
+        finally:
+            await runner.close()
+        assert failure is None, failure
+    return group
+
+
+def reward_of(played: Played) -> float:
+    """The policy's reward. Errors: AssertionError for an episode that failed, with its failure."""
+    assert played.status == "completed", played.failure
+    assert played.score is not None
+    return played.score.reward
+
+
+def stage_of(
+    environment: Environment[Any, Any],
+    players: Mapping[str, Player],
+    limits: LimitsSection,
+    runner: ToolRunner | None,
+    sections: Mapping[str, Mapping[str, Any]],
+) -> Stage:
+    """What episodes are played on, for tests that play or score them by other functions of the engine.
+
+    Errors: AssertionError that names a participant without a player.
+    """
+    names = (*environment.participants, *environment.auxiliary)
+    missing = [name for name in names if name not in players]
+    assert not missing, f"no player for {', '.join(missing)}: perfect(task) gives none, and none was given"
+    participants = {
+        name: Participant.from_config(name, ParticipantSection(model=name, **sections.get(name, {})), limits)
+        for name in names
+    }
+    models = {name: ScriptedModel(players[name], {}, 0) for name in names}
+    return Stage(environment, participants, models, limits, runner or ToolRunner())
