@@ -1,0 +1,36 @@
+"""Is an episode the same when it is played again, in another process with another hash seed?"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from ray_gym.check.evidence import as_json
+from ray_gym.check.finding import Finding
+from ray_gym.check.other_process import play_elsewhere
+from ray_gym.check.scenes import difference
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+_MEND = (
+    "take random numbers from episode.rng(name), ids from episode.new_id(), the time from episode.now(); sort sets before "
+    "their order matters"
+)
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    name = evidence.subject.environment_class.__name__
+    findings = [
+        Finding(name, f"{called} ({count} times in {len(evidence.plays)} episodes)", _MEND)
+        for called, count in evidence.trace.outside.most_common(5)
+    ]
+    hash_seed = 1 if os.environ.get("PYTHONHASHSEED") != "1" else 2
+    rows = await play_elsewhere(evidence.subject, [play.scene for play in evidence.plays], hash_seed)
+    for play, row in zip(evidence.plays, rows, strict=True):
+        found = difference(json.loads(as_json(play.row)), json.loads(row))
+        if found is not None:
+            what = f"played again in another process it went another way: {found} ({play.scene})"
+            return [*findings, Finding(name, what, _MEND)]
+    return findings
