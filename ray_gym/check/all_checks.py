@@ -19,6 +19,7 @@ from ray_gym.check import (
 )
 from ray_gym.check.evidence import Evidence, gather_evidence
 from ray_gym.check.finding import Finding
+from ray_gym.check.other_process import OtherProcess
 from ray_gym.check.scenes import Theatre
 from ray_gym.check.subject import Subject
 
@@ -58,12 +59,14 @@ class Outcome:
         return bool(self.findings)
 
 
-async def carry_out(subject: Subject, tell: Callable[[str], None] = lambda step: None) -> list[Outcome]:
-    """All checks. `tell` hears what is being done. Errors: RunFailed if no other process could be used."""
+async def carry_out(
+    subject: Subject, other_process: OtherProcess, tell: Callable[[str], None] = lambda step: None
+) -> list[Outcome]:
+    """All checks. `tell` hears what is being done. Errors: RunFailed if the other process died."""
     theatre = Theatre(subject)
     try:
         tell("playing")
-        evidence = await gather_evidence(subject, theatre)
+        evidence = await gather_evidence(subject, theatre, other_process)
         outcomes = []
         for check in CHECKS:
             tell(check.name)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import os
 from typing import TYPE_CHECKING
 
-from ray_gym.check.evidence import as_json
 from ray_gym.check.finding import Finding
-from ray_gym.check.other_process import play_elsewhere
-from ray_gym.check.scenes import difference
+from ray_gym.check.scenes import as_json, difference
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -22,12 +20,9 @@ _MEND = (
 
 async def look(evidence: Evidence) -> list[Finding]:
     name = evidence.subject.environment_class.__name__
-    findings = [
-        Finding(name, f"{called} ({count} times in {len(evidence.plays)} episodes)", _MEND)
-        for called, count in evidence.trace.outside.most_common(5)
-    ]
-    hash_seed = 1 if os.environ.get("PYTHONHASHSEED") != "1" else 2
-    rows = await play_elsewhere(evidence.subject, [play.scene for play in evidence.plays], hash_seed)
+    findings = [Finding(name, called, _MEND) for called, _ in evidence.trace.outside.most_common(5)]
+    scenes = [play.scene for play in evidence.plays]
+    rows = await asyncio.to_thread(evidence.other_process.play, evidence.subject, scenes)
     for play, row in zip(evidence.plays, rows, strict=True):
         found = difference(json.loads(as_json(play.row)), json.loads(row))
         if found is not None:

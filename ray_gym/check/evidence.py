@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from ray_gym.check.casts import casts_for
+from ray_gym.check.other_process import OtherProcess
 from ray_gym.check.scenes import Play, Scene, Theatre
 from ray_gym.check.slow import Lag, LoopWatch
 from ray_gym.check.subject import Subject
@@ -24,6 +23,7 @@ class Evidence:
     plays: list[Play]
     lags: list[Lag]
     trace: Trace
+    other_process: OtherProcess
     failed: set[str] = field(default_factory=set)
     """The names of the checks that found something so far."""
 
@@ -35,7 +35,7 @@ def scenes_of(subject: Subject) -> list[Scene]:
     return [Scene(task, cast) for task in range(len(subject.tasks)) for cast in casts_for(subject.make())]
 
 
-async def gather_evidence(subject: Subject, theatre: Theatre) -> Evidence:
+async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
     plays: list[Play] = []
     lags: list[Lag] = []
     trace = Trace(subject.make())
@@ -48,9 +48,5 @@ async def gather_evidence(subject: Subject, theatre: Theatre) -> Evidence:
         environment = subject.make()
         with trace:
             await theatre.play(scene, environment)
-    return Evidence(subject, theatre, plays, lags, trace)
+    return Evidence(subject, theatre, plays, lags, trace, other_process)
 
-
-def as_json(row: dict[str, Any]) -> str:
-    """For comparison across processes."""
-    return json.dumps(row, sort_keys=True, default=str)

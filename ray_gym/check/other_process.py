@@ -1,4 +1,7 @@
-"""Plays scenes in a process of its own with another hash seed: `python -m ray_gym.check.other_process` with a pickled subject."""
+"""A process of its own, with another hash seed, in which scenes are played again: `python -m ray_gym.check.other_process`.
+
+Subjects and scenes go in, records come out, as pickles, until the input ends.
+"""
 
 from __future__ import annotations
 
@@ -9,36 +12,48 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from ray_gym.check.evidence import as_json
-from ray_gym.check.scenes import Scene, Theatre
+from ray_gym.check.scenes import Scene, Theatre, as_json
 from ray_gym.check.subject import Subject
 from ray_gym.errors import RunFailed
 
-DEADLINE_S = 600
+
+class OtherProcess:
+    """A context manager; the process starts when it is first needed."""
+
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> OtherProcess:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+
+    def play(self, subject: Subject, scenes: Sequence[Scene]) -> list[str]:
+        """The records, as JSON. Blocks. Errors: RunFailed if the process died."""
+        if self._process is None:
+            self._process = _start()
+        assert self._process.stdin is not None and self._process.stdout is not None
+        try:
+            pickle.dump((subject, list(scenes)), self._process.stdin)
+            self._process.stdin.flush()
+            rows: list[str] = pickle.load(self._process.stdout)
+        except (OSError, EOFError) as error:
+            raise RunFailed("the process that plays the episodes again has died; see above what it said") from error
+        return rows
 
 
-async def play_elsewhere(subject: Subject, scenes: Sequence[Scene], hash_seed: int) -> list[str]:
-    """The records, as JSON. Errors: RunFailed if the process could not be used."""
-    command = [sys.executable, "-m", "ray_gym.check.other_process"]
+def _start() -> subprocess.Popen[bytes]:
+    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     paths = os.pathsep.join(path or "." for path in sys.path)
-    process = await asyncio.create_subprocess_exec(
-        *command,
+    return subprocess.Popen(
+        [sys.executable, "-m", "ray_gym.check.other_process"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": paths},
+        env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths},
     )
-    try:
-        async with asyncio.timeout(DEADLINE_S):
-            out, errors = await process.communicate(pickle.dumps((subject, list(scenes))))
-    finally:
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-    if process.returncode != 0:
-        raise RunFailed(f"a process that plays again failed: {errors.decode(errors='replace')[-2000:]}")
-    rows: list[str] = pickle.loads(out)
-    return rows
 
 
 async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str]:
@@ -50,12 +65,16 @@ async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str]:
 
 
 def main() -> None:
-    rows_to = os.dup(1)
+    records_to = os.dup(1)
     os.dup2(2, 1)  # what the environment prints is no record
-    subject, scenes = pickle.load(sys.stdin.buffer)
-    rows = asyncio.run(_play_all(subject, scenes))
-    with os.fdopen(rows_to, "wb") as out:
-        pickle.dump(rows, out)
+    with os.fdopen(records_to, "wb") as out:
+        while True:
+            try:
+                subject, scenes = pickle.load(sys.stdin.buffer)
+            except EOFError:
+                return
+            pickle.dump(asyncio.run(_play_all(subject, scenes)), out)
+            out.flush()
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -125,6 +126,11 @@ def record_of(played: Played) -> dict[str, Any]:
     """As it is read back."""
     [row] = as_table([checked(as_row(played, "check", "checked"))]).to_pylist()
     return without_volatile(row)
+
+
+def as_json(row: dict[str, Any]) -> str:
+    """For comparison across processes."""
+    return json.dumps(row, sort_keys=True, default=str)
 
 
 def difference(one: Any, other: Any, place: str = "") -> str | None:

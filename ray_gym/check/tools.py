@@ -66,7 +66,7 @@ def _offered_to_others(play: Play) -> Iterator[Finding]:
 
 
 def _carried_out_for_others(play: Play) -> Iterator[Finding]:
-    """A call has an id of its own: its result says what became of it, in whoever's name it was carried out."""
+    """By the call's id: its result says what became of it, and in whose name it was carried out."""
     tools, episode = play.stage.environment.tools, play.played.episode
     forbidden = {
         call.id: (call.name, event.participant)
@@ -75,10 +75,12 @@ def _carried_out_for_others(play: Play) -> Iterator[Finding]:
         if call.name in tools and event.participant and not tools[call.name].offered_to(event.participant)
     }
     for event in episode.events:
-        if event.kind == "tool_result" and event.error is None and event.tool_call_id in forbidden:
-            name, caller = forbidden[event.tool_call_id]
-            what = f"a call by {caller}, for whom it is not declared, was carried out ({play.scene})"
-            yield Finding(f"tool {name}", what, _WRONG_CALLER)
+        if event.kind != "tool_result" or event.tool_call_id not in forbidden:
+            continue
+        name, caller = forbidden[event.tool_call_id]
+        if event.error is None or event.participant != caller:
+            what = f"a call by {caller}, for whom it is not declared, was carried out for {event.participant}"
+            yield Finding(f"tool {name}", f"{what} ({play.scene})", _WRONG_CALLER)
 
 
 def _raised(play: Play) -> Iterator[Finding]:

@@ -135,12 +135,13 @@ def check_env(
     """
     from ray_gym.check.all_checks import carry_out
     from ray_gym.check.command import read_subject
+    from ray_gym.check.other_process import OtherProcess
     from ray_gym.check.report import print_outcomes
 
     console = make_console()
     subject = read_subject(environment, option or [], tasks, seed, tasks_file)
-    with console.status("playing") as status:
-        outcomes = asyncio.run(carry_out(subject, status.update))
+    with console.status("playing") as status, OtherProcess() as other_process:
+        outcomes = asyncio.run(carry_out(subject, other_process, status.update))
     print_outcomes(console, outcomes)
     if any(outcome.failed for outcome in outcomes):
         raise typer.Exit(1)
