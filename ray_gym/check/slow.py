@@ -1,7 +1,7 @@
 """Does a hook or a tool hold up the event loop, on which all other episodes of a worker wait?
 
-A beat on the loop, and a thread that looks where the loop is when the beat is late. A machine that is busy makes beats late, too: what is
-blamed has to be late at the same place in every one of several plays.
+A beat on the loop, and a thread that looks where the loop is when the beat is late. A machine that is busy makes beats late, too: so what
+is blamed has worked or slept all that time, as the loop's own CPU time says, and at the same place in every one of several plays.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 BEAT_S = 0.005
 LOOK_S = 0.01
 LATE_S = 0.05
+ASLEEP = 0.1
+"""Who has worked less than this share of the time has slept."""
 AGAIN = 2
 """Further plays in which a place has to be late before it is blamed."""
 
@@ -45,7 +47,8 @@ class LoopWatch:
         """How long the loop stood still, by the place in the environment's code where it was last seen then."""
         self._environment = environment
         self._thread = threading.get_ident()
-        self._last_beat = time.monotonic()
+        self._clock = time.pthread_getcpuclockid(self._thread)
+        self._last_beat = time.monotonic(), 0.0
         self._timer: asyncio.TimerHandle | None = None
         self._stopped = threading.Event()
         self._watcher = threading.Thread(target=self._watch, name="loop-watch", daemon=True)
@@ -62,13 +65,12 @@ class LoopWatch:
         self._watcher.join()
 
     def _beat(self) -> None:
-        self._last_beat = time.monotonic()
+        self._last_beat = time.monotonic(), time.clock_gettime(self._clock)
         self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
 
     def _watch(self) -> None:
         while not self._stopped.wait(LOOK_S):
-            late = time.monotonic() - self._last_beat - BEAT_S
-            frame = sys._current_frames().get(self._thread)
+            late, frame = self._late(), sys._current_frames().get(self._thread)
             if late < LATE_S or frame is None:
                 continue
             stack = list(outwards(frame))
@@ -77,6 +79,12 @@ class LoopWatch:
             place = authors_place(stack, self._environment)
             if place is not None:
                 self.late[place] = max(late, self.late.get(place, 0.0))
+
+    def _late(self) -> float:
+        """How long the loop has been busy, or asleep; 0 if it is only that others have the CPU."""
+        began, worked_then = self._last_beat
+        waited, worked = time.monotonic() - began - BEAT_S, time.clock_gettime(self._clock) - worked_then
+        return waited if worked < ASLEEP * waited else min(worked, waited)
 
 
 async def look(evidence: Evidence) -> list[Finding]:

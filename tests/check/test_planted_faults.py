@@ -58,7 +58,7 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
         (TellsASecret, "leaks", "TellsASecret, to policy", "what only user was told: 'Your budget is"),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
         (NoNumber, "score", "NoNumber.score", "score() returned nan"),
-        (BlockingTool, "event loop", "tool sell (faulty_orders.py:", "holds up the event loop for 1"),
+        (BlockingTool, "event loop", "tool sell (faulty_orders.py:", "it holds up the event loop for"),
         (AsciiOnly, "hooks", "AsciiOnly.relay", "'ascii' codec can't encode"),
         (AsciiOnlyTool, "tools", "tool sell", "'ascii' codec can't encode"),
         (ToolForNobody, "tools", "tool sweep", "it is for 'nobody', who does not take part"),
