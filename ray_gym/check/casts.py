@@ -21,16 +21,17 @@ def casts_for(environment: Environment[Any, Any]) -> tuple[str, ...]:
 
 def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
     """A player for everyone."""
-    perfect, nasty = perfect_of(environment, task), nasty_player(environment.tools)
-    policy = {RANDOM: random_player, NULL: null_player, NASTY_POLICY: nasty, NASTY: nasty}.get(name)
-    players: dict[str, Player] = {}
-    for participant in (*environment.participants, *environment.auxiliary):
-        by_itself = perfect.get(participant, random_player)
-        if participant == "policy":
-            players[participant] = policy or by_itself
-        else:
-            players[participant] = nasty if name in (NASTY_OTHERS, NASTY) else by_itself
-    return players
+    perfect = perfect_of(environment, task)
+
+    def player_of(participant: str) -> Player:
+        is_policy = participant == "policy"
+        if name in ((NASTY_POLICY, NASTY) if is_policy else (NASTY_OTHERS, NASTY)):
+            return nasty_player(environment.tools, perfect.get(participant))
+        if is_policy and name in (RANDOM, NULL):
+            return random_player if name == RANDOM else null_player
+        return perfect.get(participant, random_player)
+
+    return {one: player_of(one) for one in (*environment.participants, *environment.auxiliary)}
 
 
 def perfect_of(environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 import re
 from collections.abc import Mapping
 
 from ray_gym.check.arguments import BROKEN, UNKNOWN, fitting
+from ray_gym.check.mangle import mangled
 from ray_gym.check.texts import odd_text
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import CompletionRequest
@@ -36,10 +38,14 @@ def random_player(request: CompletionRequest, rng: random.Random) -> Message:
     return Message("assistant", rng.choice(("", "OK. ", r"\boxed{", "Answer: ")) + words())
 
 
-def nasty_player(tools: Mapping[str, Tool]) -> Player:
-    """Odd texts, empty messages; broken arguments, unknown tools and those of others, the same call again, many calls at once."""
+def nasty_player(tools: Mapping[str, Tool], perfect: Player | None = None) -> Player:
+    """Odd texts, empty messages; broken arguments, unknown tools and those of others, the same call again, many calls at once; and what
+    the perfect player would do, or nearly so."""
 
-    def player(request: CompletionRequest, rng: random.Random) -> Message:
+    async def player(request: CompletionRequest, rng: random.Random) -> Message:
+        if perfect is not None and rng.random() < 0.4:
+            right = await _what_it_does(perfect, request, rng)
+            return right if rng.random() < 0.3 else mangled(right, rng)
         text = rng.choice(("", odd_text(rng)))
         if not tools and rng.random() < 0.8 or rng.random() < 0.2:
             return Message("assistant", text, reasoning=rng.choice((None, odd_text(rng))))
@@ -51,6 +57,15 @@ def nasty_player(tools: Mapping[str, Tool]) -> Player:
         return Message("assistant", text, tool_calls=tuple(calls))
 
     return player
+
+
+async def _what_it_does(perfect: Player, request: CompletionRequest, rng: random.Random) -> Message:
+    """Nothing, where it does not know what to do: it was made for a better conversation."""
+    try:
+        done = perfect(request, rng)
+        return await done if inspect.isawaitable(done) else done
+    except Exception:
+        return Message("assistant", "")
 
 
 def _nasty_call(offered: list[ToolSchema], tools: Mapping[str, Tool], rng: random.Random) -> ToolCall:
