@@ -11,13 +11,13 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 import xxhash
 
 from ray_gym.backoff import pause_s
+from ray_gym.call_slots import CallSlots
 from ray_gym.clock import ActiveClock, counted_by
 from ray_gym.config import LimitsSection
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
@@ -34,17 +34,17 @@ Result = TypeVar("Result")
 _encode = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     completion: Completion
     started_at: float
     duration_s: float
 
 
 class Calls:
-    def __init__(self, limits: LimitsSection, log: CallLog, clock: ActiveClock) -> None:
+    def __init__(self, limits: LimitsSection, log: CallLog, clock: ActiveClock, slots: CallSlots) -> None:
         self._limits = limits
         self._clock = clock
+        self._slots = slots
         self._numbers: Counter[str] = Counter()
         self.log = log
         if not log.is_live:
@@ -154,26 +154,44 @@ class Calls:
         for tried in itertools.count():
             began = time.monotonic()
             try:
-                async with asyncio.timeout(self._limits.call_deadline_s) as deadline:
-                    return await counted_by(self._clock, thread.model.complete(request))
-            except TimeoutError:
-                if not deadline.expired():
-                    raise
-                limit = f"call_deadline_s ({self._limits.call_deadline_s:g} s)"
-                failure = EpisodeFailure(
-                    FailureKind.INFRA, f"model {thread.participant.model}", f"no answer within {limit}"
-                )
+                return await self._in_its_slot(thread, request)
             except EpisodeFailure as error:
                 if error.failure.kind != FailureKind.INFRA:
                     raise
-                failure = error
-            if tried >= self._limits.retries.infra or not failure.retry:
-                self.broken = failure
-                raise failure
+                if tried >= self._limits.retries.infra or not error.retry:
+                    self.broken = error
+                    raise
             pause = pause_s(tried)
             self._clock.exclude(began, pause)  # before the pause, which may be longer than what is left of a deadline
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
+
+    async def _in_its_slot(self, thread: Thread, request: CompletionRequest) -> Completion:
+        """Once its participant has fewer calls under way than it may; the wait is not the episode's time."""
+        slot = self._slots.of(thread.participant)
+        if slot is None:
+            return await self._once(thread, request)
+        if slot.locked():
+            with self._clock.waiting():
+                await slot.acquire()
+        else:
+            await slot.acquire()
+        try:
+            with self._clock.going_on():
+                return await self._once(thread, request)
+        finally:
+            slot.release()
+
+    async def _once(self, thread: Thread, request: CompletionRequest) -> Completion:
+        """Errors: EpisodeFailure; infra if there is no answer in time."""
+        try:
+            async with asyncio.timeout(self._limits.call_deadline_s) as deadline:
+                return await counted_by(self._clock, thread.model.complete(request))
+        except TimeoutError as error:
+            if not deadline.expired():
+                raise
+            late = f"no answer within call_deadline_s ({self._limits.call_deadline_s:g} s)"
+            raise EpisodeFailure(FailureKind.INFRA, f"model {thread.participant.model}", late) from error
 
 
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:

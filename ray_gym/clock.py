@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -35,11 +35,14 @@ def exclude(since: float, next_s: float = 0) -> None:
 
 
 class ActiveClock:
-    """Goes on where a recorded call left it, and stands still while a broken model is waited for."""
+    """Goes on where a recorded call left it, and stands still while a broken model, or a turn to ask one, is waited for."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
         self._stands_until = -math.inf
+        self._stands_since = math.inf
+        self._waiting = 0
+        self._going_on = 0
         self._is_replaying = False
         self._limits: dict[asyncio.Timeout, float] = {}
 
@@ -54,10 +57,32 @@ class ActiveClock:
     def exclude(self, since: float, next_s: float = 0) -> None:
         """The time since then (of `time.monotonic`), and the next seconds, do not count; what several calls lose at once counts once."""
         until = time.monotonic() + next_s
-        lost = until - max(since, self._stands_until)
+        lost = until - max(min(since, self._stands_since), self._stands_until)
         if lost > 0:
             self._stands_until = until
             self._shift_to(self._began + lost)
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """For a turn to ask a model, however long: time in which nothing else goes on (`going_on`) does not count, and limits wait too."""
+        self._waiting += 1
+        self._stand_or_go()
+        try:
+            yield
+        finally:
+            self._waiting -= 1
+            self._stand_or_go()
+
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Something that others of the episode may be waiting for: this does count."""
+        self._going_on += 1
+        self._stand_or_go()
+        try:
+            yield
+        finally:
+            self._going_on -= 1
+            self._stand_or_go()
 
     def replaying(self, replaying: bool) -> None:
         """While recorded calls are answered again, limits do not count what was played before; each gets time enough for the replay."""
@@ -81,11 +106,22 @@ class ActiveClock:
         passed = [timeout.when() or now for timeout in self._limits if timeout.expired()]
         return now - min(passed) if passed else 0.0
 
-    def _now(self) -> float:
-        return max(time.monotonic(), self._stands_until)
+    def _stand_or_go(self) -> None:
+        stands = self._stands_since < math.inf
+        if stands == (self._waiting > 0 and not self._going_on):
+            return
+        if stands:
+            self.exclude(self._stands_since)
+        self._stands_since = math.inf if stands else time.monotonic()
+        self._shift_to(self._began)
 
-    def _when(self, at_s: float) -> float:
-        """By the loop's clock; at once if the episode is that old already."""
+    def _now(self) -> float:
+        return max(min(time.monotonic(), self._stands_since), self._stands_until)
+
+    def _when(self, at_s: float) -> float | None:
+        """By the loop's clock; at once if the episode is that old already, and never while it waits."""
+        if self._stands_since < math.inf:
+            return None
         now = time.monotonic()
         if self._is_replaying:
             return asyncio.get_running_loop().time() + max(at_s, REPLAY_S)

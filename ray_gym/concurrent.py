@@ -18,5 +18,5 @@ async def concurrently(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]
         first: BaseException = errors
         while isinstance(first, BaseExceptionGroup):
             first = first.exceptions[0]
-        raise first from None
+        raise first from first.__cause__
     return [task.result() for task in tasks]

@@ -76,6 +76,8 @@ class ParticipantSection(Section):
     stop_text: str | None = None
     max_turns: Positive | None = None
     max_steps_per_turn: Positive | None = None
+    concurrency: Positive | None = None
+    """Its calls in flight at once in a worker, for a judge on a model that others need more. Default: no limit."""
 
 
 class RetriesSection(Section):

@@ -10,12 +10,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from ray_gym.messages import Message, Role, ToolCall
 
 _ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 _TEXT_PARTS = ("text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal")
+
+
+_Fields = Mapping[str, Any]
 
 
 class EarlierCall(BaseModel):
@@ -41,42 +44,30 @@ class EarlierMessage(BaseModel):
 
 
 def plain(items: Any) -> Any:
-    """Chat messages and Responses items in the one form that is kept. Errors: ValueError that names the item."""
+    """Chat messages and Responses items in the one form that is kept, checked for what no model could be shown.
+
+    Errors: ValueError that names the item.
+    """
     if isinstance(items, str):
         return [{"role": "user", "content": items}]
-    if not isinstance(items, Sequence):
-        raise ValueError("expected a list of messages")
+    if not isinstance(items, Sequence) or isinstance(items, bytes):
+        raise ValueError(f"expected a list of messages, got {type(items).__name__}")
     found: list[dict[str, Any]] = []
+    numbers: list[int] = []
     for number, item in enumerate(items):
         try:
             _add(found, item)
-        except (ValueError, KeyError, TypeError) as error:
-            what = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
-            raise ValueError(f"messages[{number}]: {what}") from None
-    return [message for message in found if not _is_empty(message)]
+        except KeyError as error:
+            raise ValueError(f"messages[{number}]: {error.args[0]} is missing") from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"messages[{number}]: {error}") from None
+        numbers += [number] * (len(found) - len(numbers))
+    kept = [(number, message) for number, message in zip(numbers, found, strict=True) if not _is_empty(message)]
+    _check(kept)
+    return [message for _, message in kept]
 
 
-def checked(messages: tuple[EarlierMessage, ...]) -> tuple[EarlierMessage, ...]:
-    """Errors: ValueError for what no model could be shown: a system message in the middle, calls without results and the reverse."""
-    open_calls: set[str] = set()
-    for number, message in enumerate(messages):
-        if message.role == "system" and any(earlier.role != "system" for earlier in messages[:number]):
-            raise ValueError(f"messages[{number}]: system messages come before all others")
-        if message.role == "tool":
-            if message.tool_call_id not in open_calls:
-                raise ValueError(f"messages[{number}]: it answers call {message.tool_call_id!r}, which nobody made")
-            open_calls.remove(message.tool_call_id)
-        elif open_calls:
-            raise ValueError(f"messages[{number}]: call {min(open_calls)!r} before it has no result")
-        if message.tool_calls and message.role != "assistant":
-            raise ValueError(f"messages[{number}]: a {message.role} message calls no tools")
-        open_calls |= {call.id for call in message.tool_calls}
-    if open_calls:
-        raise ValueError(f"messages: the last call, {min(open_calls)!r}, has no result")
-    return messages
-
-
-Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(plain), AfterValidator(checked)]
+Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(plain)]
 """A field of a pydantic model that takes either spelling."""
 
 
@@ -91,15 +82,17 @@ def spoken(messages: Sequence[EarlierMessage]) -> list[Message]:
 
 
 def mirrored(messages: Sequence[EarlierMessage]) -> list[Message]:
-    """As the other side saw it: what it said itself is assistant's, what the policy said is user's, and tools were not seen."""
+    """As the other side saw it: what it said itself is assistant's, what the policy said is user's; tools were not seen, nor was what the
+    policy said beside its calls: in an episode, too, a turn's last words are what is told of it.
+    """
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
-    return [Message(other[one.role], one.content) for one in messages if one.role in other and one.content]
+    heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
+    return [Message(other[one.role], one.content) for one in heard]
 
 
 def _add(found: list[dict[str, Any]], item: Any) -> None:
-    """Append an item; calls and reasoning join the assistant's message that they belong to."""
-    if not isinstance(item, Mapping):
-        raise ValueError(f"expected a message, got {type(item).__name__}")
+    """Append an item, or join it to the assistant's message that it belongs to."""
+    item = item.model_dump() if isinstance(item, EarlierMessage) else _fields(item, "a message")
     kind = item.get("type") or "message"
     if kind == "function_call":
         call = {"id": item["call_id"], "name": item["name"], "arguments": _arguments(item["arguments"])}
@@ -107,27 +100,25 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
     elif kind == "function_call_output":
         found.append({"role": "tool", "content": _text(item["output"]), "tool_call_id": item["call_id"]})
     elif kind == "reasoning":
-        found.append(_fresh() | {"reasoning": _text([*(item.get("summary") or []), *(item.get("content") or [])])})
+        _thought(_unfinished(found), _text([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n"))
     elif kind == "message":
         _add_message(found, item)
     else:
         raise ValueError(f"items of type {kind!r} are not understood")
 
 
-def _add_message(found: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
-    role = _ROLES.get(item["role"])
+def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
+    given = item["role"]
+    role = _ROLES.get(given) if isinstance(given, str) else None
     if role is None:
-        raise ValueError(f"role {item['role']!r} is none of {', '.join(_ROLES)}")
-    text = _text(item.get("content"))
+        raise ValueError(f"role {given!r} is none of {', '.join(_ROLES)}")
     if role == "assistant":
-        message = _assistant(found) if _is_only_reasoning(found) else _new(found)
-        message["content"] = text
-        reasoning = item.get("reasoning_content") or item.get("reasoning")
-        if reasoning is not None:
-            message["reasoning"] = reasoning
+        message, text = _unfinished(found), _text(item.get("content"))
+        message["content"] = "\n\n".join(filter(None, (message["content"], text)))
+        _thought(message, _text(item.get("reasoning_content") or item.get("reasoning")))
         message["tool_calls"] += [_call(call) for call in item.get("tool_calls") or ()]
     else:
-        message = {"role": role, "content": text}
+        message = {"role": role, "content": _text(item["content"])}
         if role == "tool":
             message["tool_call_id"] = item["tool_call_id"]
         elif item.get("tool_calls"):
@@ -135,12 +126,30 @@ def _add_message(found: list[dict[str, Any]], item: Mapping[str, Any]) -> None:
         found.append(message)
 
 
-def _fresh() -> dict[str, Any]:
-    return {"role": "assistant", "content": "", "tool_calls": []}
+def _check(messages: Sequence[tuple[int, _Fields]]) -> None:
+    """Errors: ValueError for a system message in the middle, calls without results and the reverse."""
+    open_calls: list[Any] = []
+    has_begun = False
+    for number, message in messages:
+        if message["role"] == "system" and has_begun:
+            raise ValueError(f"messages[{number}]: system messages come before all others")
+        has_begun = message["role"] != "system"
+        if message["role"] == "tool":
+            if message["tool_call_id"] not in open_calls:
+                raise ValueError(f"messages[{number}]: it answers call {message['tool_call_id']!r}, which is not open")
+            open_calls.remove(message["tool_call_id"])
+        elif open_calls:
+            raise ValueError(f"messages[{number}]: call {open_calls[0]!r} before it has no result")
+        for call in message.get("tool_calls", ()):
+            if call["id"] in open_calls:
+                raise ValueError(f"messages[{number}]: two calls have the id {call['id']!r}")
+            open_calls.append(call["id"])
+    if open_calls:
+        raise ValueError(f"messages: the last call, {open_calls[0]!r}, has no result")
 
 
 def _new(found: list[dict[str, Any]]) -> dict[str, Any]:
-    found.append(_fresh())
+    found.append({"role": "assistant", "content": "", "tool_calls": []})
     return found[-1]
 
 
@@ -149,17 +158,33 @@ def _assistant(found: list[dict[str, Any]]) -> dict[str, Any]:
     return found[-1] if found and found[-1]["role"] == "assistant" else _new(found)
 
 
-def _is_only_reasoning(found: list[dict[str, Any]]) -> bool:
+def _unfinished(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The assistant's message at the end if it goes on (its calls have no results yet, or it only thought), or a new one."""
     last = found[-1] if found else {}
-    return last.get("role") == "assistant" and not last["content"] and not last["tool_calls"]
+    goes_on = last.get("role") == "assistant" and (last["tool_calls"] or not last["content"])
+    return last if goes_on else _new(found)
 
 
-def _is_empty(message: Mapping[str, Any]) -> bool:
+def _thought(message: dict[str, Any], reasoning: str) -> None:
+    if reasoning:
+        earlier = message.get("reasoning")
+        message["reasoning"] = f"{earlier}\n\n{reasoning}" if earlier else reasoning
+
+
+def _is_empty(message: _Fields) -> bool:
     return message["role"] == "assistant" and not message["content"] and not message["tool_calls"]
 
 
-def _call(call: Mapping[str, Any]) -> dict[str, str]:
-    function = call.get("function") or call
+def _fields(given: Any, what: str) -> _Fields:
+    """Errors: ValueError."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"expected {what}, got {type(given).__name__}")
+    return given
+
+
+def _call(given: Any) -> dict[str, str]:
+    call = _fields(given, "a tool call")
+    function = _fields(call.get("function") or call, "the function of a tool call")
     return {"id": call["id"], "name": function["name"], "arguments": _arguments(function["arguments"])}
 
 
@@ -167,7 +192,7 @@ def _arguments(given: Any) -> str:
     return given if isinstance(given, str) else json.dumps(given)
 
 
-def _text(content: Any) -> str:
+def _text(content: Any, between: str = "") -> str:
     """Errors: ValueError for content that is no text."""
     if content is None or isinstance(content, str):
         return content or ""
@@ -177,9 +202,9 @@ def _text(content: Any) -> str:
     for part in content:
         if isinstance(part, str):
             texts.append(part)
-        elif isinstance(part, Mapping) and part.get("type", "text") in _TEXT_PARTS:
-            texts.append(str(part.get("text", part.get("refusal", ""))))
+        elif isinstance(part, Mapping) and (part.get("type") or "text") in _TEXT_PARTS:
+            texts.append(part.get("text") or part.get("refusal") or "")
         else:
             what = part.get("type") if isinstance(part, Mapping) else type(part).__name__
             raise ValueError(f"content of type {what!r}: only text is understood")
-    return "".join(texts)
+    return between.join(texts)

@@ -8,12 +8,14 @@ raises `EpisodeOver`, so no model is ever called after it.
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from ray_gym.blame import blamed, fault_of, is_policy
+from ray_gym.call_slots import CallSlots
 from ray_gym.calls import Calls
 from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
@@ -49,6 +51,7 @@ class Episode:
         limits: LimitsSection,
         log: CallLog | None = None,
         tool_runner: ToolRunner | None = None,
+        call_slots: CallSlots | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
@@ -66,7 +69,7 @@ class Episode:
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
-        self.calls = Calls(limits, log, self.clock)
+        self.calls = Calls(limits, log, self.clock, call_slots or CallSlots())
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0
@@ -276,14 +279,15 @@ class Episode:
     ) -> Isolated:
         """Call a function (package.module:name; JSON data in and out) in a process of its own, which is killed at its deadline.
 
-        What it gave is recorded, and given again in a replay. Errors: EpisodeFailure (environment) if it can't be imported.
+        What it gave is recorded, and given again in a replay. Errors: EpisodeFailure (environment) if there is no such function.
         """
+        given = json.dumps(arguments)  # the journal takes text of any kind, but no integer of more than 64 bits
 
-        async def call(key: str) -> list[Any]:
-            given = await self._tool_runner.libraries.call(function, arguments, deadline_s, memory_mb)
-            return [given.value, given.error]
+        async def call(key: str) -> tuple[str, str | None]:
+            return await self._tool_runner.libraries.call(function, given, deadline_s, memory_mb)
 
-        return Isolated(*await self.effect(function, call, list(arguments)))
+        text, error = await self.effect(function, call, given)
+        return Isolated(json.loads(text), error)
 
     # ---- the machinery of a step ----
 

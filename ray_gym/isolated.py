@@ -40,6 +40,10 @@ class Call:
     memory_mb: int | None = None
 
 
+class CallFailed(EpisodeFailure):
+    """A call raised, or took its process with it. The process that calls are forked from was there; another call may go well."""
+
+
 class IsolatedPool:
     """The zygotes of one worker. Nothing is started before the first call."""
 
@@ -51,7 +55,8 @@ class IsolatedPool:
     async def run(self, environment: Any, call: Call, deadline_s: float) -> str:
         """What the tool answers, as text. The deadline is the call's own: it neither pays for waiting nor for a zygote's start.
 
-        Errors: ToolError as the tool raised it; TimeoutError; `EpisodeFailure` (environment) for all else that goes wrong in there.
+        Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all else that goes
+        wrong in there; EpisodeFailure (environment) if no process could be started for it.
         """
         request = _packed(environment, call)
         async with self._free:
@@ -61,7 +66,7 @@ class IsolatedPool:
             except BaseException as error:
                 await self._end(zygote)
                 if isinstance(error, EOFError | ConnectionError):
-                    raise _failure(call.method, "the process that it is forked from is gone (killed?)") from error
+                    raise _call_failed(call.method, "the process that it is forked from is gone (killed?)") from error
                 raise
             self._idle.append(zygote)
         return _answer(call.method, reply)
@@ -193,6 +198,10 @@ def _failure(tool: str, message: str) -> EpisodeFailure:
     return EpisodeFailure(FailureKind.ENVIRONMENT, f"tool {tool}", message)
 
 
+def _call_failed(tool: str, message: str) -> CallFailed:
+    return CallFailed(FailureKind.ENVIRONMENT, f"tool {tool}", message)
+
+
 def _answer(tool: str, reply: list[str]) -> str:
     match reply:
         case ["answer", text]:
@@ -202,7 +211,7 @@ def _answer(tool: str, reply: list[str]) -> str:
         case ["failure", kind, where, message]:
             raise EpisodeFailure(FailureKind(kind), where, message)
         case ["raised", message]:
-            raise _failure(tool, message)
+            raise _call_failed(tool, message)
         case ["died", how]:
-            raise _failure(tool, f"its process {how} before it had answered")
-    raise _failure(tool, f"its process gave no answer but {reply!r:.200}")
+            raise _call_failed(tool, f"its process {how} before it had answered")
+    raise _call_failed(tool, f"its process gave no answer but {reply!r:.200}")

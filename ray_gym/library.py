@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
-from ray_gym.isolated import Call, IsolatedPool
+from ray_gym.isolated import Call, CallFailed, IsolatedPool
+from ray_gym.tools import ToolError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,44 +22,73 @@ class Isolated:
 
 
 class Module:
-    """Imported in the process that calls are forked from, as soon as it is unpickled there."""
+    """Imported in the process that calls are forked from, as soon as it is unpickled there, and warmed up if it has a `warm_up`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        importlib.import_module(self._name)
+        module = importlib.import_module(self._name)
+        getattr(module, "warm_up", _nothing)()
 
-    def call(self, state: None, caller: None, function: str, arguments: list[Any]) -> str:
+    def call(self, state: None, caller: None, function: str, arguments: str) -> str:
+        """From JSON text to JSON text. Errors: EpisodeFailure (environment) for a function that isn't there, or gives no JSON data."""
         found: Any = importlib.import_module(self._name)
-        for part in function.split("."):
-            found = getattr(found, part)
-        return json.dumps(found(*arguments))
+        try:
+            for part in function.split("."):
+                found = getattr(found, part)
+        except AttributeError as error:
+            raise EpisodeFailure(FailureKind.ENVIRONMENT, function, describe(error)) from error
+        result = found(*json.loads(arguments))
+        try:
+            return json.dumps(result)
+        except TypeError as error:
+            raise EpisodeFailure(FailureKind.ENVIRONMENT, function, f"it gave no JSON data: {error}") from error
+
+
+@dataclass(slots=True)
+class _Library:
+    """A module, and the processes that have imported it."""
+
+    module: Module
+    pool: IsolatedPool = field(default_factory=IsolatedPool)
 
 
 @dataclass(slots=True)
 class Libraries:
-    """Those of one worker. Nothing is started before the first call."""
+    """Those of one worker, each with processes of its own. Nothing is started before the first call."""
 
-    pool: IsolatedPool = field(default_factory=IsolatedPool)
-    _modules: dict[str, Module] = field(default_factory=dict)
+    _libraries: dict[str, _Library] = field(default_factory=dict)
 
     async def call(
-        self, function: str, arguments: tuple[Any, ...], deadline_s: float, memory_mb: int | None
-    ) -> Isolated:
-        """Errors: EpisodeFailure (environment) if there is no such module."""
+        self, function: str, arguments: str, deadline_s: float, memory_mb: int | None
+    ) -> tuple[str, str | None]:
+        """What the function gave, as JSON text, and why it gave nothing, if it didn't. `arguments` are JSON text, too.
+
+        Errors: EpisodeFailure (environment) if there is no such module, no such function in it, or it gives no JSON data.
+        """
         module, _, name = function.partition(":")
-        if module not in self._modules:
-            self._modules[module] = Module(module)
-        call = Call("call", None, None, {"function": name, "arguments": list(arguments)}, memory_mb)
+        if module not in self._libraries:
+            self._libraries[module] = _Library(Module(module))
+        library = self._libraries[module]
+        call = Call("call", None, None, {"function": name, "arguments": arguments}, memory_mb)
         try:
-            return Isolated(json.loads(await self.pool.run(self._modules[module], call, deadline_s)))
+            return await library.pool.run(library.module, call, deadline_s), None
         except TimeoutError:
-            return Isolated(error=f"{function} gave nothing within {deadline_s:g} s")
+            why = f"{function} gave nothing within {deadline_s:g} s"
+        except CallFailed as error:
+            why = error.failure.message
+        except ToolError as error:
+            why = describe(error)
         except EpisodeFailure as error:
-            if "could not" in error.failure.message:  # its process did not come up
-                raise EpisodeFailure(FailureKind.ENVIRONMENT, function, error.failure.message) from error
-            return Isolated(error=error.failure.message)
-        except Exception as error:
-            return Isolated(error=describe(error))
+            raise EpisodeFailure(error.failure.kind, function, error.failure.message) from error
+        return "null", why.encode("utf-8", "replace").decode()
+
+    async def close(self) -> None:
+        """End all processes, also of calls that are being carried out."""
+        await asyncio.gather(*(library.pool.close() for library in self._libraries.values()))
+
+
+def _nothing() -> None:
+    return None

@@ -21,6 +21,7 @@ class Participant:
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = False
     stop_text: str | None = None
+    concurrency: int | None = None
 
     @staticmethod
     def from_config(name: str, section: ParticipantSection, limits: LimitsSection) -> Participant:
@@ -35,4 +36,5 @@ class Participant:
             tool_choice=section.tool_choice,
             parallel_tool_calls=section.parallel_tool_calls,
             stop_text=section.stop_text,
+            concurrency=section.concurrency,
         )

@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakSet
 
 from ray_gym.blame import fault_of
+from ray_gym.call_slots import CallSlots
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode
@@ -52,6 +53,7 @@ class Stage:
     models: Mapping[str, Model]
     limits: LimitsSection
     tool_runner: ToolRunner = field(default_factory=ToolRunner)
+    call_slots: CallSlots = field(default_factory=CallSlots)
     under_way: WeakSet[Episode] = field(default_factory=WeakSet)
 
 
@@ -104,7 +106,8 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, stage.tool_runner)
+    runner, slots = stage.tool_runner, stage.call_slots
+    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, runner, slots)
     stage.under_way.add(episode)
     return episode
 

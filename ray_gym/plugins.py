@@ -15,6 +15,8 @@ from importlib.metadata import entry_points
 from types import ModuleType
 from typing import Any
 
+from pydantic import ValidationError
+
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
 
@@ -58,6 +60,16 @@ def find_environment(name: str) -> type[Environment[Any, Any]]:
     if not (isinstance(found, type) and issubclass(found, Environment)):
         raise UserError(f"environment.id: {name} is not a subclass of ray_gym.Environment")
     return found
+
+
+def as_listed(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
+    """With its default options, which may decide who plays; as it is where options have to be given. Errors: UserError."""
+    found = find_environment(name)
+    try:
+        options = found.Options()
+    except ValidationError:
+        return found
+    return found(options)
 
 
 def find_engine(name: str, where: str) -> Any:

@@ -43,4 +43,4 @@ class ToolRunner:
         """End the processes and the idle threads; a thread that is stuck stays until the process exits."""
         self.blocking.close()
         await self.isolated.close()
-        await self.libraries.pool.close()
+        await self.libraries.close()

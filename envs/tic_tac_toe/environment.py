@@ -10,8 +10,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from envs.tic_tac_toe.board import Board, IllegalMove, Mark, other, render
+from envs.tic_tac_toe.players import helpful_player, hopeful_player
 from ray_gym import Environment, Episode, Opening, Participant, Score, Task, ToolError, ToolSchema, Turn, tool
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.models.scripted import Player
 
 OWNERS: Mapping[Mark, str] = {"X": "policy", "O": "user"}
 MARKS: Mapping[str, Mark] = {"policy": "X", "user": "O"}
@@ -62,6 +64,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
 
     participants = ("policy", "user")
     pattern = "multi-turn"
+    scoring = "win 1, draw 0.5, loss or unfinished 0"
 
     class Options(EnvironmentOptions):
         legal_moves_only: bool = False
@@ -75,6 +78,10 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
             moves.append(InitialMove(position=position, mark=mark))
             mark = other(mark)
         return TicTacToeTask(initial_moves=tuple(moves))
+
+    def perfect(self, task: TicTacToeTask) -> Mapping[str, Player]:
+        """Nobody wins against a user who plays well, so this one lets the policy win."""
+        return {"policy": hopeful_player, "user": helpful_player}
 
     def setup(self, task: TicTacToeTask, episode: Episode) -> Board:
         return task.board()

@@ -30,6 +30,18 @@ def minimax_player(request: CompletionRequest, rng: random.Random) -> Message:
     return _move(rng, rng.choice(best_cells(*asked))) if asked else _WAITING
 
 
+def hopeful_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Perfect play among the moves after which it can still win if it is let: with `helpful_player` it wins wherever that can be."""
+    asked = _asked_to_move(request)
+    return _move(rng, rng.choice(hopeful_cells(*asked))) if asked else _WAITING
+
+
+def helpful_player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Lets the other side win, as soon as it can."""
+    asked = _asked_to_move(request)
+    return _move(rng, rng.choice(helpful_cells(*asked))) if asked else _WAITING
+
+
 def occupied_player(request: CompletionRequest, rng: random.Random) -> Message:
     """A cell that is taken, wherever there is one: understands the tool, not the game."""
     asked = _asked_to_move(request)
@@ -54,6 +66,36 @@ def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
     values = {position: -_value(after(cells, mark, position), other(mark)) for position in empty_cells(cells)}
     best = max(values.values())
     return tuple(position for position, value in values.items() if value == best)
+
+
+@cache
+def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
+    """Of the moves that keep a win (else a draw) within reach, the best ones."""
+    hopes = {position: _hope(after(cells, mark, position), other(mark), mark) for position in empty_cells(cells)}
+    kept = [position for position, hope in hopes.items() if _sign(hope) == _sign(max(hopes.values()))]
+    values = {position: -_value(after(cells, mark, position), other(mark)) for position in kept}
+    return tuple(position for position, value in values.items() if value == max(values.values()))
+
+
+@cache
+def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
+    """The moves after which the other side, if it wants to, wins soonest."""
+    hopes = {position: _hope(after(cells, mark, position), other(mark), other(mark)) for position in empty_cells(cells)}
+    return tuple(position for position, hope in hopes.items() if hope == max(hopes.values()))
+
+
+@cache
+def _hope(cells: str, mark: Mark, wanted: Mark) -> int:
+    """What a position is worth to `wanted` if both sides want it to win, more the sooner. `mark` moves next."""
+    empty = empty_cells(cells)
+    winner = winner_of(cells)
+    if winner is not None:
+        return 1 + len(empty) if winner == wanted else -1 - len(empty)
+    return max((_hope(after(cells, mark, position), other(mark), wanted) for position in empty), default=0)
+
+
+def _sign(value: int) -> int:
+    return (value > 0) - (value < 0)
 
 
 @cache

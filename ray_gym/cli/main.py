@@ -97,11 +97,11 @@ def show(
 @app.command()
 def envs() -> None:
     """List the environments that a config can name."""
-    from ray_gym.plugins import ENVIRONMENT, find_environment, names
+    from ray_gym.plugins import ENVIRONMENT, as_listed, names
 
     table = Table("id", "pattern", "participants", "tools", "scoring", "what it is", box=None, header_style="bold")
     for name in names(ENVIRONMENT):
-        environment = find_environment(name)
+        environment = as_listed(name)
         summary = (environment.__doc__ or "").strip().splitlines()
         tools = ", ".join(environment.tools) or "-"
         speakers = ", ".join([*environment.participants, *environment.auxiliary])

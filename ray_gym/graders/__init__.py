@@ -2,11 +2,12 @@
 
 from ray_gym.graders.combine import AllOf, Constraints, FirstThatPasses, Weighted
 from ray_gym.graders.comparison import PairwiseComparison
-from ray_gym.graders.extract import answer_line, by_regex, first_of, last_boxed, tagged, whole
+from ray_gym.graders.extract import Extract, answer_line, by_regex, first_of, last_boxed, tagged, whole
 from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.judge import Judge, SwapCheck
 from ray_gym.graders.library import Library
 from ray_gym.graders.match import ExactMatch, Found, folded
+from ray_gym.graders.prompt import JudgePrompt, fenced_texts
 from ray_gym.graders.reward_model import RewardModel
 from ray_gym.graders.state import FinalState
 from ray_gym.graders.turns import RecencyWeighted, TurnMean
@@ -15,11 +16,13 @@ __all__ = [
     "AllOf",
     "Constraints",
     "ExactMatch",
+    "Extract",
     "FinalState",
     "FirstThatPasses",
     "Found",
     "Grader",
     "Judge",
+    "JudgePrompt",
     "Library",
     "PairwiseComparison",
     "RecencyWeighted",
@@ -30,6 +33,7 @@ __all__ = [
     "Weighted",
     "answer_line",
     "by_regex",
+    "fenced_texts",
     "first_of",
     "folded",
     "last_boxed",

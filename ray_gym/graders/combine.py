@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -26,15 +27,17 @@ class Weighted(Grader):
 
     async def grade(self, episode: Episode) -> Verdict:
         given = await _verdicts(episode, {name: grader for name, (_, grader) in self._parts.items()})
-        total = sum(weight * given[name].value for name, (weight, _) in self._parts.items())
+        total = math.fsum(weight * given[name].value for name, (weight, _) in self._parts.items())
         why = " + ".join(f"{weight:g} * {given[name].value:g} ({name})" for name, (weight, _) in self._parts.items())
         return Verdict(total, why, {name: verdict.value for name, verdict in given.items()})
 
 
 class AllOf(Grader):
-    """1 if each of the named graders gives at least `enough`, else 0."""
+    """1 if each of the named graders gives at least `enough`, else 0. Errors: ValueError without any part."""
 
     def __init__(self, *, enough: float = 1.0, **parts: Grader) -> None:
+        if not parts:
+            raise ValueError("AllOf: name at least one part, as in AllOf(answer=grader)")
         self._parts, self._enough = parts, enough
 
     async def grade(self, episode: Episode) -> Verdict:

@@ -1,16 +1,19 @@
-"""Finding the answer in what was said. Each gives None where there is none."""
+"""Finding the answer in what was said. Each gives None where there is none, or nothing but white space.
+
+The text is a model's, so all of these take a time that grows with its length and no faster; `by_regex` is as quick as its pattern.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Sequence
 
 Extract = Callable[[str], str | None]
 
-_BOX = r"\\(?:boxed|fbox)\s*\{"
-_BRACES = re.compile(rf"(?P<box>{_BOX})|\\(?!{_BOX}).|[{{}}]", re.DOTALL)
-"""Where a box is opened, any escaped character (which is no brace), a brace."""
-_ANSWER = re.compile(r"answer\s*(?:is\s*)?[:=]\s*(.+)", re.IGNORECASE)
+_BOXED = re.compile(r"\\(?:boxed|fbox)\s*\{")
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_ANSWER = re.compile(r"\banswer(?:\s+is)?(?:\*\*)?\s*[:=](?:\*\*)?", re.IGNORECASE)
 
 
 def whole(text: str) -> str | None:
@@ -20,46 +23,60 @@ def whole(text: str) -> str | None:
 
 def last_boxed(text: str) -> str | None:
     r"""What the last `\boxed{...}` holds, with the braces inside it counted; one that is never closed counts for nothing."""
-    begun: list[int | None] = []  # braces that are open: where a box's inside begins, None for any other
+    begins = {found.end() for found in _BOXED.finditer(text)}
+    opened: list[int] = []
     last = (-1, -1)
-    for found in _BRACES.finditer(text):
-        if found["box"]:
-            begun.append(found.end())
-        elif found[0] == "{":
-            begun.append(None)
-        elif found[0] == "}" and begun:
-            last = max(last, (begun.pop() or -1, found.start()))
-    return text[slice(*last)].strip() if last[0] >= 0 else None
+    for brace in _BRACE.finditer(text) if begins else ():
+        if brace[0] == "{":
+            opened.append(brace.end())
+        elif brace[0] == "}" and opened:
+            begin = opened.pop()
+            if begin in begins:
+                last = max(last, (begin, brace.start()))
+    begin, end = last
+    return text[begin:end].strip() or None if begin >= 0 else None
 
 
 def answer_line(text: str) -> str | None:
-    """What stands behind the last `Answer:` on its line."""
-    found = _ANSWER.findall(text)
-    return found[-1].strip() if found else None
+    """What stands behind the last `Answer:` that has something behind it on its line; the line may be bold, as in Markdown."""
+    for found in reversed(list(_ANSWER.finditer(text))):
+        line_end = text.find("\n", found.end())
+        line = text[found.end() : line_end if line_end >= 0 else len(text)]
+        answer = line.strip().removesuffix("**").strip()
+        if answer:
+            return answer
+    return None
 
 
 def tagged(tag: str) -> Extract:
-    """What stands between the last `<tag>` and its `</tag>`."""
-    pattern = re.compile(rf"<{re.escape(tag)}>((?:(?!<{re.escape(tag)}>).)*?)</{re.escape(tag)}>", re.DOTALL)
+    """What stands between the last `<tag>` and its `</tag>`; one that is never closed counts for nothing."""
+    opening, closing = f"<{tag}>", f"</{tag}>"
 
     def between(text: str) -> str | None:
-        found: list[str] = pattern.findall(text)
-        return found[-1].strip() if found else None
+        end = len(text)
+        while (begin := text.rfind(opening, 0, end)) >= 0:
+            closed = text.find(closing, begin, end)
+            if closed >= 0:
+                return text[begin + len(opening) : closed].strip() or None
+            end = begin
+        return None
 
     return between
 
 
 def by_regex(pattern: str, flags: int = 0) -> Extract:
-    """The last match: its first group that took part, or all of it if the pattern has no groups. Errors: re.error."""
+    """The last match: its first group that took part, or all of it if the pattern has no groups.
+
+    A pattern that can take forever on some text belongs into a function that `episode.isolated` calls. Errors: re.error.
+    """
     compiled = re.compile(pattern, flags)
 
     def last_match(text: str) -> str | None:
-        matches = list(compiled.finditer(text))
-        if not matches:
+        last = deque(compiled.finditer(text), maxlen=1)
+        if not last:
             return None
-        last = matches[-1]
-        taken: Sequence[str | None] = last.groups() if compiled.groups else (last[0],)
-        return next((group.strip() for group in taken if group is not None), None)
+        taken: Sequence[str | None] = last[0].groups() if compiled.groups else (last[0][0],)
+        return next((group.strip() or None for group in taken if group is not None), None)
 
     return last_match
 

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ray_gym.episode import Episode
 
 
+SHOWN = 200
+"""Characters of a value that a verdict's reason shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """`value` is between 0 and 1 unless a grader says otherwise; `parts` are what it was made of."""
@@ -28,6 +32,12 @@ class Verdict:
     value: float
     why: str = ""
     parts: Mapping[str, float] = field(default_factory=dict)
+
+
+def shown(value: object) -> str:
+    """A value in the reason of a verdict: answers can be long, and the record has them already."""
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
 
 
 class Grader(ABC):

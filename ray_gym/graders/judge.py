@@ -23,7 +23,7 @@ class Judge(Grader):
     """The value of the label that comes first in the judge's answer: `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})`.
 
     An answer without any label is asked for again, `retries` times, in the same conversation; after that it is worth `unlabelled`, or,
-    if that is None, the judge's failure.
+    if that is None, the judge's failure. A label counts also where the rest of the answer was cut.
     """
 
     question: str
@@ -35,7 +35,7 @@ class Judge(Grader):
     async def grade(self, episode: Episode) -> Verdict:
         conversation = [Message("user", self.question)]
         for _ in range(self.retries + 1):
-            answer = await episode.ask(self.judge, *conversation)
+            answer = await episode.ask(self.judge, *conversation, may_be_cut=True)
             label = first_label(answer.content, self.labels)
             if label is not None:
                 return Verdict(self.labels[label], f"{self.judge} said {label}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.grader import Grader, Verdict
 
 if TYPE_CHECKING:
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 class Library(Grader):
     """What a function gives to `arguments` (JSON data): a number, or a number and its reason.
 
-    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. A function that is late,
-    crashes or raises gives no verdict, which is worth `undecided`; that is recorded, so a replay does not decide otherwise.
+    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. Caches that every call
+    should find filled are filled by the module's function `warm_up`, if it has one. A function that is late, crashes or raises gives
+    no verdict, which is worth `undecided`; that is recorded, so a replay does not decide otherwise. One that isn't there, or gives
+    something else than a verdict, is the environment's failure.
     """
 
     function: str
@@ -35,5 +38,10 @@ class Library(Grader):
         )
         if given.error is not None:
             return Verdict(self.undecided, f"undecided: {given.error}")
-        value, why = given.value if isinstance(given.value, list) else (given.value, "")
-        return Verdict(float(value), str(why))
+        match given.value:
+            case int() | float() as value:
+                return Verdict(float(value))
+            case [int() | float() as value, str() as why]:
+                return Verdict(float(value), why)
+        wrong = f"it gave {given.value!r:.200}, but a verdict is a number, or a number and its reason"
+        raise EpisodeFailure(FailureKind.ENVIRONMENT, self.function, wrong)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ray_gym.graders.extract import Extract, whole
-from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.graders.grader import Grader, Verdict, shown
 
 if TYPE_CHECKING:
     from ray_gym.episode import Episode
@@ -32,7 +32,7 @@ class ExactMatch(Grader):
             return Verdict(0.0, "no answer was found")
         expected = (self.expected,) if isinstance(self.expected, str) else self.expected
         right = self.normalise(found) in {self.normalise(one) for one in expected}
-        return Verdict(float(right), f"{found!r}, expected {' or '.join(map(repr, expected))}")
+        return Verdict(float(right), f"{shown(found)}, expected {' or '.join(map(shown, expected))}")
 
 
 @dataclass(frozen=True)
@@ -43,4 +43,4 @@ class Found(Grader):
 
     async def grade(self, episode: Episode) -> Verdict:
         found = self.extract(episode.answer)
-        return Verdict(float(found is not None), repr(found) if found is not None else "nothing was found")
+        return Verdict(float(found is not None), shown(found) if found is not None else "nothing was found")

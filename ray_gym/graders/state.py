@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.graders.grader import Grader, Verdict
+from ray_gym.graders.grader import Grader, Verdict, shown
 
 if TYPE_CHECKING:
     from ray_gym.episode import Episode
 
-SHOWN = 5
+MOST = 5
 """Differences that a verdict names; the rest are counted."""
 
 
@@ -24,15 +24,15 @@ class FinalState(Grader):
 
     async def grade(self, episode: Episode) -> Verdict:
         found = list(differences(self.actual, self.expected))
-        more = f"; and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-        return Verdict(float(not found), "; ".join(found[:SHOWN]) + more if found else "as expected")
+        more = f"; and {len(found) - MOST} more" if len(found) > MOST else ""
+        return Verdict(float(not found), "; ".join(found[:MOST]) + more if found else "as expected")
 
 
 def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
     """Every place where two JSON-like values differ, as text."""
     here = path or "the state"
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
-        for key in sorted({*actual, *expected}, key=str):
+        for key in sorted({*actual, *expected}, key=repr):
             place = f"{path}.{key}" if path else str(key)
             if key not in actual:
                 yield f"{place} is missing"
@@ -46,7 +46,7 @@ def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
         for position, (one, other) in enumerate(zip(actual, expected, strict=False)):
             yield from differences(one, other, f"{path}[{position}]")
     elif actual != expected or isinstance(actual, bool) != isinstance(expected, bool):
-        yield f"{here} is {actual!r}, expected {expected!r}"
+        yield f"{here} is {shown(actual)}, expected {shown(expected)}"
 
 
 def _is_list(value: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -17,8 +16,7 @@ from ray_gym.journal.replay import Diverged, Replay
 from ray_gym.journal.stillness import Stillness
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(msgspec.Struct, frozen=True, gc=False):
     """A call that was just made. `recorded` is what the journal has of it."""
 
     thread: str
@@ -28,8 +26,7 @@ class Made:
     recorded: Called | None
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(msgspec.Struct, frozen=True, gc=False):
     """When a call was made, how long it took (seconds), and how long the episode had been played when it was answered."""
 
     started_at: float

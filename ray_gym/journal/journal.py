@@ -15,18 +15,17 @@ import ctypes
 import errno
 import os
 import threading
-from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-import msgspec
-
-from ray_gym.journal.frames import HEAD, Scan, frame
-from ray_gym.journal.records import Opened, Record, encode, episode_of
+from ray_gym.journal.frames import HEAD, frame
+from ray_gym.journal.places import Pieces, Places
+from ray_gym.journal.records import EpisodeRecord, Opened, encode
 
 COMPACT_FROM_BYTES = 8 * 2**20
 """Less than this is never worth a compaction."""
+_COPIED_AT_ONCE = 2**20
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux's
 
 
@@ -40,8 +39,7 @@ class Journal:
         self._fd = _create(path)
         self._size = 0
         self._appended = 0
-        self._bytes: Counter[str] = Counter()
-        self._forgotten: set[str] = set()
+        self._places = Places()
         self._flushed = 0
         """Of what was appended: it only grows, whatever a compaction does to the file."""
         self._flushing = asyncio.Lock()
@@ -57,13 +55,13 @@ class Journal:
     def size(self) -> int:
         return self._size
 
-    def append(self, record: Record) -> None:
+    def append(self, record: EpisodeRecord) -> None:
         """Errors: OSError (a full disk, say): the record may then be torn, and nothing after it counts as written."""
         data = frame(encode(record))
         with self._lock:
+            begin = self._size
             self._write(data)
-            if not isinstance(record, Opened):
-                self._bytes[record.episode] += len(data)
+            self._places.add(record.episode, begin, len(data))
 
     async def sync(self) -> None:
         """Wait until all that was appended is on the disk, if that is what the run asks for; many wait for one flush."""
@@ -78,56 +76,62 @@ class Journal:
 
     def forget(self, episodes: Iterable[str]) -> None:
         """These are committed: their records are not needed any more."""
-        for episode in episodes:
-            if self._bytes.pop(episode, None) is not None:
-                self._forgotten.add(episode)
+        with self._lock:
+            for episode in episodes:
+                self._places.forget(episode)
 
     async def compact_if_due(self) -> None:
         """Rewrite the file without what was forgotten, when that is most of it. Its size is so bounded by what is in flight.
 
         Whatever goes wrong, the file stays as it is, and it is tried again once that has doubled.
         """
-        live = self._bytes.total()
-        if self._compacting or self._size < max(2 * live, live + COMPACT_FROM_BYTES, self._compact_from):
+        live = self._places.bytes
+        due = max(2 * live, live + COMPACT_FROM_BYTES, self._compact_from)
+        if self._size < due or self._compacting or self.broken:
             return
         self._compacting = True
-        forgotten = frozenset(self._forgotten)
-        if await asyncio.to_thread(self._compact, self._size, forgotten):
-            self._forgotten -= forgotten
-        else:
-            self._compact_from = 2 * self._size
+        done = await asyncio.to_thread(self._compact)
+        self._compact_from = 0 if done else 2 * self._size
 
-    def _compact(self, upto: int, forgotten: frozenset[str]) -> bool:
+    def _compact(self) -> bool:
         """Whether it was done. In a thread, and whole: nobody's cancellation stops it half-way."""
-        scratch = self.path.with_suffix(".compacting")
+        scratch, head = self.path.with_suffix(".compacting"), self._head()
         try:
             scratch.unlink(missing_ok=True)
-            with scratch.open("ab") as new:
-                _copy_live(self.path, new, upto, self._head(), forgotten)
+            with self.path.open("rb") as old, scratch.open("ab") as new:
+                with self._lock:
+                    pieces = self._live_pieces(old, len(head))
+                new.write(head)
+                _copy_live(old, new, pieces)
                 new.flush()
                 if self._flush:
                     os.fdatasync(new.fileno())  # the big part, while others append
                 with self._lock:
-                    self._replace(scratch, new, upto)
+                    self._replace(old, scratch, new, pieces)
             return True
-        except (OSError, msgspec.MsgspecError):
+        except OSError:
             return False
         finally:
             with contextlib.suppress(OSError):
                 scratch.unlink()  # by now the old file's name
             self._compacting = False
 
-    def _replace(self, scratch: Path, new: BinaryIO, upto: int) -> None:
+    def _live_pieces(self, old: BinaryIO, to: int) -> Pieces:
+        """Errors: OSError if the records are elsewhere than they were written to."""
+        if os.fstat(old.fileno()).st_size != self._size:
+            raise OSError(f"{self.path} was changed by somebody else")
+        return self._places.pieces(self._size, to)
+
+    def _replace(self, old: BinaryIO, scratch: Path, new: BinaryIO, pieces: Pieces) -> None:
         """Put the new file in the old one's place. Errors: OSError; FileNotFoundError if the old one was fenced."""
-        with self.path.open("rb") as old:
-            old.seek(upto)
-            new.write(old.read())  # what came meanwhile: little
+        _copy(old, new, pieces.tail, self._size)  # what came meanwhile: little
         new.flush()
         if self._flush:
             os.fdatasync(new.fileno())
         _exchange(scratch, self.path)
         os.dup2(new.fileno(), self._fd, inheritable=False)
         self._size = os.fstat(self._fd).st_size
+        self._places.move(pieces)
         if self._flush:
             try:
                 _flush_folder(self.path.parent)
@@ -171,17 +175,19 @@ def _create(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o644)
 
 
-def _copy_live(source: Path, target: BinaryIO, upto: int, head: bytes, forgotten: frozenset[str]) -> None:
-    """Errors: OSError, also if the source is damaged: then it is left to be reported; msgspec.MsgspecError."""
-    with source.open("rb") as file:
-        scan = Scan(file.read(upto))
-    target.write(head)
-    for _, payload in scan:
-        episode = episode_of(payload)
-        if episode is not None and episode not in forgotten:
-            target.write(frame(payload))
-    if scan.problems:
-        raise OSError(f"{source} is damaged: {scan.problems[0]}")
+def _copy_live(old: BinaryIO, new: BinaryIO, pieces: Pieces) -> None:
+    """Byte by byte: what is damaged stays as it is, to be reported by whoever reads it. Errors: OSError."""
+    for begin, end in pieces:
+        _copy(old, new, begin, end)
+
+
+def _copy(old: BinaryIO, new: BinaryIO, begin: int, end: int) -> None:
+    while begin < end:
+        data = os.pread(old.fileno(), min(end - begin, _COPIED_AT_ONCE), begin)
+        if not data:
+            raise OSError(f"{old.name} ends before byte {end}")
+        new.write(data)
+        begin += len(data)
 
 
 def _exchange(one: Path, other: Path) -> None:

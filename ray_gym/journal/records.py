@@ -77,26 +77,11 @@ class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
     message: str
 
 
-Record = Opened | Begun | Called | Intended | Commanded | Over | Charged
+EpisodeRecord = Begun | Called | Intended | Commanded | Over | Charged
+Record = Opened | EpisodeRecord
 
 encode = msgspec.msgpack.Encoder().encode
 _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Record)
-
-
-class _Owner(msgspec.Struct, array_like=True):
-    """How every record begins."""
-
-    tag: int
-    episode: str
-
-
-_owner_decoder = msgspec.msgpack.Decoder(_Owner)
-
-
-def episode_of(payload: bytes) -> str | None:
-    """Whose record it is, without reading the rest of it; None for the file's own. Errors: msgspec.MsgspecError."""
-    owner = _owner_decoder.decode(payload)
-    return None if owner.tag == 0 else owner.episode
 
 
 def decode(payload: bytes) -> Record:

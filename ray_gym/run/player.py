@@ -14,7 +14,7 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import SCORING, History, HistoryReader
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun, Intended, Over, Record
+from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
 from ray_gym.play import Played, Stage, at_its_end, bare_episode, failed, play, score_group
 from ray_gym.run.group import GROUP, settle, to_play_again
 from ray_gym.run.lease import Lease
@@ -80,7 +80,7 @@ class Player:
 
         return list(await asyncio.gather(*(one_more(one) for one in group)))
 
-    def _record_all(self, group: Sequence[Played], record: Callable[[EpisodeSpec], Record]) -> None:
+    def _record_all(self, group: Sequence[Played], record: Callable[[EpisodeSpec], EpisodeRecord]) -> None:
         for one in group:
             self._record(record(one.episode.spec))
 
@@ -129,7 +129,7 @@ class Player:
         self._record(Begun(spec.episode_id, spec.try_, spec.attempt, now, cause=cause))
         return spec, history
 
-    def _record(self, record: Record) -> None:
+    def _record(self, record: EpisodeRecord) -> None:
         if self.journal is not None:
             self.journal.append(record)
 

@@ -115,7 +115,7 @@ async def play_script(
 ) -> Game:
     """Play one episode; keyword arguments are sections of `participants` in a config."""
     scripts = {"policy": list(policy), "user": list(user or [])}
-    models = {name: ScriptModel(scripts[name]) for name in environment.participants}
+    models = {name: ScriptModel(scripts.get(name, [])) for name in environment.participants}
     limits_section = LimitsSection(**(limits or {}))
     cast = {
         name: Participant.from_config(

@@ -82,3 +82,46 @@ async def test_limits_nest_and_are_forgotten() -> None:
         clock.exclude(time.monotonic() - 1)
     clock.go_on_from(100)
     assert not outer.expired() and clock._limits == {}
+
+
+async def test_it_stands_still_while_something_is_waited_for() -> None:
+    clock = aged(10)
+    with clock.waiting():
+        await asyncio.sleep(0.3)
+        assert clock.elapsed_s == pytest.approx(10, abs=0.1)
+        with clock.waiting():
+            await asyncio.sleep(0.3)
+        clock.exclude(time.monotonic() - 0.1)
+    assert clock.elapsed_s == pytest.approx(10, abs=0.1)
+    await asyncio.sleep(0.3)
+    assert clock.elapsed_s == pytest.approx(10.3, abs=0.1), "and goes on"
+
+
+async def test_what_goes_on_meanwhile_counts() -> None:
+    clock = aged(10)
+    with clock.waiting():
+        await asyncio.sleep(0.3)
+        with clock.going_on():
+            assert await fires(clock, 10.3) == pytest.approx(0.3, abs=0.2)
+        await asyncio.sleep(0.3)
+    assert clock.elapsed_s == pytest.approx(10.3, abs=0.2)
+
+
+async def test_limits_wait_with_it_and_come_after() -> None:
+    clock = ActiveClock()
+
+    async def wait() -> None:
+        with clock.waiting():
+            await asyncio.sleep(0.4)
+
+    waiting = asyncio.create_task(wait())
+    assert 0.4 <= await fires(clock, 0.1) < 1.5
+    await waiting
+
+
+async def test_a_limit_that_is_set_meanwhile_waits_too() -> None:
+    clock = ActiveClock()
+    with clock.waiting():
+        async with clock.limit(0.05) as limit:
+            await asyncio.sleep(0.2)
+        assert not limit.expired()

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from playing_tasks import play_task, reward_of
 from pydantic import ValidationError
 
 from envs.tic_tac_toe import TicTacToe
@@ -223,6 +224,35 @@ async def test_minimax_gets_at_least_the_value_of_the_position(side: str, steps:
         perfect = await game(minimax_player, minimax_player, task, seed=index)
         assert 2 * end_of(perfect)[2] - 1 == value_for(task, "X"), task
     assert values == {-1, 0, 1}, "positions of every kind were tried"
+
+
+@cache
+def reachable(x: frozenset[int], o: frozenset[int], x_is_next: bool) -> float:
+    """The highest reward that X can get if O wants it to. Shares no code with the players, either."""
+    if any(line <= x for line in LINES) or any(line <= o for line in LINES):
+        return float(any(line <= x for line in LINES))
+    following = [(x | {cell}, o) if x_is_next else (x, o | {cell}) for cell in set(range(9)) - x - o]
+    return max((reachable(*marks, not x_is_next) for marks in following), default=0.5)
+
+
+def reachable_from(task: TicTacToeTask) -> float:
+    x, o = (frozenset(move.position for move in task.initial_moves if move.mark == mark) for mark in "XO")
+    return reachable(x, o, task.board().next_mark == "X")
+
+
+WITHOUT_A_WIN = ((4, "O"), (5, "X"), (8, "O"), (7, "X"))
+"""Whatever O does: every line that it has not spoilt needs more marks than X has moves."""
+
+
+async def test_perfect_players_get_all_that_a_user_can_let_the_policy_have() -> None:
+    for index in range(200):
+        task = generated(3, index)
+        played = await play_task(TicTacToe(), task, seed=index)
+        assert reward_of(played) == reachable_from(task) == 1, task
+        assert played.episode.usage.tool_errors == 0
+    hopeless = task_of(WITHOUT_A_WIN)
+    assert reachable_from(hopeless) == 0.5, "an opening from which X can't win at all"
+    assert {reward_of(await play_task(TicTacToe(), hopeless, seed=seed)) for seed in range(20)} == {0.5}
 
 
 async def test_the_seed_decides_the_game() -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import errno
 import os
-import resource
 import signal
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -19,11 +14,10 @@ from conftest import REPOSITORY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ray_gym.journal import journal as journal_module
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence, fence_all, late_bytes
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Over, Record, encode
+from ray_gym.journal.records import Begun, Called, Charged, Commanded, EpisodeRecord, Intended, encode
 
 
 def called(episode: str, seq: int, attempt: int = 0, try_: int = 0, payload: bytes = b"answer") -> Called:
@@ -151,7 +145,7 @@ def test_older_attempts_come_first_and_the_newest_try_counts(tmp_path: Path) -> 
     assert both.causes == {1: "user: silent"}
 
 
-def lay_down(folder: Path, *attempts: list[Record]) -> list[str]:
+def lay_down(folder: Path, *attempts: list[EpisodeRecord]) -> list[str]:
     """The names of fenced files, one for each attempt."""
     files = []
     for attempt, records in enumerate(attempts):
@@ -215,142 +209,6 @@ def test_a_torn_end_is_not_taken_for_something_late(tmp_path: Path) -> None:
         assert late_bytes(tmp_path / file.name) == 0
         late.write(b"later")
     assert late_bytes(tmp_path / file.name) == 5
-
-
-async def test_what_is_committed_is_compacted_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 10_000)
-    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
-    journal.append(called("long", 0))
-    sizes = []
-    for number in range(400):
-        for seq in range(3):
-            journal.append(called(f"e{number}", seq, payload=b"x" * 200))
-        journal.append(Over(f"e{number}", 0))
-        if number % 20 == 19:
-            journal.forget([f"e{n}" for n in range(number - 19, number + 1)])
-            await journal.compact_if_due()
-            sizes.append(journal.size)
-    journal.append(called("long", 1))
-    assert max(sizes) < 60_000, "300 kB were written"
-    assert journal.size == journal.path.stat().st_size and not journal.is_fenced()
-    file = fence(journal.path, "run")
-    assert file.problems == [] and seqs(tmp_path, file.name, episode="long") == [0, 1]
-
-
-async def test_a_zombie_that_compacts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 0)
-    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
-    journal.append(called("e", 0))
-    journal.append(called("done", 0))
-    file = fence(journal.path, "run")
-    journal.forget(["done", "e"])
-    await journal.compact_if_due()
-    assert names(tmp_path) == [file.name] and seqs(tmp_path, file.name) == [0]
-
-
-Hook = Callable[[], object]
-
-
-def half_forgotten(folder: Path, monkeypatch: pytest.MonkeyPatch, *, flush: bool = False) -> Journal:
-    """A journal that is due to be compacted to the one record of `live`."""
-    monkeypatch.setattr(journal_module, "COMPACT_FROM_BYTES", 1000)
-    journal = Journal(folder / "1-0.journal", "run", flush=flush)
-    journal.append(called("live", 0))
-    for number in range(50):
-        journal.append(called(f"e{number}", 0, payload=b"x" * 1000))
-    journal.forget([f"e{number}" for number in range(50)])
-    return journal
-
-
-def before(monkeypatch: pytest.MonkeyPatch, name: str, hook: Hook) -> None:
-    real = getattr(journal_module, name)
-    monkeypatch.setattr(journal_module, name, lambda *arguments: (hook(), real(*arguments)))
-
-
-def after(monkeypatch: pytest.MonkeyPatch, name: str, hook: Hook) -> None:
-    real = getattr(journal_module, name)
-    monkeypatch.setattr(journal_module, name, lambda *arguments: (real(*arguments), hook()))
-
-
-async def test_a_fence_in_the_last_moment_of_a_compaction_holds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = half_forgotten(tmp_path, monkeypatch)
-    before(monkeypatch, "_exchange", lambda: fence(journal.path, "run"))
-    await journal.compact_if_due()
-    journal.append(called("live", 1))
-    [file] = fence_all(tmp_path, "run")
-    assert journal.is_fenced() and names(tmp_path) == [file.name]
-    assert seqs(tmp_path, file.name, episode="live") == [0] and file.episodes["live"].calls == 1
-
-
-async def test_a_fence_in_the_middle_of_a_compaction_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    journal = half_forgotten(tmp_path, monkeypatch)
-    after(monkeypatch, "_copy_live", lambda: fence(journal.path, "run"))
-    await journal.compact_if_due()
-    assert journal.is_fenced() and [name[-7:] for name in names(tmp_path)] == [".fenced"]
-
-
-async def test_where_names_cannot_be_swapped_the_file_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse() -> None:
-        raise OSError(errno.EINVAL, "a network filesystem")
-
-    journal = half_forgotten(tmp_path, monkeypatch)
-    before(monkeypatch, "_exchange", refuse)
-    size = journal.size
-    await journal.compact_if_due()
-    journal.append(called("live", 1))
-    assert journal.size == journal.path.stat().st_size > size and names(tmp_path) == ["1-0.journal"]
-    assert not journal.is_fenced() and seqs(tmp_path, fence(journal.path, "run").name, episode="live") == [0, 1]
-
-
-async def test_a_compaction_for_which_the_disk_has_no_room_loses_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The tail does not fit: a write of it is cut short, and the next one fails."""
-    journal = half_forgotten(tmp_path, monkeypatch)
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-
-    def come_meanwhile() -> None:
-        for seq in range(1, 21):
-            journal.append(called("live", seq, payload=b"x" * 1000))
-        resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
-
-    after(monkeypatch, "_copy_live", come_meanwhile)
-    try:
-        await journal.compact_if_due()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    journal.append(called("live", 21))
-    assert journal.broken is None and names(tmp_path) == ["1-0.journal"]
-    assert seqs(tmp_path, fence(journal.path, "run").name, episode="live") == list(range(22))
-
-
-async def test_what_is_appended_after_a_compaction_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if a flush of the larger file before it was under way meanwhile."""
-    journal = half_forgotten(tmp_path, monkeypatch, flush=True)
-    flushing, compacted, flushes, real = threading.Event(), threading.Event(), [], os.fdatasync
-
-    def flush(fd: int) -> None:
-        flushes.append(fd)
-        if len(flushes) == 1:
-            flushing.set()
-            assert compacted.wait(10)
-        real(fd)
-
-    monkeypatch.setattr(os, "fdatasync", flush)
-    syncing = asyncio.create_task(journal.sync())
-    assert await asyncio.to_thread(flushing.wait, 10)
-    await journal.compact_if_due()
-    assert journal.size < 1000
-    compacted.set()
-    await syncing
-    count = len(flushes)
-    await journal.sync()
-    assert len(flushes) == count, "all was flushed"
-    journal.append(called("live", 1))
-    await journal.sync()
-    assert len(flushes) == count + 1
 
 
 @pytest.mark.parametrize("flush", [True, False])

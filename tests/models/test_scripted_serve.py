@@ -122,10 +122,11 @@ def files(run: Path) -> int:
 def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tmp_path: Path) -> None:
     """Although the replicas take one call at a time, and 48 episodes wait for them."""
     slow = ["models.random.delay_s=0.005", "models.random.max_ongoing_requests=1"]
-    ended_well(ours.start(tmp_path, "served", "tasks.limit=12", *slow))
+    run = ours.start(tmp_path, "served", "tasks.limit=12", *slow)
+    ended_well(ours.start(tmp_path, "in-process", "tasks.limit=12", "models.random.replicas=0"))
+    ended_well(run)
     eventually(lambda: ours.has_nothing_of("served"), 10)
     assert ours.leases() == "[]"
-    ended_well(ours.start(tmp_path, "in-process", "tasks.limit=12", "models.random.replicas=0"))
     served = rows(tmp_path / "served")
     assert len(served) == 48 and served == rows(tmp_path / "in-process")
 
@@ -194,24 +195,28 @@ def test_an_application_of_other_options_is_deployed_anew(ours: Cluster) -> None
     eventually(lambda: ours.has_nothing_of("other"), 10)
 
 
-def test_a_lease_lives_as_long_as_its_driver_whatever_becomes_of_its_process(ours: Cluster) -> None:
-    driver = ours.hold("leased", delay_s=0, grace_s=1)
-    said(driver, "up")
-    (lease,) = ours.processes("_Lease")
+def test_what_a_killed_driver_left_is_taken_down_also_when_a_lease_or_a_janitor_had_to_be_started_again(
+    ours: Cluster,
+) -> None:
+    """A lease lives as long as its driver, whatever becomes of its process."""
+
+    def new(title: str, *known: psutil.Process) -> psutil.Process:
+        """Names are registered before there is a process."""
+        (found,) = eventually(lambda: [process for process in ours.processes(title) if process not in known], 30)
+        return found
+
+    leased = ours.hold("leased", delay_s=0, grace_s=1)
+    said(leased, "up")
+    lease, janitor = new("_Lease"), new("_Janitor")
+    orphan = ours.hold("orphan", delay_s=0, grace_s=1)
+    said(orphan, "up")
+    other = new("_Lease", lease)
     lease.kill()
-    (again,) = eventually(lambda: [p for p in ours.processes("_Lease") if p.pid != lease.pid], 30)
+    new("_Janitor", janitor).kill()
+    again = new("_Lease", lease, other)
     assert "lease|leased" in ours.leases()
-    driver.kill()
-    driver.communicate()
-    eventually(lambda: ours.has_nothing_of("leased"), 30)
+    for driver in (leased, orphan):
+        driver.kill()
+        driver.communicate()
+    eventually(lambda: ours.has_nothing_of("leased") and ours.has_nothing_of("orphan"), 30)
     assert not again.is_running() and ours.leases() == "[]"
-
-
-def test_the_janitor_takes_down_what_a_killed_driver_left(ours: Cluster) -> None:
-    driver = ours.hold("orphan", delay_s=0, grace_s=1)
-    said(driver, "up")
-    ours.processes("_Janitor")[0].kill()  # Ray starts it again
-    driver.kill()
-    driver.communicate()
-    eventually(lambda: ours.has_nothing_of("orphan"), 30)
-    assert ours.leases() == "[]"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
 from conftest import ray_gym
 
+from ray_gym.cli import main
 from ray_gym.load import load
 
 pytestmark = pytest.mark.ray
@@ -28,7 +30,9 @@ output: {{dir: RUNS}}
 MOVED = {"initial_moves": [{"position": 4, "mark": "X"}]}
 
 
-def test_going_on_with_a_config(cluster: dict[str, str], tmp_path: Path) -> None:
+def test_going_on_with_a_config(
+    cluster: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     config, games, run = tmp_path / "mine.yaml", tmp_path / "games.jsonl", tmp_path / "runs" / "mine"
     text = CONFIG.replace("RUNS", str(tmp_path / "runs"))
     config.write_text(text)
@@ -39,9 +43,13 @@ def test_going_on_with_a_config(cluster: dict[str, str], tmp_path: Path) -> None
         assert done.returncode == 0, done.stderr + done.stdout
 
     def refuses(*arguments: str, told: str) -> None:
+        """Within this process: no cluster is asked for."""
         before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-        done = ray_gym("rollout", "--resume", str(run), *arguments, environment=cluster)
-        assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr, done.stderr
+        monkeypatch.setattr(sys, "argv", ["ray-gym", "rollout", "--resume", str(run), *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr().err
+        assert ended.value.code == 2 and told in said, said
         assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
     played = ray_gym("rollout", str(config), environment=cluster)

@@ -211,6 +211,7 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
         "output.roll_s=0.5",
         "tasks.generate=64",
         "tasks.repeats=1",  # a group is committed when all of it is over, which would be late
+        "fanout.concurrency=4",  # likewise the first of 64 games that are played at once
     ]
     environment |= {name: value, "RAY_AUTH_MODE": "disabled", "RAY_ADDRESS": ""}
     run = subprocess.Popen(

@@ -1,0 +1,103 @@
+"""Mathematical problems: the cheap check first, and a judge only for what a library can't tell."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Annotated
+
+from pydantic import BaseModel, Field, StringConstraints, model_validator
+
+from envs.math.generator import problem
+from envs.math.judging import both_orders, judge_who_compares
+from ray_gym import Environment, Episode, Message, Opening, Score, Task
+from ray_gym import Options as EnvironmentOptions
+from ray_gym.errors import UserError
+from ray_gym.graders import FirstThatPasses, Grader, Library, last_boxed
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+INSTRUCTIONS = (
+    "Solve the problem that you are given. Work it out step by step, "
+    "then give the final answer, and nothing else, as \\boxed{...}."
+)
+VERIFIER = "envs.math.verification:verify_within"
+GRACE_S = 2.0
+"""The verifier ends itself when its time is up; this much later it is killed."""
+NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+
+
+class MathTask(Task):
+    """A problem and its answer: LaTeX or a plain expression. Without a `question`, the last message of `messages` is it."""
+
+    question: str = ""
+    expected_answer: NonEmpty
+
+    @model_validator(mode="after")
+    def _asks_something(self) -> MathTask:
+        if not self.asked.strip():
+            raise ValueError("question: there is none, and no message that asks one either")
+        return self
+
+    @property
+    def asked(self) -> str:
+        asked = [message.content for message in self.messages if message.role == "user"]
+        return self.question or (asked[-1] if asked else "")
+
+
+class Mathematics(Environment[MathTask, None]):
+    """Solve a problem: math-verify checks the answer, a judge what it can't tell."""
+
+    auxiliary: tuple[str, ...] = ("judge",)
+    pattern = "single-step"
+    scoring = "library, else a judge"
+
+    class Options(EnvironmentOptions):
+        judge: bool = True
+        """Ask a judge about answers that the library does not find equal."""
+        verification_deadline_s: Annotated[float, Field(gt=0)] = 5.0
+        """What takes the library longer is for the judge to decide; without a judge it is wrong."""
+        verification_memory_mb: Annotated[int, Field(ge=64)] = 512
+        judged_characters: Annotated[int, Field(ge=1)] = 2000
+        """How much of an answer without a box the judge is shown, from its end."""
+
+    def __init__(self, options: BaseModel | None = None) -> None:
+        """Errors: UserError."""
+        super().__init__(options)
+        if find_spec("math_verify") is None:
+            raise UserError("environment.id: math needs math-verify: pip install 'ray-gym[envs]'")
+        if not self.options.judge:
+            self.auxiliary = ()
+
+    def generate(self, rng: random.Random, index: int) -> MathTask:
+        drawn = problem(rng)
+        return MathTask(question=drawn.question, expected_answer=drawn.answer)
+
+    def setup(self, task: MathTask, episode: Episode) -> None:
+        return None
+
+    def opening(self, task: MathTask, state: None) -> Opening:
+        return Opening(system={"policy": INSTRUCTIONS}, messages={"policy": task.asked})
+
+    async def score(self, state: None, episode: Episode) -> Score:
+        task, options, answer = episode.task, self.options, episode.answer.strip()
+        if not answer:
+            return Score(0.0)
+        library = Library(
+            VERIFIER,
+            (options.verification_deadline_s, task.expected_answer, answer),
+            deadline_s=options.verification_deadline_s + GRACE_S,
+            memory_mb=options.verification_memory_mb,
+        )
+        graders: list[Grader] = [library]
+        if options.judge:
+            shown = (last_boxed(answer) or answer)[-options.judged_characters :]
+            graders.append(both_orders(task.asked, task.expected_answer, shown))
+        return await FirstThatPasses(*graders, enough=0.5).score(episode)
+
+    def perfect(self, task: MathTask) -> Mapping[str, Player]:
+        def solves(request: CompletionRequest, rng: random.Random) -> Message:
+            return Message("assistant", f"The answer is \\boxed{{{task.expected_answer}}}.")
+
+        return {"policy": solves, "judge": judge_who_compares}

@@ -1,0 +1,14 @@
+"""Draws a problem of any kind."""
+
+from __future__ import annotations
+
+import random
+
+from envs.math import algebra, arithmetic, geometry
+from envs.math.problem import Problem
+
+FAMILIES = (*arithmetic.FAMILIES, *algebra.FAMILIES, *geometry.FAMILIES)
+
+
+def problem(rng: random.Random) -> Problem:
+    return rng.choice(FAMILIES)(rng)

@@ -1,0 +1,63 @@
+"""A judge's prompt: a text with named places. What is put into them is material, and can't be anything else.
+
+It stands between fences that don't occur in it, it is never read as a template, and labels in it are taken apart, so that a judge
+who quotes it does not give its verdict by that.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_BACKQUOTES = re.compile("`+")
+_FENCED = re.compile(r"^(`{3,})\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgePrompt:
+    """`places` are the names that the text has to have in braces, each at least once: `"... {question} ..."`. Other braces are doubled.
+
+    Errors: ValueError that says what is wrong with the text.
+    """
+
+    text: str
+    places: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        wanted = ", ".join(f"{{{place}}}" for place in self.places)
+        try:
+            found = [(name, spec, conversion) for _, name, spec, conversion in string.Formatter().parse(self.text)]
+        except ValueError as error:
+            raise ValueError(f"{error}; the places are {wanted}, and other braces are written twice") from None
+        for name, spec, conversion in found:
+            if name is not None and (name not in self.places or spec or conversion):
+                raise ValueError(f"{{{name}}} is none of its places, {wanted}; other braces are written twice")
+        missing = [f"{{{place}}}" for place in self.places if place not in {name for name, _, _ in found}]
+        if missing:
+            raise ValueError(f"missing: {', '.join(missing)}; the places are {wanted}")
+
+    def filled(self, labels: Iterable[str] = (), **material: str) -> str:
+        """The prompt to send; `labels` are those that the judge's answer is searched for."""
+        return self.text.format(**{name: fenced(without(labels, text)) for name, text in material.items()})
+
+
+def fenced(text: str) -> str:
+    """Between two lines of backquotes, of which the text has no row as long."""
+    longest = max((len(row) for row in _BACKQUOTES.findall(text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}\n{text}\n{fence}"
+
+
+def fenced_texts(prompt: str) -> list[str]:
+    """What stands between the fences of a prompt, in order: for scripted judges."""
+    return [text for _, text in _FENCED.findall(prompt)]
+
+
+def without(labels: Iterable[str], text: str) -> str:
+    """The text with a space in the middle of each label."""
+    for label in labels:
+        middle = len(label) // 2
+        text = text.replace(label, f"{label[:middle]} {label[middle:]}")
+    return text

@@ -1,0 +1,373 @@
+"""Conversations that were begun elsewhere: how rows spell them, and that they are gone on with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from playing import Alone, Game, ScriptModel, Talk, calls, play_script, with_tokens
+from pydantic import ValidationError
+
+from ray_gym import Environment, Episode, Message, Opening, Participant, Task, tool
+from ray_gym.config import TasksSection
+from ray_gym.conversation import EarlierMessage, mirrored, plain
+from ray_gym.errors import UserError
+from ray_gym.tasks import read_tasks
+from ray_gym.trajectory import as_row, as_table, checked
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"x": 1}'}}
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Find x."},
+    {"role": "assistant", "content": None, "reasoning_content": "I look.", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "content": "x is 1"},
+    {"role": "assistant", "content": "It is 1."},
+    {"role": "user", "content": "And y?"},
+]
+ITEMS: list[dict[str, Any]] = [
+    {"role": "developer", "content": [{"type": "input_text", "text": "Be "}, {"type": "input_text", "text": "brief."}]},
+    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "Find x."}]},
+    {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "I look."}], "encrypted_content": "?"},
+    {"type": "function_call", "id": "f", "call_id": "c1", "name": "find", "arguments": '{"x": 1}', "status": "completed"},
+    {"type": "function_call_output", "call_id": "c1", "output": "x is 1"},
+    {"type": "message", "role": "assistant", "id": "m",
+     "content": [{"type": "output_text", "text": "It is 1.", "annotations": []}]},
+    {"role": "user", "content": "And y?"},
+]  # fmt: skip
+
+
+def task_of(messages: Any, **fields: Any) -> Task:
+    return Task.model_validate({"messages": messages, **fields})
+
+
+def call_item(name: str, call_id: str) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": "{}"}
+
+
+def output_item(call_id: str, output: Any = "ok") -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": call_id, "output": output}
+
+
+def shape(messages: Any) -> list[tuple[Any, ...]]:
+    """What each message is: who says what, and which calls it makes or answers."""
+    return [
+        (one.role, one.content, *([[call.id for call in one.tool_calls]] if one.tool_calls else ()))
+        for one in task_of(messages).messages
+    ]
+
+
+def test_both_spellings_are_the_same_conversation() -> None:
+    assert task_of(CHAT) == task_of(ITEMS)
+    [system, user, call, result, answer, again] = task_of(ITEMS).messages
+    assert (system.role, system.content, user.content) == ("system", "Be brief.", "Find x.")
+    assert (call.content, call.reasoning, call.tool_calls[0].name) == ("", "I look.", "find")
+    assert call.tool_calls[0].arguments == '{"x": 1}'
+    assert (result.role, result.content, result.tool_call_id) == ("tool", "x is 1", "c1")
+    assert (answer.content, again.role) == ("It is 1.", "user")
+
+
+def test_a_string_is_what_the_user_said() -> None:
+    assert shape("Hello") == [("user", "Hello")]
+    assert shape([]) == []
+
+
+def test_parallel_calls_are_one_message() -> None:
+    both = [call_item("a", "1"), call_item("b", "2"), output_item("2"), output_item("1")]
+    assert shape([{"role": "user", "content": "go"}, *both]) == [
+        ("user", "go"),
+        ("assistant", "", ["1", "2"]),
+        ("tool", "ok"),
+        ("tool", "ok"),
+    ]
+    one_by_one = [call_item("a", "1"), output_item("1"), call_item("b", "1"), output_item("1")]
+    assert [role for role, *_ in shape(one_by_one)] == ["assistant", "tool", "assistant", "tool"], "an id used again"
+
+
+def test_the_parts_of_one_response_stay_one_message() -> None:
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "First."}], "content": None}
+    again = {"type": "reasoning", "content": [{"type": "reasoning_text", "text": "Then."}]}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "One moment."}]}
+    for order in (
+        [thought, said, call_item("a", "1"), again, call_item("b", "2")],
+        [thought, call_item("a", "1"), again, said, call_item("b", "2")],
+        [thought, call_item("a", "1"), call_item("b", "2"), again, said],
+    ):
+        messages = task_of([*order, output_item("1"), output_item("2")]).messages
+        assert [(one.role, one.content, len(one.tool_calls)) for one in messages] == [
+            ("assistant", "One moment.", 2),
+            ("tool", "ok", 0),
+            ("tool", "ok", 0),
+        ]
+        assert messages[0].reasoning == "First.\n\nThen."
+
+
+def test_thoughts_that_led_to_nothing_are_left_out() -> None:
+    thought = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": "Hm."}]}
+    assert shape([{"role": "user", "content": "Hi"}, thought]) == [("user", "Hi")]
+    assert shape([thought, {"role": "user", "content": "Hi"}, {"role": "assistant", "content": ""}]) == [("user", "Hi")]
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (None, ""),
+        (["a", "b"], "ab"),
+        ([{"text": "a"}, {"type": None, "text": "b", "image_url": None}, {"type": "text", "text": None}], "ab"),
+        ([{"type": "refusal", "refusal": "No."}], "No."),
+    ],
+)
+def test_content_is_text_or_parts_of_text(content: Any, text: str) -> None:
+    assert shape([{"role": "user", "content": content}]) == [("user", text)]
+
+
+def test_arguments_may_be_spelled_as_an_object() -> None:
+    [call, _] = task_of([{**call_item("a", "1"), "arguments": {"x": [1]}}, output_item("1")]).messages
+    assert call.tool_calls[0].arguments == '{"x": [1]}'
+
+
+USER = {"role": "user", "content": "Hi"}
+
+
+@pytest.mark.parametrize(
+    ("messages", "told"),
+    [
+        (None, "expected a list of messages, got NoneType"),
+        ({"input": []}, "expected a list of messages, got dict"),
+        ([USER, "Hi"], "messages[1]: expected a message, got str"),
+        ([{"content": "Hi"}], "messages[0]: role is missing"),
+        ([{"role": "user"}], "messages[0]: content is missing"),
+        ([{"role": "bot", "content": "Hi"}],
+         "messages[0]: role 'bot' is none of system, developer, user, assistant, tool"),
+        ([{"role": ["user"], "content": "Hi"}], "messages[0]: role ['user'] is none of"),
+        ([{"type": "web_search_call"}], "messages[0]: items of type 'web_search_call' are not understood"),
+        ([{"role": "user", "content": 5}], "messages[0]: content: expected text, got int"),
+        ([{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}],
+         "messages[0]: content of type 'input_image': only text is understood"),
+        ([{"role": "user", "content": [5]}], "messages[0]: content of type 'int': only text is understood"),
+        ([{"role": "user", "content": "Hi", "tool_calls": [CALL]}], "messages[0]: a user message calls no tools"),
+        ([{"role": "assistant", "tool_calls": ["find"]}], "messages[0]: expected a tool call, got str"),
+        ([{"role": "assistant", "tool_calls": [{"id": "c", "function": "find"}]}],
+         "messages[0]: expected the function of a tool call, got str"),
+        ([{"role": "assistant", "tool_calls": [{"function": {"name": "f", "arguments": "{}"}}]}],
+         "messages[0]: id is missing"),
+        ([{"role": "assistant", "tool_calls": [{"id": "c", "function": {"name": "f"}}]}],
+         "messages[0]: arguments is missing"),
+        ([{"role": "tool", "content": "x"}], "messages[0]: tool_call_id is missing"),
+        ([{"type": "function_call", "name": "f", "arguments": "{}"}], "messages[0]: call_id is missing"),
+        ([{"type": "function_call_output", "call_id": "c"}], "messages[0]: output is missing"),
+        ([output_item("c", {"x": 1})], "messages[0]: content: expected text, got dict"),
+        ([USER, {"role": "system", "content": "Be."}], "messages[1]: system messages come before all others"),
+        ([USER, output_item("c")], "messages[1]: it answers call 'c', which is not open"),
+        ([call_item("a", "c"), output_item("c"), output_item("c")], "messages[2]: it answers call 'c', which is not open"),
+        ([call_item("a", "1"), call_item("b", "2"), output_item("1"), USER],
+         "messages[3]: call '2' before it has no result"),
+        ([call_item("a", "1"), call_item("b", "1"), output_item("1")], "messages[0]: two calls have the id '1'"),
+        ([USER, call_item("a", "1")], "messages: the last call, '1', has no result"),
+        ([{"role": "assistant", "tool_calls": [{"id": 7, "name": "f", "arguments": "{}"}]},
+          {"role": "tool", "tool_call_id": 7, "content": "x"}], "Input should be a valid string"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_is_named(messages: Any, told: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        task_of(messages)
+    assert told in str(caught.value)
+
+
+def test_a_task_comes_back_from_its_json() -> None:
+    for spelling in (CHAT, ITEMS):
+        task = task_of(spelling, task_id="t")
+        assert Task.model_validate_json(task.model_dump_json()) == task
+        assert Task.model_validate(task.model_dump()) == task
+    assert Task(messages=task_of(CHAT).messages) == task_of(CHAT), "messages that were read already"
+    assert Task(messages=(EarlierMessage(role="user", content="Hi"),)) == task_of([USER])
+
+
+texts = st.sampled_from(["", "a", "b"])
+ids = st.sampled_from(["1", "2"])
+call_parts = st.builds(lambda name: {"id": name, "name": "f", "arguments": "{}"}, ids)
+any_item = st.one_of(
+    st.builds(lambda role, text: {"role": role, "content": text}, st.sampled_from(["user", "developer"]), texts),
+    st.builds(
+        lambda text, thought, made: {"role": "assistant", "content": text, "reasoning": thought, "tool_calls": made},
+        texts, texts, st.lists(call_parts, max_size=2),
+    ),
+    st.builds(lambda text: {"type": "reasoning", "summary": [{"type": "summary_text", "text": text}]}, texts),
+    st.builds(lambda call_id: call_item("f", call_id), ids),
+    st.builds(output_item, ids, texts),
+    st.builds(lambda call_id, text: {"role": "tool", "tool_call_id": call_id, "content": text}, ids, texts),
+)  # fmt: skip
+
+
+@given(st.lists(any_item, max_size=7))
+def test_the_plain_form_is_its_own_plain_form(items: list[dict[str, Any]]) -> None:
+    try:
+        kept = plain(items)
+    except ValueError as error:
+        assert str(error).startswith("messages")
+        return
+    assert plain(kept) == kept
+    task = task_of(items)
+    assert Task.model_validate_json(task.model_dump_json()) == task
+
+
+# ---- going on with one ----
+
+
+class Desk(Talk):
+    """The opening is what is not to be seen when a row brings its own."""
+
+    def opening(self, task: Task, state: Any) -> Opening:
+        system = {"policy": "opening's prompt", "user": "You are the user."}
+        return Opening(messages={"policy": "opening", "user": "opening"}, system=system, first="user")
+
+
+async def test_the_policy_goes_on_from_what_was_said() -> None:
+    game = await play_script(
+        Desk(), [with_tokens("y is 2.", [1, 2, 3], [4, 5])], ["Bye."], task=task_of(CHAT), limits={"max_turns": 1}
+    )
+    assert game.models["policy"].seen(0) == [
+        ("system", "Be brief."),
+        ("user", "Find x."),
+        ("assistant", ""),
+        ("tool", "x is 1"),
+        ("assistant", "It is 1."),
+        ("user", "And y?"),
+    ]
+    request = game.models["policy"].requests[0]
+    assert request.messages[2].tool_calls[0].name == "find" and request.messages[2].reasoning == "I look."
+    assert (request.known, len(request.history)) == (0, 0), "all of it is prompt"
+    assert game.models["user"].seen(0) == [
+        ("system", "You are the user."),
+        ("assistant", "Find x."),
+        ("user", "It is 1."),
+        ("assistant", "And y?"),
+        ("user", "y is 2."),
+    ]
+    assert [turn.speaker for turn in game.episode.turns] == ["policy", "user"]
+    assert game.episode.answer == "y is 2." and len(game.episode.messages_of("policy")) == 1
+
+
+async def test_the_record_has_it_as_opening_and_masks_it() -> None:
+    policy = [with_tokens("y is 2.", [1, 2, 3], [4, 5]), with_tokens("Bye.", [6], [7])]
+    game = await play_script(Desk(), policy, ["Thanks.", "Bye."], task=task_of(CHAT), limits={"max_turns": 2})
+    [row] = as_table([checked(as_row(game.played, "run", "desk"))]).to_pylist()
+    opening = [event for event in row["events"] if event["kind"] == "opening" and event["participant"] == "policy"]
+    assert [event["role"] for event in opening] == ["user", "assistant", "tool", "assistant", "user"]
+    assert opening[1]["tool_calls"] == [{"id": "c1", "name": "find", "arguments": '{"x": 1}'}]
+    assert opening[1]["reasoning"] == "I look." and opening[2]["tool_call_id"] == "c1"
+    assert all(event["turn"] == -1 and event["visible_to"] == ["policy"] for event in opening)
+    [sample] = [sample for sample in row["samples"] if sample["participant"] == "policy"]
+    assert sample["token_ids"] == [1, 2, 3, 4, 5, 6, 7] and sample["loss_mask"] == [0, 0, 0, 1, 1, 0, 1]
+    assert np.flatnonzero(sample["logprobs"]).tolist() == [3, 4, 6]
+    generated = {span["event_seq"] for span in sample["spans"] if span["generated"]}
+    assert not generated & {event["seq"] for event in opening}
+    assert row["turns"] == 2
+
+
+async def test_who_did_not_speak_last_speaks_next() -> None:
+    asked = await play_script(Desk(), ["B"], ["C"], task=task_of([USER]), limits={"max_turns": 1})
+    assert [turn.speaker for turn in asked.episode.turns] == ["policy", "user"]
+    after_tool = await play_script(Desk(), ["B"], ["C"], task=task_of(CHAT[:4]), limits={"max_turns": 1})
+    assert [turn.speaker for turn in after_tool.episode.turns] == ["policy", "user"]
+    answered = await play_script(Desk(), ["B"], ["C", "D"], task=task_of(CHAT[:5]), limits={"max_turns": 1})
+    assert [turn.speaker for turn in answered.episode.turns][:2] == ["user", "policy"]
+    assert answered.models["user"].seen(0)[-1] == ("user", "It is 1.")
+    greeted = await play_script(
+        Desk(), ["B"], ["C"], task=task_of([{"role": "assistant", "content": "Welcome!"}]), limits={"max_turns": 1}
+    )
+    assert greeted.models["user"].seen(0) == [("system", "You are the user."), ("user", "Welcome!")]
+    assert greeted.models["policy"].seen(0)[1:] == [("assistant", "Welcome!"), ("user", "C")]
+
+
+async def test_a_row_that_only_has_a_system_message_leaves_the_opening() -> None:
+    game = await play_script(Alone(), ["42"], task=task_of(CHAT[:1]))
+    assert game.models["policy"].seen() == [("system", "Be brief."), ("user", "What is 6 times 7?")]
+
+
+def test_what_was_said_beside_calls_was_not_heard() -> None:
+    said = {"role": "assistant", "content": "I look.", "tool_calls": [CALL]}
+    heard = mirrored(task_of([CHAT[1], said, CHAT[3], CHAT[4]]).messages)
+    assert heard == [Message("assistant", "Find x."), Message("user", "It is 1.")]
+
+
+class Shelf(Talk):
+    @tool()
+    def find(self, state: Any, caller: Participant) -> str:
+        return "x is 1"
+
+
+async def test_in_an_episode_it_is_not_heard_either() -> None:
+    game = await play_script(Shelf(), [calls("find", "I look."), "It is 1."], ["Thanks."], limits={"max_turns": 1})
+    assert game.models["user"].seen() == [("user", "It is 1.")]
+
+
+class Three(Talk):
+    participants = ("policy", "user", "guest")
+
+    def opening(self, task: Task, state: Any) -> Opening:
+        return Opening(messages={"policy": "opening", "guest": "You sit in the corner."})
+
+    async def run(self, episode: Episode) -> None:
+        await episode.turn("policy")
+        await episode.turn("user")
+
+
+async def test_with_more_than_two_only_the_policys_view_is_known() -> None:
+    game = await play_script(Three(), ["B"], ["C"], task=task_of([USER]))
+    assert game.models["policy"].seen(0) == [("user", "Hi")]
+    assert game.models["user"].seen(0) == [("user", "B")]
+    guest = [event.content for event in game.episode.events if event.kind == "opening" and event.participant == "guest"]
+    assert guest == ["You sit in the corner."]
+
+
+@pytest.mark.parametrize(
+    ("fields", "config", "expected"),
+    [
+        ({"system_prompts": {"policy": "task's"}}, "config's", "task's"),
+        ({}, "config's", "Be brief."),
+        ({"messages": CHAT[1:]}, "config's", "config's"),
+        ({"messages": CHAT[1:]}, None, "opening's prompt"),
+    ],
+)
+async def test_the_nearest_system_prompt_wins(fields: Any, config: str | None, expected: str) -> None:
+    task = Task.model_validate({"messages": CHAT, **fields})
+    game = await play_script(Desk(), ["B"], ["C"], task=task, limits={"max_turns": 1}, policy={"system_prompt": config})
+    prompts = [message.content for message in game.models["policy"].requests[0].messages if message.role == "system"]
+    assert prompts == [expected]
+    assert game.models["user"].seen(0)[0] == ("system", "You are the user."), "the row's is the policy's alone"
+
+
+async def test_several_system_messages_are_one_prompt() -> None:
+    game = await play_script(
+        Alone(), ["B"], task=task_of([CHAT[0], {"role": "developer", "content": "In verse."}, USER])
+    )
+    assert game.models["policy"].seen() == [("system", "Be brief.\n\nIn verse."), ("user", "Hi")]
+
+
+def read(folder: Path, environment: Environment[Any, Any], *rows: Any) -> list[Any]:
+    (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return read_tasks(TasksSection(path="rows.jsonl"), environment, 0, folder)
+
+
+def test_the_policy_cannot_answer_itself(tmp_path: Path) -> None:
+    rows: list[Any] = [{"messages": CHAT}, {"messages": CHAT[:5]}]
+    with pytest.raises(UserError) as caught:
+        read(tmp_path, Alone(), *rows)
+    assert str(caught.value) == (
+        f"{tmp_path}/rows.jsonl:2: messages: the policy spoke last, and there is nobody else who could answer it"
+    )
+    assert len(read(tmp_path, Talk(), *rows)) == 2
+    with pytest.raises(UserError) as caught:
+        read(tmp_path, Talk(), {"messages": [USER, {"role": "assistent", "content": "x"}]})
+    assert str(caught.value).startswith(f"{tmp_path}/rows.jsonl:1: messages: messages[1]: role 'assistent' is none of")
+
+
+async def test_a_worker_refuses_it_too() -> None:
+    game: Game = await play_script(Alone(), [], task=task_of(CHAT[:5]))
+    assert game.played.failure is not None and game.played.failure.kind == "data"
+    assert isinstance(game.models["policy"], ScriptModel) and game.models["policy"].requests == []

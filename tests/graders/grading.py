@@ -1,0 +1,93 @@
+"""One episode in process, of a policy that says what it is told to, and that a grader looks at."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ray_gym import Environment, Episode, Message, Opening, Participant, Task
+from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.errors import Failure
+from ray_gym.graders import Grader
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player, ScriptedModel
+from ray_gym.play import Played, Stage, play
+from ray_gym.spec import EpisodeSpec
+from ray_gym.tool_runner import ToolRunner
+
+Makes = Callable[[Episode], Grader]
+
+
+class Graded(Environment[Task, None]):
+    """The policy speaks as often as it has something to say; then the grader that `makes` gives is asked."""
+
+    auxiliary = ("judge", "second", "reward_model")
+
+    def __init__(self, makes: Makes, turns: int) -> None:
+        super().__init__()
+        self._makes, self._turns = makes, turns
+
+    def setup(self, task: Task, episode: Episode) -> None:
+        return None
+
+    def opening(self, task: Task, state: None) -> Opening:
+        return Opening(messages={"policy": "Begin."})
+
+    async def run(self, episode: Episode) -> None:
+        for turn in range(self._turns):
+            if turn:
+                episode.tell("policy", "Go on.")
+            await episode.turn("policy")
+
+    async def score(self, state: None, episode: Episode) -> Any:
+        return await self._makes(episode).score(episode)
+
+
+@dataclass
+class Says:
+    """A model that says these in order (the last one again and again), and keeps what it was asked."""
+
+    texts: Sequence[str]
+    requests: list[list[Message]] = field(default_factory=list)
+
+    def __call__(self, request: CompletionRequest, rng: random.Random) -> Message:
+        self.requests.append(list(request.messages))
+        return Message("assistant", self.texts[min(len(self.requests), len(self.texts)) - 1])
+
+
+async def graded(
+    grader: Grader | Makes,
+    *said: str,
+    limits: Mapping[str, Any] | None = None,
+    runner: ToolRunner | None = None,
+    **others: Player,
+) -> Played:
+    """`others`: who plays the judges."""
+    makes: Makes = (lambda episode: grader) if isinstance(grader, Grader) else grader
+    environment, section = Graded(makes, len(said)), LimitsSection(**(limits or {}))
+    names = (*environment.participants, *environment.auxiliary)
+    cast = {name: Participant.from_config(name, ParticipantSection(model=name), section) for name in names}
+    players: dict[str, Player] = {name: Says(["I was not to be asked"]) for name in names}
+    players |= {"policy": Says(said), **others}
+    models = {name: ScriptedModel(player, {}, 0) for name, player in players.items()}
+    stage = Stage(environment, cast, models, section, runner or ToolRunner())
+    return await play(EpisodeSpec("episode", "group", "task", 0, 0, "{}"), stage)
+
+
+async def value(grader: Grader | Makes, *said: str, **others: Any) -> float:
+    played = await graded(grader, *said, **others)
+    assert played.status == "completed" and played.score is not None, played.failure
+    return played.score.reward
+
+
+def verdicts(played: Played) -> list[tuple[float | None, str]]:
+    """What graders wrote down, in order."""
+    return [(event.reward, event.content) for event in played.episode.events if event.kind == "verdict"]
+
+
+def failure_of(played: Played) -> Failure:
+    assert played.status == "failed" and played.score is None
+    assert played.failure is not None
+    return played.failure

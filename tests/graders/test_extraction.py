@@ -1,0 +1,166 @@
+"""Finding the answer in what was said."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ray_gym.graders import Extract, answer_line, by_regex, first_of, last_boxed, tagged, whole
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (r"so \boxed{42}.", "42"),
+        (r"\boxed{1} or \boxed{2}", "2"),
+        (r"\boxed{\frac{1}{2}}", r"\frac{1}{2}"),
+        (r"\boxed{ {{}} }", "{{}}"),
+        (r"\boxed {7} and \fbox{8}", "8"),
+        (r"\boxed{\{1, 2\}}", r"\{1, 2\}"),
+        (r"\boxed{a \\} b}", r"a \\"),
+        (r"\boxed{1} and \boxed{never closed", "1"),
+        (r"a } too many, { too few, \boxed{3}", "3"),
+        (r"\boxed{outer \boxed{inner}}", "inner"),
+        (r"\boxed{1} \boxed{ }", None),
+        ("\\boxed{two\nlines}", "two\nlines"),
+        (r"boxed{1} \boxed 2", None),
+        (r"\boxed{\}", None),
+        ("", None),
+    ],
+)
+def test_the_last_box_that_is_closed(text: str, found: str | None) -> None:
+    assert last_boxed(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("Answer: 42", "42"),
+        ("answer = 42 \nbye", "42"),
+        ("The ANSWER is: B", "B"),
+        ("Answer: 1\nAnswer: 2", "2"),
+        ("Answer: the final answer: 5", "5"),
+        ("Answer: 1\nAnswer:\nnext line", "1"),
+        ("**Answer:** 42", "42"),
+        ("**Answer**: 42", "42"),
+        ("**Answer: 42**", "42"),
+        ("Answer: 2 * 3", "2 * 3"),
+        ("the answer is 42", None),
+        ("reanswer: 3", None),
+        ("Answer:", None),
+        ("Answer:   \n42", None),
+    ],
+)
+def test_what_stands_behind_the_last_answer(text: str, found: str | None) -> None:
+    assert answer_line(text) == found
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("<a>1</a> <a> 2 </a>", "2"),
+        ("<a>1</a> <a>2", "1"),
+        ("<a>1 <a>2</a>", "2"),
+        ("<a>1</a></a>", "1"),
+        ("<a>two\nlines</a>", "two\nlines"),
+        ("<a></a>", None),
+        ("</a>1<a>", None),
+        ("<b>1</b>", None),
+    ],
+)
+def test_what_stands_between_tags(text: str, found: str | None) -> None:
+    assert tagged("a")(text) == found
+
+
+def test_a_tag_is_no_pattern() -> None:
+    assert tagged("a.b")("<a.b>1</a.b> <axb>2</axb>") == "1"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        (r"\d+", "1 22 333", "333"),
+        (r"x=(\d+)|y=(\d+)", "x=1 y=2", "2"),
+        (r"x=(\d*)", "x=1 x=", None),
+        (r"\d", "none", None),
+        (r"(\d)?x", "x", None),
+    ],
+)
+def test_the_last_match_of_a_pattern(pattern: str, text: str, found: str | None) -> None:
+    assert by_regex(pattern)(text) == found
+
+
+def test_a_pattern_takes_flags_and_must_be_one() -> None:
+    assert by_regex("a(.)", re.IGNORECASE)("Ab") == "b"
+    with pytest.raises(re.error):
+        by_regex("(")
+
+
+def test_the_first_that_finds_anything() -> None:
+    either = first_of(last_boxed, answer_line, whole)
+    assert [either(text) for text in (r"\boxed{1} Answer: 2", "Answer: 2", " 3 ", "")] == ["1", "2", "3", None]
+    assert first_of()("text") is None
+
+
+LONG = 1_000_000
+LONG_TEXTS = [
+    "x" * LONG,
+    " " * LONG,
+    "\\boxed{" * (LONG // 7),
+    "\\boxed{}" * (LONG // 8),
+    "\\boxed" + " " * LONG,
+    "{" * LONG,
+    "\\" * LONG,
+    "answer" + " " * LONG,
+    "answer " * (LONG // 7),
+    "answer:" * (LONG // 7),
+    "Answer:\n" * (LONG // 8),
+    "answer is" + " " * LONG,
+    "<a>" * (LONG // 3),
+    "</a>" * (LONG // 4),
+    "<a>" + "x" * LONG,
+    "<a></a>" * (LONG // 7),
+    "<a>" * (LONG // 6) + "</a>" * (LONG // 8),
+]
+
+
+@pytest.mark.parametrize("extract", [whole, last_boxed, answer_line, tagged("a")])
+def test_a_megabyte_of_anything_is_quick(extract: Extract) -> None:
+    for text in LONG_TEXTS:
+        began = time.process_time()
+        extract(text)
+        assert time.process_time() - began < 10, text[:20]
+
+
+def slow_last_boxed(text: str) -> str | None:
+    """By the definition: for the last box that is closed, count its braces."""
+    found = None
+    for begin in [match.end() for match in re.finditer(r"\\(?:boxed|fbox)\s*\{", text)]:
+        depth, position = 1, begin
+        while position < len(text):
+            if text[position] == "\\":
+                position += 1
+            elif text[position] in "{}":
+                depth += 1 if text[position] == "{" else -1
+                if depth == 0:
+                    found = (text[begin:position].strip() or None,)
+                    break
+            position += 1
+    return found[0] if found else None
+
+
+@given(st.lists(st.sampled_from(["\\boxed{", "\\fbox {", "{", "}", "\\", "\\{", "a", " ", "\n"]), max_size=14))
+def test_boxes_are_counted_as_defined(parts: list[str]) -> None:
+    text = "".join(parts)
+    assert last_boxed(text) == slow_last_boxed(text)
+
+
+@given(st.text(alphabet="<a>/ answer:={}\\boxed\n*"))
+def test_what_is_found_is_in_the_text(text: str) -> None:
+    for extract in (whole, last_boxed, answer_line, tagged("a"), by_regex("a(.*)")):
+        found = extract(text)
+        assert found is None or (found in text and found == found.strip() and found)

@@ -1,0 +1,181 @@
+"""Judges: language models that are asked for a label, and what becomes of one that gives none."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+from grading import Says, failure_of, graded, value, verdicts
+
+from ray_gym import Message
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders import AllOf, FirstThatPasses, Judge, RewardModel, SwapCheck, Weighted
+from ray_gym.graders.judge import first_label
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+LABELS = {"[[A=B]]": 1.0, "[[A!=B]]": 0.0}
+ONE_WAY = Judge("A: x, B: y?", LABELS)
+OTHER_WAY = Judge("A: y, B: x?", LABELS)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("[[A=B]]", "[[A=B]]"),
+        ("They differ: [[A!=B]]", "[[A!=B]]"),
+        ("[[A!=B]], though [[A=B]] was near", "[[A!=B]]"),
+        ("[[A=B]] [[A!=B]]", "[[A=B]]"),
+        ("A=B", None),
+        ("", None),
+    ],
+)
+def test_the_label_that_comes_first(text: str, label: str | None) -> None:
+    assert first_label(text, LABELS) == label
+
+
+def test_of_two_at_the_same_place_the_longer() -> None:
+    assert first_label("very good", {"very": 0.5, "very good": 1.0, "good": 0.7}) == "very good"
+
+
+@pytest.mark.parametrize(("said", "worth"), [("Yes: [[A=B]]", 1), ("[[A!=B]]", 0)])
+async def test_a_label_is_worth_its_value(said: str, worth: float) -> None:
+    judge = Says([said])
+    played = await graded(ONE_WAY, "y", judge=judge)
+    assert verdicts(played) == [(worth, f"Judge: judge said {said[-8:] if worth == 0 else '[[A=B]]'}")]
+    assert [[message.content for message in request] for request in judge.requests] == [["A: x, B: y?"]]
+    asked = [event for event in played.episode.events if event.kind == "judge"]
+    assert [(event.role, event.content, event.thread) for event in asked] == [
+        ("user", "A: x, B: y?", "judge/1"),
+        ("assistant", said, "judge/1"),
+    ]
+
+
+async def test_without_a_label_it_is_asked_again_in_the_same_conversation() -> None:
+    judge = Says(["Hm.", "Well.", "[[A=B]]"])
+    assert await value(ONE_WAY, "y", judge=judge) == 1
+    assert [len(request) for request in judge.requests] == [1, 3, 5]
+    last = judge.requests[-1]
+    assert [message.role for message in last] == ["user", "assistant", "user", "assistant", "user"]
+    assert [last[1].content, last[3].content] == ["Hm.", "Well."]
+    assert (
+        last[2].content
+        == last[4].content
+        == ("Your answer has none of the labels. Answer with exactly one of: [[A=B]], [[A!=B]]")
+    )
+
+
+async def test_garbage_all_the_way_is_the_judges_failure() -> None:
+    judge = Says(["x" * 1000 + "Hm."])
+    failure = failure_of(await graded(ONE_WAY, "y", judge=judge))
+    assert (failure.kind, failure.where, len(judge.requests)) == (FailureKind.JUDGE, "judge", 3)
+    assert failure.message.startswith("no label ([[A=B]], [[A!=B]]) in 3 answers; the last: 'xxx")
+    assert failure.message.endswith("xHm.'") and len(failure.message) < 300
+
+
+async def test_garbage_may_be_worth_something_instead() -> None:
+    judge = Says(["Hm."])
+    played = await graded(Judge("?", LABELS, retries=0, unlabelled=0.25), "y", judge=judge)
+    assert verdicts(played) == [(0.25, "Judge: judge gave no label")] and len(judge.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "disagreement", "worth", "asked"),
+    [
+        (["[[A=B]]", "[[A=B]]"], 0.0, 1, 2),
+        (["[[A=B]]", "[[A!=B]]"], 0.0, 0, 2),
+        (["[[A=B]]", "[[A!=B]]"], -1.0, -1, 2),
+        (["[[A!=B]]", "[[A=B]]"], -1.0, 0, 1),
+    ],
+)
+async def test_both_orders_must_agree(said: list[str], disagreement: float, worth: float, asked: int) -> None:
+    judge = Says(said)
+    played = await graded(SwapCheck(ONE_WAY, OTHER_WAY, disagreement), "y", judge=judge)
+    assert played.score is not None and played.score.reward == worth
+    assert [request[0].content for request in judge.requests] == ["A: x, B: y?", "A: y, B: x?"][:asked]
+    names = [text.partition(":")[0] for _, text in verdicts(played)]
+    assert names == ["Judge", "Judge, swapped", "SwapCheck"] if asked == 2 else ["Judge", "SwapCheck"]
+
+
+async def test_a_second_judge_is_another_participant() -> None:
+    judge, second = Says(["[[A!=B]]"]), Says(["[[A=B]]"])
+    grader = FirstThatPasses(ONE_WAY, Judge("Sure?", LABELS, judge="second"))
+    assert await value(grader, "y", judge=judge, second=second) == 1
+    assert second.requests[0][0].content == "Sure?"
+
+
+async def test_judges_are_asked_at_the_same_time_and_each_verdict_is_in_the_record() -> None:
+    waiting: list[str] = []
+    all_there = asyncio.Event()
+
+    async def together(request: CompletionRequest, rng: random.Random) -> Message:
+        waiting.append(request.messages[0].content)
+        if len(waiting) == 3:
+            all_there.set()
+        await all_there.wait()
+        return Message("assistant", "[[A=B]]")
+
+    questions = {name: Judge(name, LABELS, judge=judge) for name, judge in
+                 (("polite", "judge"), ("right", "judge"), ("brief", "second"))}  # fmt: skip
+    async with asyncio.timeout(5):
+        played = await graded(AllOf(**questions), "y", judge=together, second=together)
+    assert waiting == ["polite", "right", "brief"]
+    assert sorted(text for _, text in verdicts(played)) == [
+        "AllOf: all met",
+        "brief: second said [[A=B]]",
+        "polite: judge said [[A=B]]",
+        "right: judge said [[A=B]]",
+    ]
+
+
+def breaks(kind: FailureKind) -> Player:
+    def player(request: CompletionRequest, rng: random.Random) -> Message:
+        raise ValueError("no such luck")
+
+    async def infra(request: CompletionRequest, rng: random.Random) -> Message:
+        raise EpisodeFailure(FailureKind.INFRA, "model", "gone")
+
+    return infra if kind == FailureKind.INFRA else player
+
+
+async def test_a_judge_that_breaks_is_at_fault_and_its_neighbours_are_not_waited_for() -> None:
+    async def never(request: CompletionRequest, rng: random.Random) -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    grader = Weighted(bad=(1, ONE_WAY), slow=(1, Judge("?", LABELS, judge="second")))
+    async with asyncio.timeout(5):
+        failure = failure_of(await graded(grader, "y", judge=breaks(FailureKind.JUDGE), second=never))
+    assert failure.kind == FailureKind.JUDGE and failure.where == "judge" and "no such luck" in failure.message
+
+
+async def test_a_judge_that_is_too_late_is_at_fault() -> None:
+    async def never(request: CompletionRequest, rng: random.Random) -> Message:
+        await asyncio.Event().wait()
+        raise AssertionError("unreachable")
+
+    failure = failure_of(await graded(AllOf(a=ONE_WAY), "y", judge=never, limits={"score_deadline_s": 0.05}))
+    assert failure.kind == FailureKind.JUDGE and "score_deadline_s" in failure.message
+
+
+@pytest.mark.parametrize(("said", "worth"), [("0.5", 0.5), (" -3.25\n", -3.25), ("1e2", 100)])
+async def test_a_reward_model_answers_with_a_number(said: str, worth: float) -> None:
+    model = Says([said])
+    assert await value(RewardModel(), "Hello", reward_model=model) == worth
+    assert [(message.role, message.content) for message in model.requests[0]] == [
+        ("user", "Begin."),
+        ("assistant", "Hello"),
+    ]
+
+
+@pytest.mark.parametrize("said", ["good", "", "nan", "inf", "1 2"])
+async def test_a_reward_model_that_gives_no_number_is_at_fault(said: str) -> None:
+    failure = failure_of(await graded(RewardModel([Message("user", "?")]), "Hello", reward_model=Says([said])))
+    assert failure.kind == FailureKind.JUDGE and f"not with {said!r}" in failure.message
+
+
+async def test_a_judge_that_is_not_declared_is_the_environments_mistake() -> None:
+    failure: Any = failure_of(await graded(Judge("?", LABELS, judge="nobody"), "y"))
+    assert failure.kind == FailureKind.ENVIRONMENT and "'nobody' is not in Graded.auxiliary" in failure.message

@@ -1,0 +1,65 @@
+"""Scores over the policy's messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from grading import Says, graded, value, verdicts
+
+from ray_gym import Episode
+from ray_gym.events import Event
+from ray_gym.graders import RecencyWeighted, TurnMean
+
+
+def number(message: Event, before: Sequence[Event]) -> float:
+    return float(message.content)
+
+
+@pytest.mark.parametrize(
+    ("grader", "expected"),
+    [
+        (TurnMean(number), 0.5),
+        (RecencyWeighted(number), (1 * 1 + 2 * 0 + 3 * 0.5) / 6),
+        (RecencyWeighted(number, decay=0.5), (0.25 * 1 + 0.5 * 0 + 1 * 0.5) / 1.75),
+        (RecencyWeighted(number, decay=0.0), 0.5),
+        (RecencyWeighted(number, decay=1.0), 0.5),
+    ],
+)
+async def test_means(grader: TurnMean | RecencyWeighted, expected: float) -> None:
+    assert await value(grader, "1", "0", "0.5") == pytest.approx(expected)
+
+
+async def test_reasons_name_values_and_weights() -> None:
+    assert verdicts(await graded(RecencyWeighted(number), "1", "0")) == [
+        (pytest.approx(1 / 3), "RecencyWeighted: 1, 0, weighted 1, 2")
+    ]
+
+
+async def test_each_message_is_looked_at_with_what_came_before_it() -> None:
+    seen: list[list[str]] = []
+
+    async def look(message: Event, before: Sequence[Event]) -> float:
+        seen.append([*(event.content for event in before), message.content])
+        return 1
+
+    assert await value(TurnMean(look), "one", "two") == 1
+    assert seen == [["Begin.", "one"], ["Begin.", "one", "Go on.", "two"]]
+
+
+async def test_judges_may_be_asked_about_each() -> None:
+    def makes(episode: Episode) -> TurnMean:
+        async def judged(message: Event, before: Sequence[Event]) -> float:
+            return float((await episode.ask("judge", message.content)).content)
+
+        return TurnMean(judged)
+
+    judge = Says(["1", "0"])
+    assert await value(makes, "one", "two", judge=judge) == 0.5
+    assert [request[-1].content for request in judge.requests] == ["one", "two"]
+
+
+async def test_who_said_nothing_gets_nothing() -> None:
+    for grader in (TurnMean(number), RecencyWeighted(number), RecencyWeighted(number, decay=0.5)):
+        [(worth, why)] = verdicts(await graded(grader))
+        assert worth == 0 and why.endswith(": the policy said nothing")
