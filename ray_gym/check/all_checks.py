@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from ray_gym.check import (
     tools,
     untouched,
 )
+from ray_gym.check.casts import perfect_of
 from ray_gym.check.evidence import Evidence, gather_evidence
 from ray_gym.check.finding import Finding
 from ray_gym.check.other_process import OtherProcess
@@ -59,9 +61,20 @@ class Outcome:
         return bool(self.findings)
 
 
+@dataclass(frozen=True, slots=True)
+class Report:
+    outcomes: list[Outcome]
+    notes: list[str]
+    """What was played, and what could not be judged."""
+
+    @property
+    def failed(self) -> bool:
+        return any(outcome.failed for outcome in self.outcomes)
+
+
 async def carry_out(
     subject: Subject, other_process: OtherProcess, tell: Callable[[str], None] = lambda step: None
-) -> list[Outcome]:
+) -> Report:
     """All checks. `tell` hears what is being done. Errors: RunFailed if the other process died."""
     theatre = Theatre(subject)
     try:
@@ -75,10 +88,23 @@ async def carry_out(
             if findings:
                 evidence.failed.add(check.name)
             outcomes.append(Outcome(check, findings, waits_for))
-        return outcomes
+        return Report(outcomes, _notes(evidence))
     finally:
         await theatre.runner.close()
 
 
 def _failed(evidence: Evidence, check: Check) -> Iterator[str]:
     return (name for name in check.after if name in evidence.failed)
+
+
+def _notes(evidence: Evidence) -> list[str]:
+    environment, plays = evidence.subject.make(), evidence.plays
+    failures = Counter(play.played.failure.kind.value for play in plays if play.played.failure is not None)
+    failed = "".join(f", {count} failed by {kind}" for kind, count in sorted(failures.items()))
+    notes = [f"{len(plays)} episodes on {len(evidence.subject.tasks)} tasks{failed}"]
+    missing = [
+        name for name in environment.participants if name not in perfect_of(environment, evidence.subject.task(0))
+    ]
+    if missing:
+        notes.append(f"no perfect player of {', '.join(missing)} (`perfect`): random ones took their place")
+    return notes

@@ -49,4 +49,3 @@ async def gather_evidence(subject: Subject, theatre: Theatre, other_process: Oth
         with trace:
             await theatre.play(scene, environment)
     return Evidence(subject, theatre, plays, lags, trace, other_process)
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shortened
@@ -32,7 +33,9 @@ async def look(evidence: Evidence) -> list[Finding]:
     for index in range(GENERATED):
         if first[index] != again[index]:
             what = f"task {index} is another one when it is generated again, in another order"
-            findings.append(Finding(where, what, "draw from the `rng` that it is given, and keep nothing between calls"))
+            findings.append(
+                Finding(where, what, "draw from the `rng` that it is given, and keep nothing between calls")
+            )
             break
     distinct = len(set(first.values()))
     if distinct < FEWEST_DISTINCT * GENERATED:
@@ -41,7 +44,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     return [*findings, *_round_trips(evidence, [(f"task {index}", text) for index, text in first.items()])]
 
 
-def _generated(evidence: Evidence, indices: range | reversed[int]) -> dict[int, str]:
+def _generated(evidence: Evidence, indices: Iterable[int]) -> dict[int, str]:
     environment, seed = evidence.subject.make(), evidence.subject.seed
     tasks = {index: environment.generate(random.Random(derive_seed(seed, "task", index)), index) for index in indices}
     return {index: task.model_dump_json() for index, task in tasks.items()}

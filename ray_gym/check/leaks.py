@@ -47,7 +47,7 @@ def _leaks(play: Play) -> Iterator[Finding]:
 
 def _secrets(play: Play) -> dict[str, set[str]]:
     """Lines that one participant alone was told before anyone spoke."""
-    told = {name: "" for name in play.stage.environment.participants}
+    told = dict.fromkeys(play.stage.environment.participants, "")
     for event in play.played.episode.events:
         if event.kind in _AT_FIRST and event.thread in told:
             told[event.thread] += f"\n{event.content}"

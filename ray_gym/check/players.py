@@ -46,26 +46,26 @@ def nasty_player(tools: Mapping[str, Tool], perfect: Player | None = None) -> Pl
         if perfect is not None and rng.random() < 0.4:
             right = await _what_it_does(perfect, request, rng)
             return right if rng.random() < 0.3 else mangled(right, rng)
-        text = rng.choice(("", odd_text(rng)))
-        if not tools and rng.random() < 0.8 or rng.random() < 0.2:
+        text = odd_text(rng)
+        if (not tools and rng.random() < 0.8) or rng.random() < 0.2:
             return Message("assistant", text, reasoning=rng.choice((None, odd_text(rng))))
         own = [message for message in request.messages if message.role == "assistant" and message.tool_calls]
         if own and rng.random() < 0.2:
             return own[-1]
         count = rng.choice((1, 1, 2, MOST_CALLS))
         calls = [_nasty_call(list(request.tools), tools, rng) for _ in range(count)]
-        return Message("assistant", text, tool_calls=tuple(calls))
+        return Message("assistant", rng.choice(("", text)), tool_calls=tuple(calls))
 
     return player
 
 
 async def _what_it_does(perfect: Player, request: CompletionRequest, rng: random.Random) -> Message:
-    """Nothing, where it does not know what to do: it was made for a better conversation."""
+    """A word, where it does not know what to do: it was made for a better conversation."""
     try:
         done = perfect(request, rng)
         return await done if inspect.isawaitable(done) else done
     except Exception:
-        return Message("assistant", "")
+        return Message("assistant", "Pardon?")
 
 
 def _nasty_call(offered: list[ToolSchema], tools: Mapping[str, Tool], rng: random.Random) -> ToolCall:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
-import os.path
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,6 +31,8 @@ from ray_gym.trajectory import as_row, as_table, checked, without_volatile
 _NO_RETRIES = RetriesSection(infra=0, user=0, judge=0, environment=0, nondeterminism=0)
 LIMITS = LimitsSection(max_turns=4, max_steps_per_turn=3, tool_deadline_s=20, retries=_NO_RETRIES)
 PERFECT_LIMITS = LimitsSection(max_turns=30, max_steps_per_turn=30, tool_deadline_s=20, retries=_NO_RETRIES)
+COMPARED = 2
+"""Episodes of a group that is scored together."""
 
 Memory = dict[tuple[str, int], Message]
 """What was answered, by thread and seed."""
@@ -52,12 +54,17 @@ class Play:
     """What came of a scene. `row` is its record without what may differ between two plays."""
 
     scene: Scene
-    played: Played
+    group: list[Played]
+    """One episode, or as many as it takes to compare, where a group is scored together."""
     stage: Stage
     row: dict[str, Any]
     memory: Memory
     answered: int
     """Model calls that were not answered from a journal."""
+
+    @property
+    def played(self) -> Played:
+        return self.group[0]
 
 
 @dataclass(slots=True)
@@ -91,10 +98,10 @@ class Theatre:
     subject: Subject
     runner: ToolRunner = field(default_factory=ToolRunner)
 
-    def spec(self, scene: Scene) -> EpisodeSpec:
+    def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:
         row = self.subject.tasks[scene.task]
-        seed = derive_seed(self.subject.seed, row.task_id, scene.cast)
-        return EpisodeSpec(f"{row.task_id}/{scene.cast}", row.task_id, row.task_id, 0, seed, row.task)
+        seed = derive_seed(self.subject.seed, row.task_id, scene.cast, repeat)
+        return EpisodeSpec(f"{row.task_id}/{scene.cast}/{repeat}", row.task_id, row.task_id, repeat, seed, row.task)
 
     def stage(self, scene: Scene, environment: Environment[Any, Any], memory: Memory) -> Stage:
         players: Mapping[str, Player] = cast_of(scene.cast, environment, self.subject.task(scene.task))
@@ -116,10 +123,11 @@ class Theatre:
         stage = self.stage(scene, environment or self.subject.make(), memory)
         histories = HistoryReader(Path(journal.path).parent) if journal is not None else None
         player = LeasePlayer(stage, GroupsSection(), journal, histories)
-        played = await player.play(Lease(self.spec(scene), tuple(adopted)))
-        [played] = await player.close_group([played])
+        count = COMPARED if stage.environment.scores_groups() else 1
+        leases = [Lease(self.spec(scene, repeat), tuple(adopted)) for repeat in range(count)]
+        group = await player.close_group([await player.play(lease) for lease in leases])
         answered = sum(model.answered for model in stage.models.values() if isinstance(model, RememberingModel))
-        return Play(scene, played, stage, record_of(played), memory, answered)
+        return Play(scene, group, stage, record_of(group[0]), memory, answered)
 
 
 def record_of(played: Played) -> dict[str, Any]:
@@ -144,7 +152,8 @@ def difference(one: Any, other: Any, place: str = "") -> str | None:
         if len(one) != len(other):
             parts.append((f"the number of {place}", len(one), len(other)))
     elif isinstance(one, str) and isinstance(other, str) and one != other:
-        start = max(0, len(os.path.commonprefix([one, other])) - 20)
+        same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+        start = max(0, same - 20)
         return f"{place}: {_show(one[start:])} / {_show(other[start:])}"
     else:
         return None if one == other or (one != one and other != other) else f"{place}: {_show(one)} / {_show(other)}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
@@ -25,8 +25,11 @@ async def look(evidence: Evidence) -> list[Finding]:
     environment = evidence.subject.make()
     where = f"{type(environment).__name__}.{'score_group' if environment.scores_groups() else 'score'}"
     found = [*_out_of_range(evidence), *_perfect(evidence)]
-    found += _null_by_comparison(evidence) if _is_open(evidence) else _for_nothing(evidence)
     found += [problem for play in evidence.plays if (problem := await _scored_again(play))][:1]
+    if _is_open(evidence):
+        found += [problem async for problem in _no_better_than_null(evidence)]
+    else:
+        found += _for_nothing(evidence)
     return [Finding(where, what, mend) for what, mend in found]
 
 
@@ -91,14 +94,18 @@ def _for_nothing(evidence: Evidence) -> Iterator[Problem]:
             yield what, "reward what was achieved: silence and noise should rarely get all of it"
 
 
-def _null_by_comparison(evidence: Evidence) -> Iterator[Problem]:
-    """Perfect players must do better, task by task."""
-    if evidence.subject.make().scores_groups():
-        return  # episodes of different scenes are not of one group; see `_contest`
+async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
+    """Where no reward is known to be the highest, perfect players must at least do better, task by task."""
     null = {play.scene.task: play for play in evidence.by(NULL)}
+    environment = evidence.subject.make()
     for play in evidence.by(PERFECT):
-        best, least = _reward(play.played), _reward(null[play.scene.task].played)
-        if best is not None and least is not None and best <= least:
+        both = [play.played, null[play.scene.task].played]
+        if not environment.perfect(evidence.subject.task(play.scene.task)) or None in map(_reward, both):
+            continue
+        if environment.scores_groups():
+            await score_group(both, play.stage)
+        best, least = (played.score.reward if played.score else 0.0 for played in both)
+        if best <= least:
             what = f"perfect players get {best:g}, a null policy {least:g} (task {play.scene.task})"
             yield what, "make the reward tell a good answer from none"
             return
@@ -110,18 +117,14 @@ async def _scored_again(play: Play) -> Problem | None:
     if play.scene.cast != PERFECT or before is None:
         return None
     environment = play.stage.environment
+    again: object
     if environment.scores_groups():
-        again = await _group_again([play.played], play)
+        again = await score_group(play.group, play.stage) or play.played.score
     else:
         again = await score(play.played.episode)
     if again == before:
         return None
     return f"scored again, the same episode gets {again}, not {before} ({play.scene})", "change nothing in `score`"
-
-
-async def _group_again(group: Sequence[Played], play: Play) -> object:
-    failure = await score_group(group, play.stage)
-    return failure or group[0].score
 
 
 def _reward(played: Played) -> float | None:

@@ -18,7 +18,7 @@ from ray_gym.environment import Environment
 
 HOOKS = ("finished", "relay", "next_speaker", "opening", "narrow")
 _SHARED_RANDOM = getattr(random.random, "__self__", None)
-_SEED = random.Random.seed.__code__  # type: ignore[attr-defined]
+_SEED = random.Random.seed.__code__
 _IGNORED = ("importlib", "logging")
 """What they ask the clock for changes nothing that is played."""
 

@@ -136,14 +136,14 @@ def check_env(
     from ray_gym.check.all_checks import carry_out
     from ray_gym.check.command import read_subject
     from ray_gym.check.other_process import OtherProcess
-    from ray_gym.check.report import print_outcomes
+    from ray_gym.check.report import print_report
 
     console = make_console()
     subject = read_subject(environment, option or [], tasks, seed, tasks_file)
     with console.status("playing") as status, OtherProcess() as other_process:
-        outcomes = asyncio.run(carry_out(subject, other_process, status.update))
-    print_outcomes(console, outcomes)
-    if any(outcome.failed for outcome in outcomes):
+        report = asyncio.run(carry_out(subject, other_process, status.update))
+    print_report(console, report)
+    if report.failed:
         raise typer.Exit(1)
 
 

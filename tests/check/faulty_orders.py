@@ -6,7 +6,7 @@ import json
 import math
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,6 +77,10 @@ class Sound(Environment[OrderTask, Order]):
         return {"policy": seller, "user": buyer}
 
 
+class NoGenerator(Sound):
+    generate = Environment.generate
+
+
 class SharedState(Sound):
     ledger: list[str] = []  # noqa: RUF012
 
@@ -121,6 +125,13 @@ class WrongParticipant(Sound):
             for call in said.tool_calls:
                 await episode.call("policy", call)
             episode.tell("policy", said.content or "Go on.")
+
+
+class NeverHeardOfPairs(Sound):
+    """Scores a group as if it had one member."""
+
+    async def score_group(self, episodes: Sequence[Episode]) -> Sequence[float]:
+        return [self.score(episodes[0].state, episodes[0])]
 
 
 class TellsASecret(Sound):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -21,9 +22,15 @@ FURTHER: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[OtherProcess]:
+    with OtherProcess() as process:
+        yield process
+
+
 @pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in names(ENVIRONMENT)), *FURTHER])
 async def test_an_environment_passes(name: str, options: dict[str, Any], other_process: OtherProcess) -> None:
     environment_class = find_environment(name)
     subject = subject_of(name, environment_class, environment_class.Options.model_validate(options), TASKS, seed=1)
-    outcomes = await carry_out(subject, other_process)
-    assert {outcome.check.name: outcome.findings for outcome in outcomes if outcome.failed} == {}
+    report = await carry_out(subject, other_process)
+    assert {outcome.check.name: outcome.findings for outcome in report.outcomes if outcome.failed} == {}

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 from faulty_orders import (
     AsciiOnly,
     AsciiOnlyTool,
     BlockingTool,
     ChangedTask,
-    ToolForNobody,
     CountsItsReplays,
     FewTasks,
     ForNothing,
     GeneratorThatRemembers,
-    TellsASecret,
+    NeverHeardOfPairs,
     NoNumber,
     OddOutcome,
     OrderOfASet,
@@ -22,6 +23,8 @@ from faulty_orders import (
     SharedState,
     ShyBuyer,
     Sound,
+    TellsASecret,
+    ToolForNobody,
     UnseededRandomness,
     WrongParticipant,
 )
@@ -35,11 +38,17 @@ from ray_gym.environment import Options
 TASKS = 4
 
 
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[OtherProcess]:
+    with OtherProcess() as process:
+        yield process
+
+
 async def found_in(environment_class: type[Sound], other_process: OtherProcess) -> dict[str, list[Finding]]:
     subject = subject_of(environment_class.__name__, environment_class, Options(), TASKS, seed=0)
-    outcomes = await carry_out(subject, other_process)
-    assert [outcome.check for outcome in outcomes] == list(CHECKS)
-    return {outcome.check.name: outcome.findings for outcome in outcomes if outcome.failed}
+    report = await carry_out(subject, other_process)
+    assert [outcome.check for outcome in report.outcomes] == list(CHECKS)
+    return {outcome.check.name: outcome.findings for outcome in report.outcomes if outcome.failed}
 
 
 async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
@@ -58,6 +67,7 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
         (TellsASecret, "leaks", "TellsASecret, to policy", "what only user was told: 'Your budget is"),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
         (NoNumber, "score", "NoNumber.score", "score() returned nan"),
+        (NeverHeardOfPairs, "score", "NeverHeardOfPairs.score_group", "returned 1 scores for 2 episodes"),
         (BlockingTool, "event loop", "tool sell (faulty_orders.py:", "it holds up the event loop for"),
         (AsciiOnly, "hooks", "AsciiOnly.relay", "'ascii' codec can't encode"),
         (AsciiOnlyTool, "tools", "tool sell", "'ascii' codec can't encode"),
@@ -70,7 +80,9 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
         (ShyBuyer, "hooks", "the perfect player of user", "'ascii' codec can't encode"),
     ],
 )
-async def test_a_planted_fault_is_found(faulty: type[Sound], check: str, where: str, what: str, other_process: OtherProcess) -> None:
+async def test_a_planted_fault_is_found(
+    faulty: type[Sound], check: str, where: str, what: str, other_process: OtherProcess
+) -> None:
     found = await found_in(faulty, other_process)
     assert list(found) == [check], found
     assert any(one.where.startswith(where) and what in one.what and one.mend for one in found[check]), found[check]
