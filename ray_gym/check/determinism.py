@@ -24,7 +24,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     scenes = [play.scene for play in evidence.plays]
     rows = await asyncio.to_thread(evidence.other_process.play, evidence.subject, scenes)
     for play, row in zip(evidence.plays, rows, strict=True):
-        found = difference(json.loads(as_json(play.row)), json.loads(row))
+        found = difference(json.loads(as_json(play.row)), json.loads(row)) if play.is_repeatable else None
         if found is not None:
             what = f"played again in another process it went another way: {found} ({play.scene})"
             return [*findings, Finding(name, what, _MEND)]

@@ -33,7 +33,7 @@ async def look(evidence: Evidence) -> list[Finding]:
 
 def _differ(evidence: Evidence, plays: Sequence[Play], again: Sequence[Play], how: str) -> Finding | None:
     for play, other in zip(plays, again, strict=True):
-        found = difference(play.row, other.row)
+        found = difference(play.row, other.row) if play.is_repeatable else None
         if found is not None:
             what = f"{how} an episode goes another way than alone: {found} ({play.scene})"
             return Finding(evidence.subject.environment_class.__name__, what, _MEND)

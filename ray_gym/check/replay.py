@@ -46,7 +46,7 @@ async def _cut_and_replayed(evidence: Evidence, play: Play, folder: Path) -> lis
         again = await _attempt(evidence, play, folder, f"1-{2 * number + 1}", fenced)
         _clear(folder)
         found = again.played.diverged
-        if found is None and answers == total:
+        if found is None and answers == total and whole.is_repeatable:
             found = difference(whole.row, again.row)
         elif found is None and whole.played.status == "completed":
             found = difference(_by_thread(whole), _by_thread(again))

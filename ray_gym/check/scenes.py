@@ -66,6 +66,11 @@ class Play:
     def played(self) -> Played:
         return self.group[0]
 
+    @property
+    def is_repeatable(self) -> bool:
+        """A group's comparisons run at the same time: which of them fails first, and so the group, is chance."""
+        return len(self.group) == 1 or self.played.status == "completed"
+
 
 @dataclass(slots=True)
 class RememberingModel:
