@@ -93,7 +93,10 @@ class CalendarTask(Task):
         """The ids of the events whose names a text has as whole words. Of names that contain each other, the longest counts."""
         text, found = folded(text), set()
         for event in sorted(self.expected_state, key=lambda event: -len(folded(event.label))):
-            text, times = re.subn(rf"(?<!\w){re.escape(folded(event.label))}(?!\w)", "|", text)
+            name = folded(event.label)
+            if name not in text:  # far cheaper than the pattern, for a user who says very much
+                continue
+            text, times = re.subn(rf"(?<!\w){re.escape(name)}(?!\w)", "|", text)
             if times:
                 found.add(event.event_id)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import sys
 from pathlib import Path
@@ -110,6 +111,44 @@ def envs() -> None:
         speakers = ", ".join([*environment.participants, *environment.auxiliary])
         table.add_row(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
     make_console().print(table)
+
+
+@app.command("check-env")
+def check_env(
+    environment: Annotated[
+        str, typer.Argument(metavar="ID", help="An environment: see `ray-gym envs`; or package.module:Class.")
+    ],
+    option: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="An option of the environment; may be repeated.")
+    ] = None,
+    tasks: Annotated[int, typer.Option(min=1, help="How many tasks to play.")] = 20,
+    seed: Annotated[int, typer.Option(help="Of the tasks and of all that is played.")] = 0,
+    tasks_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take the tasks from a .jsonl or .parquet file.")
+    ] = None,
+) -> None:
+    """Play an environment in process, with players that behave and players that don't, and say what it does wrong.
+
+    Needs no model and no Ray. Tools with effects are really called. Exits with 1 if a check failed.
+
+    Examples:
+
+        ray-gym check-env tic_tac_toe
+
+        ray-gym check-env calendar --option mode=live --tasks 50
+    """
+    from ray_gym.check.all_checks import carry_out
+    from ray_gym.check.command import read_subject
+    from ray_gym.check.other_process import OtherProcess
+    from ray_gym.check.report import print_report
+
+    console = make_console()
+    subject = read_subject(environment, option or [], tasks, seed, tasks_file)
+    with console.status("playing") as status, OtherProcess() as other_process:
+        report = asyncio.run(carry_out(subject, other_process, status.update))
+    print_report(console, report)
+    if report.failed:
+        raise typer.Exit(1)
 
 
 @app.command()

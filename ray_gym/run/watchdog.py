@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -147,23 +147,23 @@ def running_in(innermost: FrameType | None) -> Running | None:
     """Whose episode a stack belongs to, and where in the author's code it is (where at all, if it is nobody's)."""
     if innermost is None:
         return None
-    stack = list(_outwards(innermost))
+    stack = list(outwards(innermost))
     episode = next((value for frame in stack for value in frame.f_locals.values() if isinstance(value, Episode)), None)
     if episode is None:
         spec = next(
             (value for frame in stack for value in frame.f_locals.values() if isinstance(value, EpisodeSpec)), None
         )
         return Running(spec, _place(innermost))
-    return Running(episode.spec, _authors_place(stack, episode.environment) or _place(innermost))
+    return Running(episode.spec, authors_place(stack, episode.environment) or _place(innermost))
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame
         frame = frame.f_back
 
 
-def _authors_place(stack: list[FrameType], environment: Any) -> str | None:
+def authors_place(stack: Sequence[FrameType], environment: Any) -> str | None:
     """The innermost line of the environment's own package, and through which tool it came there."""
     package = type(environment).__module__.partition(".")[0]
     own = [frame for frame in stack if str(frame.f_globals.get("__name__")).partition(".")[0] == package]

@@ -1,0 +1,42 @@
+"""Who plays in an episode of a check. Where the environment has perfect players, they take the parts that nobody else is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ray_gym.check.players import nasty_player, null_player, random_player
+from ray_gym.environment import Environment, Task
+from ray_gym.models.scripted import Player
+
+PERFECT, RANDOM, NULL = "perfect players", "a random policy", "a null policy"
+NASTY_POLICY, NASTY_OTHERS, NASTY = "an adversarial policy", "adversarial others", "adversarial players"
+CASTS = (PERFECT, RANDOM, NULL, NASTY_POLICY, NASTY_OTHERS, NASTY)
+
+
+def casts_for(environment: Environment[Any, Any]) -> tuple[str, ...]:
+    alone = len(environment.participants) + len(environment.auxiliary) == 1
+    return tuple(cast for cast in CASTS if not (alone and cast in (NASTY_OTHERS, NASTY)))
+
+
+def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
+    """A player for everyone."""
+    perfect = perfect_of(environment, task)
+
+    def player_of(participant: str) -> Player:
+        is_policy = participant == "policy"
+        if name in ((NASTY_POLICY, NASTY) if is_policy else (NASTY_OTHERS, NASTY)):
+            return nasty_player(environment.tools, perfect.get(participant))
+        if is_policy and name in (RANDOM, NULL):
+            return random_player if name == RANDOM else null_player
+        return perfect.get(participant, random_player)
+
+    return {one: player_of(one) for one in (*environment.participants, *environment.auxiliary)}
+
+
+def perfect_of(environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
+    """None if they can't be made, which the check of the score says."""
+    try:
+        return environment.perfect(task)
+    except Exception:
+        return {}

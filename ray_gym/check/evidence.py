@@ -1,0 +1,51 @@
+"""All that was played for the checks, once; most of them only look at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ray_gym.check.casts import casts_for
+from ray_gym.check.other_process import OtherProcess
+from ray_gym.check.scenes import Play, Scene, Theatre
+from ray_gym.check.slow import Lag, LoopWatch
+from ray_gym.check.subject import Subject
+from ray_gym.check.trace import Trace
+
+TRACED_TASKS = 2
+"""Tasks whose scenes are played under the trace, which makes them slow."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    subject: Subject
+    theatre: Theatre
+    plays: list[Play]
+    lags: list[Lag]
+    trace: Trace
+    other_process: OtherProcess
+    failed: set[str] = field(default_factory=set)
+    """The names of the checks that found something so far."""
+
+    def by(self, *casts: str) -> Iterator[Play]:
+        return (play for play in self.plays if play.scene.cast in casts)
+
+
+def scenes_of(subject: Subject) -> list[Scene]:
+    return [Scene(task, cast) for task in range(len(subject.tasks)) for cast in casts_for(subject.make())]
+
+
+async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
+    plays: list[Play] = []
+    lags: list[Lag] = []
+    trace = Trace(subject.make())
+    for scene in scenes_of(subject):
+        environment = subject.make()
+        with LoopWatch(environment) as watch:
+            plays.append(await theatre.play(scene, environment))
+        lags += [Lag(scene, place, seconds) for place, seconds in watch.late.items()]
+    for scene in scenes_of(subject)[: TRACED_TASKS * len(casts_for(subject.make()))]:
+        environment = subject.make()
+        with trace:
+            await theatre.play(scene, environment)
+    return Evidence(subject, theatre, plays, lags, trace, other_process)

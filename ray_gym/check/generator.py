@@ -1,0 +1,65 @@
+"""Does the seed decide the tasks, are they different ones, and does a file of them keep them whole?"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from ray_gym.check.finding import Finding, shortened
+from ray_gym.errors import describe
+from ray_gym.seeds import derive_seed
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+GENERATED = 100
+FEWEST_DISTINCT = 0.5
+"""Of what was generated; small spaces of tasks repeat themselves."""
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    subject = evidence.subject
+    own = [(f"row {index}", row.task) for index, row in enumerate(subject.tasks)]
+    if subject.from_file:
+        return _round_trips(evidence, own)
+    where = f"{subject.environment_class.__name__}.generate"
+    try:
+        first = _generated(evidence, range(GENERATED))
+        again = _generated(evidence, reversed(range(GENERATED)))
+    except Exception as error:
+        return [Finding(where, f"it raises {describe(error)}", "make it give a valid task for every rng and index")]
+    findings = []
+    for index in range(GENERATED):
+        if first[index] != again[index]:
+            what = f"task {index} is another one when it is generated again, in another order"
+            findings.append(
+                Finding(where, what, "draw from the `rng` that it is given, and keep nothing between calls")
+            )
+            break
+    distinct = len(set(first.values()))
+    if distinct < FEWEST_DISTINCT * GENERATED:
+        what = f"only {distinct} of {GENERATED} tasks are different"
+        findings.append(Finding(where, what, "draw more of the task from `rng`"))
+    return [*findings, *_round_trips(evidence, [(f"task {index}", text) for index, text in first.items()])]
+
+
+def _generated(evidence: Evidence, indices: Iterable[int]) -> dict[int, str]:
+    environment, seed = evidence.subject.make(), evidence.subject.seed
+    tasks = {index: environment.generate(random.Random(derive_seed(seed, "task", index)), index) for index in indices}
+    return {index: task.model_dump_json() for index, task in tasks.items()}
+
+
+def _round_trips(evidence: Evidence, rows: list[tuple[str, str]]) -> list[Finding]:
+    task_type = evidence.subject.environment_class.task_type
+    for place, text in rows:
+        try:
+            again = task_type.model_validate_json(text).model_dump_json()
+        except ValueError as error:
+            what = f"{place} can't be read back from its JSON: {shortened(str(error))}"
+        else:
+            if again == text:
+                continue
+            what = f"{place} is another one after a round trip through JSON"
+        return [Finding(task_type.__name__, what, "make the task type read what it writes (`model_dump_json`)")]
+    return []

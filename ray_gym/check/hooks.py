@@ -1,0 +1,64 @@
+"""Do the hooks get along with whatever is said, and give what they should?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from ray_gym.check.casts import PERFECT
+from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.scenes import Play
+from ray_gym.check.scores import no_score
+from ray_gym.check.tools import failed_in_tool
+from ray_gym.environment import Opening
+from ray_gym.errors import FailureKind
+from ray_gym.messages import ToolSchema
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+_PLAYER = "scripted player"
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    raised = [finding for play in evidence.plays for finding in _raised(play)]
+    by_place = {finding.where: finding for finding in reversed(raised)}
+    return [*by_place.values(), *_returned(evidence)]
+
+
+def _raised(play: Play) -> Iterator[Finding]:
+    failure = play.played.failure
+    if failure is None or failed_in_tool(play) or no_score(play):
+        return
+    message = f"{shortened(failure.message)} ({play.scene}{_last_words(play)})"
+    if _PLAYER in (failure.where, failure.message.partition(":")[0]) and play.scene.cast != PERFECT:
+        who = failure.where if failure.where != _PLAYER else "policy"
+        yield Finding(f"the perfect player of {who}", message, "make scripted players answer whatever they are shown")
+    elif failure.kind in (FailureKind.ENVIRONMENT, FailureKind.DATA, FailureKind.INFRA) and failure.where != _PLAYER:
+        yield Finding(failure.where, message, "handle every message that a model may write, also an empty one")
+
+
+def _last_words(play: Play) -> str:
+    said = play.played.episode.transcript.last_message()
+    if said is None:
+        return ""
+    calls = " ".join(f"{call.name}({call.arguments})" for call in said.tool_calls)
+    return f"; last said by {said.participant}: {shortened(f'{said.content} {calls}'.strip(), 80)!r}"
+
+
+def _returned(evidence: Evidence) -> Iterator[Finding]:
+    environment = evidence.subject.make()
+    speakers = (None, *environment.participants)
+    wanted: dict[str, tuple[str, Callable[[Any], bool]]] = {
+        "finished": ("the outcome as text, or None", lambda given: given is None or isinstance(given, str)),
+        "relay": ("a text, or None", lambda given: given is None or isinstance(given, str)),
+        "next_speaker": (f"one of {', '.join(map(str, speakers[1:]))}, or None", lambda given: given in speakers),
+        "narrow": ("a ToolSchema", lambda given: given is None or isinstance(given, ToolSchema)),
+        "opening": ("an Opening", lambda given: given is None or isinstance(given, Opening)),
+    }
+    for hook, returned in evidence.trace.returned.items():
+        should, is_right = wanted[hook]
+        wrong = next((given for given in returned if not is_right(given)), None)
+        if wrong is not None:
+            where = f"{type(environment).__name__}.{hook}"
+            yield Finding(where, f"it returned {shortened(repr(wrong), 60)}", f"it should return {should}")

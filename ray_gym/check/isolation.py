@@ -1,0 +1,40 @@
+"""Do sessions leave each other alone? They are played one after the other and at the same time, all on one instance."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ray_gym.check.finding import Finding
+from ray_gym.check.scenes import Play, difference
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+AT_ONCE = 8
+_MEND = "keep all that belongs to a session in the state that `setup` gives, nothing in the instance, the class or the module"
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    """The plays were on an instance each."""
+    environment = evidence.subject.make()
+    backwards = evidence.plays[::-1]
+    for start in range(0, len(backwards), AT_ONCE):
+        some = backwards[start : start + AT_ONCE]
+        again = await asyncio.gather(
+            *(evidence.theatre.play(play.scene, environment, dict(play.memory)) for play in some)
+        )
+        finding = _differ(evidence, some, again, "played at the same time as others, on one instance,")
+        if finding is not None:
+            return [finding]
+    return []
+
+
+def _differ(evidence: Evidence, plays: Sequence[Play], again: Sequence[Play], how: str) -> Finding | None:
+    for play, other in zip(plays, again, strict=True):
+        found = difference(play.row, other.row) if play.is_repeatable else None
+        if found is not None:
+            what = f"{how} an episode goes another way than alone: {found} ({play.scene})"
+            return Finding(evidence.subject.environment_class.__name__, what, _MEND)
+    return None

@@ -1,0 +1,84 @@
+"""Does an episode whose worker died go on from its journal as if nothing had happened, wherever it was cut?"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ray_gym.check.finding import Finding
+from ray_gym.check.scenes import Play, difference
+from ray_gym.journal.frames import HEAD, Scan, frame
+from ray_gym.journal.history import fence
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Called, decode
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+SCENES_A_CAST = 2
+_RUN = "check"
+_MEND = "let what is asked and done depend on the task, the state, the answers and episode.rng/new_id/now alone"
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    findings: list[Finding] = []
+    casts = {play.scene.cast for play in evidence.plays}
+    with tempfile.TemporaryDirectory(prefix="ray_gym_check_") as folder:
+        for cast in sorted(casts):
+            for play in list(evidence.by(cast))[:SCENES_A_CAST]:
+                findings += await _cut_and_replayed(evidence, play, Path(folder))
+    return findings[:3]
+
+
+async def _cut_and_replayed(evidence: Evidence, play: Play, folder: Path) -> list[Finding]:
+    whole = await _attempt(evidence, play, folder, "1-0")
+    payloads = [payload for _, payload in Scan((folder / "1-0.journal").read_bytes())]
+    (folder / "1-0.journal").unlink()
+    is_answer = [isinstance(decode(payload), Called) for payload in payloads]
+    total = sum(is_answer)
+    name = evidence.subject.environment_class.__name__
+    for number, answers in enumerate(sorted({1, total // 2, total} & set(range(1, total + 1))), start=1):
+        end = [place for place, answer in enumerate(is_answer) if answer][answers - 1] + 1
+        torn = folder / f"1-{2 * number}.journal"
+        torn.write_bytes(HEAD + b"".join(frame(payload) for payload in payloads[:end]))
+        fenced = fence(torn, _RUN).name
+        again = await _attempt(evidence, play, folder, f"1-{2 * number + 1}", fenced)
+        _clear(folder)
+        found = again.played.diverged
+        if found is None and answers == total and whole.is_repeatable:
+            found = difference(whole.row, again.row)
+        elif found is None and whole.played.status == "completed":
+            found = difference(_by_thread(whole), _by_thread(again))
+        if found is None and total and again.answered > whole.answered - _model_calls(payloads[:end]):
+            found = f"{again.answered} models were called, though {answers} of {total} answers were recorded"
+        if found is not None:
+            what = (
+                f"gone on with after {answers} of {total} recorded answers it went another way: {found} ({play.scene})"
+            )
+            return [Finding(name, what, _MEND)]
+    return []
+
+
+def _by_thread(play: Play) -> dict[str, Any]:
+    """A record without the order in which threads that run at the same time took turns, which only what was recorded keeps."""
+    events = [{key: value for key, value in event.items() if key != "seq"} for event in play.row["events"]]
+    return {**play.row, "events": sorted(events, key=lambda event: str(event["thread"]))}
+
+
+def _clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        path.unlink()
+
+
+async def _attempt(evidence: Evidence, play: Play, folder: Path, writer: str, *adopted: str) -> Play:
+    journal = Journal(folder / f"{writer}.journal", _RUN, flush=False)
+    try:
+        return await evidence.theatre.play(play.scene, memory=dict(play.memory), journal=journal, adopted=adopted)
+    finally:
+        journal.close()
+
+
+def _model_calls(payloads: list[bytes]) -> int:
+    records = [decode(payload) for payload in payloads]
+    return sum(isinstance(one, Called) and not one.thread.startswith(("effect ", "tool ")) for one in records)

@@ -1,0 +1,29 @@
+"""What the checks found, for a terminal: a line a check, and details only of what failed."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.markup import escape
+from rich.padding import Padding
+
+from ray_gym.check.all_checks import Outcome, Report
+
+
+def print_report(console: Console, report: Report) -> None:
+    for outcome in report.outcomes:
+        waits = f" [yellow](mend {outcome.waits_for} first)[/]" if outcome.waits_for else ""
+        line = f"{_mark(outcome)} [bold]{outcome.check.name:<12}[/] {outcome.check.question}{waits}"
+        console.print(line, highlight=False)
+        for finding in outcome.findings:
+            lines = (
+                f"[red]{escape(finding.where)}[/]: {escape(finding.what)}\n[dim]to mend it:[/] {escape(finding.mend)}"
+            )
+            console.print(Padding(lines, (0, 0, 0, 4), expand=False), highlight=False)
+    for note in report.notes:
+        console.print(f"[dim]{escape(note)}[/]", highlight=False)
+
+
+def _mark(outcome: Outcome) -> str:
+    if outcome.waits_for:
+        return "[yellow]? [/]"
+    return "[red]x [/]" if outcome.failed else "[green]ok[/]"

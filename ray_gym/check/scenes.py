@@ -1,0 +1,170 @@
+"""Episodes of a check: what is played, and what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ray_gym.check.casts import PERFECT, cast_of
+from ray_gym.check.subject import Subject
+from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection, RetriesSection
+from ray_gym.environment import Environment
+from ray_gym.journal.history import HistoryReader
+from ray_gym.journal.journal import Journal
+from ray_gym.messages import Message
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.scripted import Player, ScriptedModel
+from ray_gym.participant import Participant
+from ray_gym.play import Played, Stage
+from ray_gym.run.lease import Lease
+from ray_gym.run.player import Player as LeasePlayer
+from ray_gym.seeds import derive_seed
+from ray_gym.spec import EpisodeSpec
+from ray_gym.tool_runner import ToolRunner
+from ray_gym.trajectory import as_row, as_table, checked, without_volatile
+
+_NO_RETRIES = RetriesSection(infra=0, user=0, judge=0, environment=0, nondeterminism=0)
+LIMITS = LimitsSection(max_turns=4, max_steps_per_turn=3, tool_deadline_s=20, retries=_NO_RETRIES)
+PERFECT_LIMITS = LimitsSection(max_turns=30, max_steps_per_turn=30, tool_deadline_s=20, retries=_NO_RETRIES)
+COMPARED = 2
+"""Episodes of a group that is scored together."""
+
+Memory = dict[tuple[str, int], Message]
+"""What was answered, by thread and seed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """One episode: on which task, and by whom."""
+
+    task: int
+    cast: str
+
+    def __str__(self) -> str:
+        return f"task {self.task}, {self.cast}"
+
+
+@dataclass(slots=True)
+class Play:
+    """What came of a scene. `row` is its record without what may differ between two plays."""
+
+    scene: Scene
+    group: list[Played]
+    """One episode, or as many as it takes to compare, where a group is scored together."""
+    stage: Stage
+    row: dict[str, Any]
+    memory: Memory
+    answered: int
+    """Model calls that were not answered from a journal."""
+
+    @property
+    def played(self) -> Played:
+        return self.group[0]
+
+    @property
+    def is_repeatable(self) -> bool:
+        """A group's comparisons run at the same time: which of them fails first, and so the group, is chance."""
+        return len(self.group) == 1 or self.played.status == "completed"
+
+
+@dataclass(slots=True)
+class RememberingModel:
+    """Gives the same answers in every play of a scene, so that players that keep a state are no reason for a difference."""
+
+    player: Player
+    memory: Memory
+    answered: int = 0
+    offered: set[str] = field(default_factory=set)
+    """The tools that it was shown."""
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Lets other episodes go on first. Errors: EpisodeFailure if the player raises."""
+        await asyncio.sleep(0)
+        self.answered += 1
+        self.offered.update(tool.name for tool in (*request.tools, *request.allowed_tools))
+        key = (request.thread, request.seed)
+        if key not in self.memory:
+            self.memory[key] = (await ScriptedModel(self.player, {}, 0).complete(request)).message
+        return Completion(self.memory[key])
+
+    async def close(self) -> None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Theatre:
+    """Plays scenes of one subject."""
+
+    subject: Subject
+    runner: ToolRunner = field(default_factory=ToolRunner)
+
+    def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:
+        row = self.subject.tasks[scene.task]
+        seed = derive_seed(self.subject.seed, row.task_id, scene.cast, repeat)
+        return EpisodeSpec(f"{row.task_id}/{scene.cast}/{repeat}", row.task_id, row.task_id, repeat, seed, row.task)
+
+    def stage(self, scene: Scene, environment: Environment[Any, Any], memory: Memory) -> Stage:
+        players: Mapping[str, Player] = cast_of(scene.cast, environment, self.subject.task(scene.task))
+        limits = PERFECT_LIMITS if scene.cast == PERFECT else LIMITS
+        cast = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in players}
+        models = {name: RememberingModel(player, memory) for name, player in players.items()}
+        return Stage(environment, cast, models, limits, self.runner)
+
+    async def play(
+        self,
+        scene: Scene,
+        environment: Environment[Any, Any] | None = None,
+        memory: Memory | None = None,
+        journal: Journal | None = None,
+        adopted: Sequence[str] = (),
+    ) -> Play:
+        """On a fresh instance, unless `environment` is given. Never raises for what the environment does."""
+        memory = {} if memory is None else memory
+        stage = self.stage(scene, environment or self.subject.make(), memory)
+        histories = HistoryReader(Path(journal.path).parent) if journal is not None else None
+        player = LeasePlayer(stage, GroupsSection(), journal, histories)
+        count = COMPARED if stage.environment.scores_groups() else 1
+        leases = [Lease(self.spec(scene, repeat), tuple(adopted)) for repeat in range(count)]
+        group = await player.close_group([await player.play(lease) for lease in leases])
+        answered = sum(model.answered for model in stage.models.values() if isinstance(model, RememberingModel))
+        return Play(scene, group, stage, record_of(group[0]), memory, answered)
+
+
+def record_of(played: Played) -> dict[str, Any]:
+    """As it is read back."""
+    [row] = as_table([checked(as_row(played, "check", "checked"))]).to_pylist()
+    return without_volatile(row)
+
+
+def as_json(row: dict[str, Any]) -> str:
+    """For comparison across processes."""
+    return json.dumps(row, sort_keys=True, default=str)
+
+
+def difference(one: Any, other: Any, place: str = "") -> str | None:
+    """Where two records part first, and how; None if they don't."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        parts = [(f"{place}.{key}".lstrip("."), one.get(key), other.get(key)) for key in one.keys() | other.keys()]
+        parts.sort(key=lambda part: (not part[0].startswith("events"), part[0]))
+    elif isinstance(one, list) and isinstance(other, list):
+        shorter = min(len(one), len(other))
+        parts = [(f"{place}[{n}]", one[n], other[n]) for n in range(shorter)]
+        if len(one) != len(other):
+            parts.append((f"the number of {place}", len(one), len(other)))
+    elif isinstance(one, str) and isinstance(other, str) and one != other:
+        same = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+        start = max(0, same - 20)
+        return f"{place}: {_show(one[start:])} / {_show(other[start:])}"
+    else:
+        return None if one == other or (one != one and other != other) else f"{place}: {_show(one)} / {_show(other)}"
+    return next((found for name, a, b in parts if (found := difference(a, b, name))), None)
+
+
+def _show(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 70 else f"{text[:70]}..."

@@ -1,0 +1,131 @@
+"""Is the reward where it should be: in its range, highest for perfect players, and not to be had for nothing?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import AsyncIterator, Iterator
+from typing import TYPE_CHECKING
+
+from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
+from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.scenes import Play
+from ray_gym.errors import FailureKind, describe
+from ray_gym.play import Played, score, score_group
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+MOST_BY_NULL = 0.5
+"""Of the tasks that may have the highest reward for nothing: where nothing is to be done, say."""
+MOST_BY_CHANCE = 0.8
+SLACK = 1e-6
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    environment = evidence.subject.make()
+    where = f"{type(environment).__name__}.{'score_group' if environment.scores_groups() else 'score'}"
+    found = [*_out_of_range(evidence), *_perfect(evidence)]
+    found += [problem for play in evidence.plays if (problem := await _scored_again(play))][:1]
+    if _is_open(evidence):
+        found += [problem async for problem in _no_better_than_null(evidence)]
+    else:
+        found += _for_nothing(evidence)
+    return [Finding(where, what, mend) for what, mend in found]
+
+
+Problem = tuple[str, str]
+"""What is wrong, and how to mend it."""
+
+
+def no_score(play: Play) -> bool:
+    """Whether `score` gave something that is none."""
+    failure = play.played.failure
+    return failure is not None and failure.kind == FailureKind.ENVIRONMENT and "() returned " in failure.message
+
+
+def _is_open(evidence: Evidence) -> bool:
+    """Whether no reward is known to be the highest: of a reward model, or of comparisons."""
+    environment = evidence.subject.make()
+    return environment.scores_groups() or not math.isfinite(environment.reward_range[1])
+
+
+def _out_of_range(evidence: Evidence) -> Iterator[Problem]:
+    low, high = evidence.subject.make().reward_range
+    for play in evidence.plays:
+        if no_score(play) and (failure := play.played.failure):
+            yield f"{shortened(failure.message)} ({play.scene})", "give a finite number for whatever was played"
+            return
+        reward = _reward(play.played)
+        if reward is not None and not low - SLACK <= reward <= high + SLACK:
+            what = f"a reward of {reward:g}, out of the declared range {low:g} to {high:g} ({play.scene})"
+            yield what, "keep to `reward_range`, or declare the range that it has"
+            return
+
+
+def _perfect(evidence: Evidence) -> Iterator[Problem]:
+    environment = evidence.subject.make()
+    for play in evidence.by(PERFECT):
+        try:
+            players = environment.perfect(evidence.subject.task(play.scene.task))
+        except Exception as error:
+            yield f"perfect() raises {describe(error)} (task {play.scene.task})", "make it give players for every task"
+            return
+        reward, high = _reward(play.played), environment.reward_range[1]
+        if "policy" not in players:
+            return
+        if reward is None:
+            failure = play.played.failure
+            what = shortened(str(failure.message)) if failure else "no score"
+            yield f"perfect players get no reward: {what} ({play.scene})", "mend the players of `perfect`, or the hook"
+            return
+        if not _is_open(evidence) and reward < high - SLACK:
+            what = f"perfect players get {reward:g}, not the highest reward, {high:g} ({play.scene})"
+            yield what, "mend `perfect`, `score` or `reward_range`"
+            return
+
+
+def _for_nothing(evidence: Evidence) -> Iterator[Problem]:
+    high = evidence.subject.make().reward_range[1]
+    for casts, most in (((NULL,), MOST_BY_NULL), ((RANDOM, NASTY_POLICY), MOST_BY_CHANCE)):
+        rewards = [reward for play in evidence.by(*casts) if (reward := _reward(play.played)) is not None]
+        highest = sum(reward >= high - SLACK for reward in rewards)
+        if rewards and highest > most * len(rewards):
+            what = f"{' and '.join(casts)} got the highest reward in {highest} of {len(rewards)} episodes"
+            yield what, "reward what was achieved: silence and noise should rarely get all of it"
+
+
+async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
+    """Where no reward is known to be the highest, perfect players must at least do better, task by task."""
+    null = {play.scene.task: play for play in evidence.by(NULL)}
+    environment = evidence.subject.make()
+    for play in evidence.by(PERFECT):
+        both = [play.played, null[play.scene.task].played]
+        if not environment.perfect(evidence.subject.task(play.scene.task)) or None in map(_reward, both):
+            continue
+        if environment.scores_groups():
+            await score_group(both, play.stage)
+        best, least = (played.score.reward if played.score else 0.0 for played in both)
+        if best <= least:
+            what = f"perfect players get {best:g}, a null policy {least:g} (task {play.scene.task})"
+            yield what, "make the reward tell a good answer from none"
+            return
+
+
+async def _scored_again(play: Play) -> Problem | None:
+    """Judges that play at random may say something else; perfect ones don't."""
+    before = play.played.score
+    if play.scene.cast != PERFECT or before is None:
+        return None
+    environment = play.stage.environment
+    again: object
+    if environment.scores_groups():
+        again = await score_group(play.group, play.stage) or play.played.score
+    else:
+        again = await score(play.played.episode)
+    if again == before:
+        return None
+    return f"scored again, the same episode gets {again}, not {before} ({play.scene})", "change nothing in `score`"
+
+
+def _reward(played: Played) -> float | None:
+    return played.score.reward if played.status == "completed" and played.score is not None else None

@@ -1,0 +1,51 @@
+"""What is checked: an environment with its options, and the tasks that it is played on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from ray_gym.config import TasksSection
+from ray_gym.environment import Environment, Task
+from ray_gym.errors import UserError
+from ray_gym.tasks import TaskRow, read_tasks
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    name: str
+    environment_class: type[Environment[Any, Any]]
+    options: BaseModel
+    tasks: tuple[TaskRow, ...]
+    seed: int
+    from_file: bool = False
+
+    def make(self) -> Environment[Any, Any]:
+        """A fresh instance."""
+        return self.environment_class(self.options)
+
+    def task(self, index: int) -> Task:
+        return self.environment_class.task_type.model_validate_json(self.tasks[index].task)
+
+
+def subject_of(
+    name: str,
+    environment_class: type[Environment[Any, Any]],
+    options: BaseModel,
+    count: int,
+    seed: int,
+    tasks_file: Path | None = None,
+) -> Subject:
+    """Errors: UserError for bad rows, and for an environment that has neither a generator nor a file."""
+    environment = environment_class(options)
+    if tasks_file is not None:
+        section = TasksSection(path=str(tasks_file), limit=count)
+    elif environment_class.generate is Environment.generate:
+        raise UserError(f"{name} has no task generator: give it a file of tasks, --tasks-file FILE")
+    else:
+        section = TasksSection(generate=count)
+    rows = read_tasks(section, environment, seed, Path())
+    return Subject(name, environment_class, options, tuple(rows), seed, tasks_file is not None)

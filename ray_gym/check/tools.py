@@ -1,0 +1,133 @@
+"""Are tools for those that they are declared for, and are bad arguments answered rather than raised?
+
+Every tool is called by everyone with broken and with odd arguments, on a session's fresh state; and the plays are looked through.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from ray_gym.check.arguments import broken, fitting
+from ray_gym.check.casts import NASTY, NASTY_POLICY, casts_for
+from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.scenes import Play, RememberingModel, Scene
+from ray_gym.check.texts import odd_text
+from ray_gym.episode import Episode
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.messages import ToolCall
+from ray_gym.play import new_episode, set_up
+from ray_gym.tools import Tool
+
+if TYPE_CHECKING:
+    from ray_gym.check.evidence import Evidence
+
+ODD_CALLS = 12
+"""Of each tool, with arguments that its schema takes."""
+_WRONG_CALLER = "check `caller` where calls are carried out, and never call a tool in another participant's name"
+_RAISES = "refuse with `raise ToolError(...)` what the tool can't do; narrow the types of its arguments"
+
+
+async def look(evidence: Evidence) -> list[Finding]:
+    findings = list(_declared_for_nobody(evidence))
+    for play in evidence.plays:
+        findings += _offered_to_others(play)
+        findings += _carried_out_for_others(play)
+        findings += _raised(play)
+    tools = evidence.subject.make().tools
+    for tool in tools.values():
+        findings += await _called_directly(evidence, tool)
+    return list({finding.where: finding for finding in findings}.values())
+
+
+def failed_in_tool(play: Play) -> bool:
+    failure = play.played.failure
+    return failure is not None and failure.kind == FailureKind.ENVIRONMENT and failure.where.startswith("tool ")
+
+
+def _declared_for_nobody(evidence: Evidence) -> Iterator[Finding]:
+    environment = evidence.subject.make()
+    for tool in environment.tools.values():
+        for name in set(tool.participants or ()) - set(environment.participants):
+            known = ", ".join(environment.participants)
+            yield Finding(f"tool {tool.method}", f"it is for {name!r}, who does not take part", f"known: {known}")
+
+
+def _offered_to_others(play: Play) -> Iterator[Finding]:
+    tools = play.stage.environment.tools
+    for name, model in play.stage.models.items():
+        assert isinstance(model, RememberingModel)
+        for tool in sorted(model.offered):
+            if tool not in tools or not tools[tool].offered_to(name):
+                what = f"it was offered to {name}, for whom it is not declared ({play.scene})"
+                yield Finding(f"tool {tool}", what, "leave `tools` as the class has them; narrow schemas only")
+
+
+def _carried_out_for_others(play: Play) -> Iterator[Finding]:
+    """By the call's id: its result says what became of it, and in whose name it was carried out."""
+    tools, episode = play.stage.environment.tools, play.played.episode
+    forbidden = {
+        call.id: (call.name, event.participant)
+        for event in episode.events
+        for call in event.tool_calls
+        if call.name in tools and event.participant and not tools[call.name].offered_to(event.participant)
+    }
+    for event in episode.events:
+        if event.kind != "tool_result" or event.tool_call_id not in forbidden:
+            continue
+        name, caller = forbidden[event.tool_call_id]
+        if event.error is None or event.participant != caller:
+            what = f"a call by {caller}, for whom it is not declared, was carried out for {event.participant}"
+            yield Finding(f"tool {name}", f"{what} ({play.scene})", _WRONG_CALLER)
+
+
+def _raised(play: Play) -> Iterator[Finding]:
+    if failed_in_tool(play) and (failure := play.played.failure):
+        yield Finding(failure.where, f"{shortened(failure.message)} ({play.scene})", _RAISES)
+
+
+async def _called_directly(evidence: Evidence, tool: Tool) -> list[Finding]:
+    environment = evidence.subject.make()
+    scene = Scene(0, NASTY if NASTY in casts_for(environment) else NASTY_POLICY)
+    episode = new_episode(evidence.theatre.spec(scene), evidence.theatre.stage(scene, environment, {}))
+    try:
+        await set_up(episode)
+    except EpisodeFailure:
+        return []  # the check of the hooks says it
+    rng, findings = random.Random(evidence.subject.seed), []
+    for name in environment.participants:
+        good = [fitting(tool.schema, rng, lambda: odd_text(rng)) for _ in range(ODD_CALLS)]
+        for arguments in [*broken(tool.schema), *good]:
+            is_allowed = tool.offered_to(name) and arguments in good
+            findings += await _call(episode, name, ToolCall("call", tool.method, arguments), is_allowed)
+    return findings
+
+
+async def _call(episode: Episode, name: str, call: ToolCall, is_allowed: bool) -> list[Finding]:
+    where, shown = f"tool {call.name}", f"{call.name}({shortened(call.arguments, 80)}) by {name}"
+    if episode.stopped:
+        return []
+    before = None if is_allowed else _snapshot(episode.state)
+    try:
+        answer = await episode.call(name, call)
+    except EpisodeFailure as error:
+        return [Finding(where, f"{shown}: {shortened(error.failure.message)}", _RAISES)]
+    except Exception as error:
+        return [Finding(where, f"{shown}: {shortened(repr(error))}", _RAISES)]
+    if is_allowed:
+        return []
+    if answer.error is None:
+        return [Finding(where, f"{shown} was carried out, and should have been refused", _WRONG_CALLER)]
+    if _snapshot(episode.state) != before:
+        return [Finding(where, f"{shown} was refused, and changed the state", "change nothing before all is checked")]
+    return []
+
+
+def _snapshot(state: Any) -> bytes | None:
+    """None for a state that can't be compared this way."""
+    try:
+        return pickle.dumps(state)
+    except Exception:
+        return None

@@ -1,0 +1,218 @@
+"""A tiny environment that is sound, and as many of its kind with one fault each."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolCall, ToolError, Turn, tool
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+SECRET = "Your budget is {budget} coins, and the seller must not learn that."
+
+
+class OrderTask(Task):
+    wares: list[str]
+    budget: int
+
+
+@dataclass
+class Order:
+    wanted: list[str]
+    sold: list[str] = field(default_factory=list)
+
+
+class Sound(Environment[OrderTask, Order]):
+    """The policy sells what the user asks for."""
+
+    participants = ("policy", "user")
+
+    def generate(self, rng: random.Random, index: int) -> OrderTask:
+        wares = rng.sample(["apples", "bread", "candles", "dates", "eggs", "figs", "grapes", "honey"], 3)
+        return OrderTask(wares=wares, budget=rng.randint(10, 10_000))
+
+    def setup(self, task: OrderTask, episode: Episode) -> Order:
+        return Order(list(task.wares))
+
+    def opening(self, task: OrderTask, state: Order) -> Opening:
+        secret = SECRET.format(budget=task.budget)
+        system = {"policy": "You sell what you are asked for.", "user": f"You buy what you need.\n{secret}"}
+        return Opening(system=system, messages={"policy": f"Good day, I want {', '.join(state.wanted)}."})
+
+    @tool(participants=("policy",))
+    def sell(self, state: Order, caller: Participant, ware: str) -> str:
+        """Sell something that is wanted."""
+        if ware not in state.wanted:
+            raise ToolError("that is not wanted")
+        state.wanted.remove(ware)
+        state.sold.append(ware)
+        return f"sold: {ware}"
+
+    @tool(participants=("user",))
+    def count_coins(self, state: Order, caller: Participant) -> str:
+        """How many coins are left."""
+        return f"{100 - len(state.sold)} coins"
+
+    def finished(self, state: Order, episode: Episode) -> str | None:
+        return None if state.wanted else "all is sold"
+
+    def score(self, state: Order, episode: Episode) -> float:
+        return len(state.sold) / len(episode.task.wares)
+
+    def perfect(self, task: OrderTask) -> Mapping[str, Player]:
+        def seller(request: CompletionRequest, rng: random.Random) -> Message:
+            done = sum(message.role == "tool" for message in request.messages)
+            arguments = json.dumps({"ware": task.wares[min(done, len(task.wares) - 1)]})
+            return Message("assistant", tool_calls=(ToolCall(f"call_{done}", "sell", arguments),))
+
+        def buyer(request: CompletionRequest, rng: random.Random) -> Message:
+            return Message("assistant", "Go on, please.")
+
+        return {"policy": seller, "user": buyer}
+
+
+class NoGenerator(Sound):
+    generate = Environment.generate
+
+
+class SharedState(Sound):
+    ledger: list[str] = []  # noqa: RUF012
+
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        self.ledger.append(turn.text)
+        return f"Entry {len(self.ledger)} of today's book." if listener.name != turn.speaker else None
+
+
+class UnseededRandomness(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return random.choice(["Well?", "And?", "So?"]) if listener.name != turn.speaker else None
+
+
+class OrderOfASet(Sound):
+    def opening(self, task: OrderTask, state: Order) -> Opening:
+        return Opening(messages={"policy": f"I want {', '.join(set(task.wares))}."})
+
+
+class ReadsTheClock(Sound):
+    def opening(self, task: OrderTask, state: Order) -> Opening:
+        return Opening(messages={"policy": f"It is the year {1970 + int(time.time() // 31_556_952)}. Sell!"})
+
+
+class CountsItsReplays(Sound):
+    """What it asks depends on whether its models take their time."""
+
+    async def run(self, episode: Episode) -> None:
+        while not episode.stopped:
+            await episode.turn("policy")
+            if not episode.stopped:
+                episode.tell("policy", "live" if episode.calls.log.replayed == 0 else "again")
+
+
+class WrongParticipant(Sound):
+    async def run(self, episode: Episode) -> None:
+        """Whoever makes a call, it is the policy's."""
+        while not episode.stopped:
+            await episode.turn("policy")
+            thread = episode.open_thread("user")
+            episode.tell(thread, "What do you want?")
+            said = await episode.reply(thread)
+            for call in said.tool_calls:
+                await episode.call("policy", call)
+            episode.tell("policy", said.content or "Go on.")
+
+
+class NeverHeardOfPairs(Sound):
+    """Scores a group as if it had one member."""
+
+    async def score_group(self, episodes: Sequence[Episode]) -> Sequence[float]:
+        return [self.score(episodes[0].state, episodes[0])]
+
+
+class TellsASecret(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        if listener.name == turn.speaker:
+            return None
+        return f"{turn.text}\n(They were told: {SECRET.format(budget=episode.task.budget)})"
+
+
+class OutOfRange(Sound):
+    def score(self, state: Order, episode: Episode) -> float:
+        return len(state.sold) / len(episode.task.wares) - 0.5
+
+
+class NoNumber(Sound):
+    def score(self, state: Order, episode: Episode) -> float:
+        return len(state.sold) / len(episode.task.wares) if state.sold else math.nan
+
+
+class BlockingTool(Sound):
+    @tool(participants=("policy",))
+    def sell(self, state: Order, caller: Participant, ware: str) -> str:
+        """Sell something that is wanted."""
+        if ware == "figs":
+            time.sleep(0.12)
+        return Sound.sell(self, state, caller, ware)
+
+
+class AsciiOnly(Sound):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return turn.text.encode("ascii").decode() or "Well?" if listener.name != turn.speaker else None
+
+
+class AsciiOnlyTool(Sound):
+    @tool(participants=("policy",))
+    def sell(self, state: Order, caller: Participant, ware: str) -> str:
+        """Sell something that is wanted."""
+        return Sound.sell(self, state, caller, ware.encode("ascii").decode())
+
+
+class ToolForNobody(Sound):
+    @tool(participants=("policy", "nobody"))
+    def sweep(self, state: Order, caller: Participant) -> str:
+        """Sweep the floor."""
+        return "clean"
+
+
+class ForNothing(Sound):
+    def score(self, state: Order, episode: Episode) -> float:
+        return 1.0
+
+
+class ChangedTask(Sound):
+    def setup(self, task: OrderTask, episode: Episode) -> Order:
+        return Order(task.wares)
+
+    def score(self, state: Order, episode: Episode) -> float:
+        return len(state.sold) / 3
+
+
+class FewTasks(Sound):
+    def generate(self, rng: random.Random, index: int) -> OrderTask:
+        return OrderTask(wares=["bread", "figs"], budget=rng.randint(1, 20))
+
+
+class GeneratorThatRemembers(Sound):
+    made = 0
+
+    def generate(self, rng: random.Random, index: int) -> OrderTask:
+        type(self).made += 1
+        return OrderTask(wares=["bread", "figs"], budget=self.made)
+
+
+class OddOutcome(Sound):
+    def finished(self, state: Order, episode: Episode) -> Any:
+        return None if state.wanted else True
+
+
+class ShyBuyer(Sound):
+    def perfect(self, task: OrderTask) -> Mapping[str, Player]:
+        def buyer(request: CompletionRequest, rng: random.Random) -> Message:
+            return Message("assistant", request.messages[-1].content.encode("ascii").decode()[:20])
+
+        return {**super().perfect(task), "user": buyer}

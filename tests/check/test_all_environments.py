@@ -1,0 +1,36 @@
+"""Every environment of the repository passes every check, also with the options that change what it is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ray_gym.check.all_checks import carry_out
+from ray_gym.check.other_process import OtherProcess
+from ray_gym.check.subject import subject_of
+from ray_gym.plugins import ENVIRONMENT, find_environment, names
+
+TASKS = 3
+FURTHER: list[tuple[str, dict[str, Any]]] = [
+    ("calendar", {"mode": "live"}),
+    ("calendar", {"mode": "live", "first_speaker": "policy", "stop_text": "[DONE]"}),
+    ("customer_service", {"judge": False, "first_speaker": "policy"}),
+    ("reward_model", {"kind": "comparison"}),
+    ("tic_tac_toe", {"legal_moves_only": True}),
+]
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[OtherProcess]:
+    with OtherProcess() as process:
+        yield process
+
+
+@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in names(ENVIRONMENT)), *FURTHER])
+async def test_an_environment_passes(name: str, options: dict[str, Any], other_process: OtherProcess) -> None:
+    environment_class = find_environment(name)
+    subject = subject_of(name, environment_class, environment_class.Options.model_validate(options), TASKS, seed=1)
+    report = await carry_out(subject, other_process)
+    assert {outcome.check.name: outcome.findings for outcome in report.outcomes if outcome.failed} == {}

@@ -1,0 +1,88 @@
+"""Each planted fault is found by the check that is there for it, and by no other; what is sound passes them all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from faulty_orders import (
+    AsciiOnly,
+    AsciiOnlyTool,
+    BlockingTool,
+    ChangedTask,
+    CountsItsReplays,
+    FewTasks,
+    ForNothing,
+    GeneratorThatRemembers,
+    NeverHeardOfPairs,
+    NoNumber,
+    OddOutcome,
+    OrderOfASet,
+    OutOfRange,
+    ReadsTheClock,
+    SharedState,
+    ShyBuyer,
+    Sound,
+    TellsASecret,
+    ToolForNobody,
+    UnseededRandomness,
+    WrongParticipant,
+)
+
+from ray_gym.check.all_checks import CHECKS, carry_out
+from ray_gym.check.finding import Finding
+from ray_gym.check.other_process import OtherProcess
+from ray_gym.check.subject import subject_of
+from ray_gym.environment import Options
+
+TASKS = 4
+
+
+@pytest.fixture(scope="module")
+def other_process() -> Iterator[OtherProcess]:
+    with OtherProcess() as process:
+        yield process
+
+
+async def found_in(environment_class: type[Sound], other_process: OtherProcess) -> dict[str, list[Finding]]:
+    subject = subject_of(environment_class.__name__, environment_class, Options(), TASKS, seed=0)
+    report = await carry_out(subject, other_process)
+    assert [outcome.check for outcome in report.outcomes] == list(CHECKS)
+    return {outcome.check.name: outcome.findings for outcome in report.outcomes if outcome.failed}
+
+
+async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
+    assert await found_in(Sound, other_process) == {}
+
+
+@pytest.mark.parametrize(
+    ("faulty", "check", "where", "what"),
+    [
+        (SharedState, "isolation", "SharedState", "of today's book"),
+        (UnseededRandomness, "determinism", "UnseededRandomness", "UnseededRandomness.relay (faulty_orders.py:"),
+        (OrderOfASet, "determinism", "OrderOfASet", "in another process it went another way"),
+        (ReadsTheClock, "determinism", "ReadsTheClock", "calls time.time()"),
+        (CountsItsReplays, "replay", "CountsItsReplays", "recorded answers it went another way"),
+        (WrongParticipant, "tools", "tool sell", "a call by user, for whom it is not declared, was carried out"),
+        (TellsASecret, "leaks", "TellsASecret, to policy", "what only user was told: 'Your budget is"),
+        (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
+        (NoNumber, "score", "NoNumber.score", "score() returned nan"),
+        (NeverHeardOfPairs, "score", "NeverHeardOfPairs.score_group", "returned 1 scores for 2 episodes"),
+        (BlockingTool, "event loop", "tool sell (faulty_orders.py:", "it holds up the event loop for"),
+        (AsciiOnly, "hooks", "AsciiOnly.relay", "'ascii' codec can't encode"),
+        (AsciiOnlyTool, "tools", "tool sell", "'ascii' codec can't encode"),
+        (ToolForNobody, "tools", "tool sweep", "it is for 'nobody', who does not take part"),
+        (ForNothing, "score", "ForNothing.score", "a null policy got the highest reward in 4 of 4 episodes"),
+        (ChangedTask, "task", "ChangedTask", "playing changes the task"),
+        (FewTasks, "tasks", "FewTasks.generate", "only 20 of 100 tasks are different"),
+        (GeneratorThatRemembers, "tasks", "GeneratorThatRemembers.generate", "is another one when it is generated"),
+        (OddOutcome, "hooks", "OddOutcome.finished", "it returned True"),
+        (ShyBuyer, "hooks", "the perfect player of user", "'ascii' codec can't encode"),
+    ],
+)
+async def test_a_planted_fault_is_found(
+    faulty: type[Sound], check: str, where: str, what: str, other_process: OtherProcess
+) -> None:
+    found = await found_in(faulty, other_process)
+    assert list(found) == [check], found
+    assert any(one.where.startswith(where) and what in one.what and one.mend for one in found[check]), found[check]
