@@ -146,6 +146,9 @@ class Environment(Generic[TaskT, StateT]):
         """First messages, written from the state, so that the two cannot drift apart."""
         return Opening()
 
+    async def close(self) -> None:
+        """The worker ends: give back what was opened for all its sessions (connections, say). It may be used again afterwards."""
+
     def perfect(self, task: TaskT) -> Mapping[str, Player]:
         """Scripted players by participant (judges too) with which the policy gets the highest reward; they may know the task.
 

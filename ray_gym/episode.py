@@ -131,8 +131,8 @@ class Episode:
                 self.transcript.put(name, "opening", message)
         self._is_finished()
 
-    async def turn(self, name: str) -> Turn:
-        """Let one participant speak: steps until it calls no more tools, its steps are used up, or the episode ends."""
+    async def turn(self, name: str, max_steps: int | None = None) -> Turn:
+        """Let one participant speak: steps until it calls no more tools, its steps (or these) are used up, or the episode ends."""
         self._require_open()
         participant = self.participants[name]
         turn = Turn(name, len(self.turns))
@@ -146,7 +146,7 @@ class Episode:
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)
-        while turn.steps < participant.max_steps_per_turn:
+        while turn.steps < min(participant.max_steps_per_turn, max_steps or participant.max_steps_per_turn):
             called_tools = await self.step(turn)
             if self.stopped or not called_tools:
                 break
