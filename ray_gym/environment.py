@@ -143,7 +143,7 @@ class Environment(Generic[TaskT, StateT]):
         """Task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
         raise NotImplementedError(f"{type(self).__name__} has no task generator: set tasks.path to a file of tasks")
 
-    def setup(self, task: TaskT, episode: Episode) -> StateT:
+    def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
         """The session's state, from the task alone (and `episode.rng(name)`). May be a coroutine function."""
         raise NotImplementedError
 

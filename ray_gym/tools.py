@@ -39,7 +39,14 @@ class IdempotencyKey(str):
 
 
 class ToolError(Exception):
-    """Raised by a tool to answer its caller with an error; the episode goes on."""
+    """Raised by a tool to answer its caller with an error; the episode goes on.
+
+    `content`: what the caller is told, where it is not to be `{"error": message}`.
+    """
+
+    def __init__(self, message: str = "", content: str | None = None) -> None:
+        super().__init__(message)
+        self.content = content
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +263,7 @@ async def call_tool(
         result = await runner.run(tool, environment, state, caller, values, deadline_s)
         return ToolAnswer(as_text(result))
     except ToolError as error:
-        return _refused(str(error))
+        return _refused(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
     except EpisodeFailure:
         raise
     except Exception as error:
