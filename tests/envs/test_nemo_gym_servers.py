@@ -68,15 +68,6 @@ def chats_idly(row: Row) -> list[Message]:
     return [say(f"Well, {number}.") for number in range(len(row["follow_ups"]) + 1)]
 
 
-def guesses(row: Row) -> list[Message]:
-    tries = [call("submit_guess", "a", guess="crane"), call("check_word_validity", "b", word="qqqqq")]
-    return [*tries, call("submit_guess", "c", guess=row["custom_target"]), say("Won.")]
-
-
-def guesses_badly(row: Row) -> list[Message]:
-    return [call("submit_guess", "a", guess="zzz"), say("I give up.")]
-
-
 @dataclass(frozen=True)
 class Case:
     server: str
@@ -90,7 +81,6 @@ CASES = [
     Case("example_multi_step", extracts, extracts_wrongly),
     Case("mcqa", answers, answers_wrongly),
     Case("example_multi_turn_gymnasium", chats, chats_idly, by_steps=True),
-    Case("wordle", guesses, guesses_badly, by_steps=True),
 ]
 
 
@@ -135,7 +125,7 @@ async def test_sessions_that_run_at_once_keep_to_their_own(started: tuple[Case, 
 async def test_a_row_that_the_server_refuses_says_so_in_its_words(started: tuple[Case, Server]) -> None:
     """Those that need fields of their own."""
     case, server = started
-    missing = {"example_session_state_mgmt": "initial_count", "wordle": "custom_target", "example_multi_step": "id"}
+    missing = {"example_session_state_mgmt": "initial_count", "example_multi_step": "id"}
     if case.server not in missing:
         pytest.skip(f"{case.server} takes any row")
     row = {name: value for name, value in server.rows[0].items() if name != missing[case.server]}
