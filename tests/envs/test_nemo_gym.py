@@ -89,7 +89,7 @@ async def test_the_policy_is_told_what_the_server_says_and_it_judges_the_argumen
 async def test_seeding_and_verifying_are_asked_again(path: str) -> None:
     async with NemoDouble() as double:
         double.fail(path, 503, 500, 429, "drop", "hang")
-        played = await play_row(double, counter_row(), adds(7), timeout_s=0.3)
+        played = await play_row(double, counter_row(), adds(7), timeout_s=1)
     assert reward_of(played) == 1 and len(double.called(path)) == 6
 
 
@@ -109,7 +109,9 @@ async def test_seeding_and_verifying_are_asked_again(path: str) -> None:
 async def test_whose_fault_it_is(path: str, how: Any, kind: str, message: str, calls: int) -> None:
     async with NemoDouble() as double:
         double.fail(path, *[how] * 9)
-        failed = failure_of(await play_row(double, counter_row(), adds(7), retries=2, timeout_s=0.2))
+        failed = failure_of(
+            await play_row(double, counter_row(), adds(7), retries=2, timeout_s=0.6 if how == "hang" else 30)
+        )
     assert failed[0] == kind and message in failed[1], failed
     assert len(double.called(path)) == calls
 
@@ -118,7 +120,9 @@ async def test_whose_fault_it_is(path: str, how: Any, kind: str, message: str, c
 async def test_a_tool_call_that_may_have_been_carried_out_is_not_made_twice(how: Any, calls: int) -> None:
     async with NemoDouble() as double:
         double.fail("/increment_counter", how)
-        kind, message = failure_of(await play_row(double, counter_row(), adds(7), timeout_s=0.2))
+        kind, message = failure_of(
+            await play_row(double, counter_row(), adds(7), timeout_s=0.6 if how == "hang" else 30)
+        )
     assert kind == "infra" and "/increment_counter" in message
     assert len(double.called("/increment_counter")) == calls
 

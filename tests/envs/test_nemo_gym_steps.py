@@ -106,7 +106,7 @@ async def test_max_turns_leaves_the_rewards_that_there_were() -> None:
 async def test_a_deadline_does_not_step_again() -> None:
     async with server(step("a", 1)) as double:
         double.fail("/step", 200, "hang")
-        played = await play_row(double, ROW, says("go"), limits={"episode_deadline_s": 0.5})
+        played = await play_row(double, ROW, says("go"), limits={"episode_deadline_s": 1})
     assert reward_of(played) == 1 and len(double.called("/step")) == 2
     assert played.episode.stop is not None and played.episode.stop.reason == "deadline"
 
