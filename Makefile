@@ -2,10 +2,12 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 CONFIG ?= configs/tic_tac_toe.yaml
+NEMO_PYTHON ?= python3.13
+NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup model rollout test test-fast lint format bench lock clean
+.PHONY: help setup model rollout test test-fast lint format bench nemo-gym lock clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -44,6 +46,10 @@ format: setup  ## ruff's formatting and fixes
 
 bench: setup  ## how fast the orchestration is
 	$(BIN)/python -m benchmarks.orchestration
+
+nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/nemo_gym (needs Python 3.13)
+	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
+	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
 
 lock:  ## resolve pyproject.toml anew into requirements.lock (needs uv)
 	uv pip compile pyproject.toml --extra cpu --extra envs --extra dev --python-version 3.11 --generate-hashes --no-annotate \

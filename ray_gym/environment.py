@@ -126,6 +126,11 @@ class Environment(Generic[TaskT, StateT]):
         return type(self).score_group is not Environment.score_group
 
     @classmethod
+    def brings_tools(cls) -> bool:
+        """Whether a session may have other tools than those of the class."""
+        return cls.tools_for is not Environment.tools_for
+
+    @classmethod
     def has_metrics(cls) -> bool:
         return cls.metrics.__func__ is not Environment.metrics.__func__  # type: ignore[attr-defined]
 
@@ -138,7 +143,7 @@ class Environment(Generic[TaskT, StateT]):
         """Task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
         raise NotImplementedError(f"{type(self).__name__} has no task generator: set tasks.path to a file of tasks")
 
-    def setup(self, task: TaskT, episode: Episode) -> StateT:
+    def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
         """The session's state, from the task alone (and `episode.rng(name)`). May be a coroutine function."""
         raise NotImplementedError
 
@@ -146,12 +151,22 @@ class Environment(Generic[TaskT, StateT]):
         """First messages, written from the state, so that the two cannot drift apart."""
         return Opening()
 
+    async def close(self) -> None:
+        """The worker ends: give back what was opened for all its sessions (connections, say). It may be used again afterwards."""
+
     def perfect(self, task: TaskT) -> Mapping[str, Player]:
         """Scripted players by participant (judges too) with which the policy gets the highest reward; they may know the task.
 
         For tests and baselines.
         """
         return {}
+
+    def tools_for(self, task: TaskT, state: StateT) -> Sequence[Tool]:
+        """Tools of this session that the task or a library brings along (see `tool_by_schema`), after the `@tool` methods.
+
+        Asked once, after `setup`: they stay the same for the whole session.
+        """
+        return ()
 
     # ---- the conversation ----
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from ray_gym.blame import blamed, fault_of, is_policy
@@ -33,7 +33,7 @@ from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 from ray_gym.thread import Thread
 from ray_gym.tool_runner import ToolRunner
-from ray_gym.tools import ToolAnswer, WhenLost, call_tool
+from ray_gym.tools import Tool, ToolAnswer, WhenLost, call_tool
 from ray_gym.transcript import Transcript
 from ray_gym.turn import Turn, Usage
 
@@ -57,6 +57,7 @@ class Episode:
         self.environment = environment
         self.task: Any = task
         self.state: Any = None
+        self.tools = dict(environment.tools)
         self.participants = dict(participants)
         self.limits = limits
         self._tool_runner = tool_runner or ToolRunner()
@@ -117,6 +118,13 @@ class Episode:
 
     # ---- commands ----
 
+    def bring_tools(self, tools: Iterable[Tool]) -> None:
+        """Errors: ValueError if two tools have the same name."""
+        for tool in tools:
+            if tool.schema.name in self.tools:
+                raise ValueError(f"there are two tools with the name {tool.schema.name!r}")
+            self.tools[tool.schema.name] = tool
+
     def begin(self, opening: Opening) -> None:
         """Give every thread its system prompt and first messages."""
         for name in [*opening.messages, *opening.system, opening.first]:
@@ -134,8 +142,8 @@ class Episode:
                 self.transcript.put(name, "opening", message)
         self._is_finished()
 
-    async def turn(self, name: str) -> Turn:
-        """Let one participant speak: steps until it calls no more tools, its steps are used up, or the episode ends."""
+    async def turn(self, name: str, max_steps: int | None = None) -> Turn:
+        """Let one participant speak: steps until it calls no more tools, its steps (or these) are used up, or the episode ends."""
         self._require_open()
         participant = self.participants[name]
         turn = Turn(name, len(self.turns))
@@ -149,7 +157,7 @@ class Episode:
             self.end(StopReason.NOTHING_SAID, f"there is nothing that {name} could answer")
             return turn
         self.turns.append(turn)
-        while turn.steps < participant.max_steps_per_turn:
+        while turn.steps < min(participant.max_steps_per_turn, max_steps or participant.max_steps_per_turn):
             called_tools = await self.step(turn)
             if self.stopped or not called_tools:
                 break
@@ -332,14 +340,13 @@ class Episode:
 
         async def carry_out(key: str = "") -> ToolAnswer:
             limit, runner = self.limits.tool_deadline_s, self._tool_runner
-            return await call_tool(self.environment, tools, self.state, caller, call, limit, runner, key)
+            return await call_tool(self.environment, self.tools, self.state, caller, call, limit, runner, key)
 
         async def recorded(key: str) -> list[str | None]:
             answer = await carry_out(key)
             return [answer.content, answer.error]
 
-        tools = self.environment.tools
-        tool = tools.get(call.name)
+        tool = self.tools.get(call.name)
         if tool is None or not (tool.effect or tool.takes_time):
             return await carry_out()
         if tool.effect is None:
@@ -368,9 +375,8 @@ class Episode:
         """The tools as the prompt shows them, and as the state narrows them now."""
         if participant.tool_choice == "none":
             return (), ()
-        environment = self.environment
-        shown = tuple(tool.schema for tool in environment.tools.values() if tool.offered_to(participant.name))
-        return shown, tuple(environment.narrow(schema, self.state, participant) for schema in shown)
+        shown = tuple(tool.schema for tool in self.tools.values() if tool.offered_to(participant.name))
+        return shown, tuple(self.environment.narrow(schema, self.state, participant) for schema in shown)
 
     def _remaining_tokens(self) -> int:
         budget = self.limits.token_budget

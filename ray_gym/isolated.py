@@ -206,8 +206,8 @@ def _answer(tool: str, reply: list[str]) -> str:
     match reply:
         case ["answer", text]:
             return text
-        case ["refused", message]:
-            raise ToolError(message)
+        case ["refused", message, *content]:
+            raise ToolError(message, *content)
         case ["failure", kind, where, message]:
             raise EpisodeFailure(FailureKind(kind), where, message)
         case ["raised", message]:

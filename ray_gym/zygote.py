@@ -36,7 +36,7 @@ CHUNK = 2**16
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 Reply = list[str]
-"""[answer, text], [refused, message], [failure, kind, where, message], [raised, message] or [died, how]."""
+"""[answer, text], [refused, message], [refused, message, content], [failure, kind, where, message], [raised, message], [died, how]."""
 
 
 def main(descriptor: int, worker: int) -> None:
@@ -144,7 +144,7 @@ def _call(environment: Any, call: bytes) -> Reply:
         result = getattr(environment, method)(state, caller, **values)
         return ["answer", as_text(asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result)]
     except ToolError as error:
-        return ["refused", str(error)]
+        return ["refused", str(error), *([] if error.content is None else [error.content])]
     except EpisodeFailure as error:
         return ["failure", error.failure.kind.value, error.failure.where, error.failure.message]
     except MemoryError as error:

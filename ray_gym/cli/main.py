@@ -107,7 +107,7 @@ def envs() -> None:
     for name in names(ENVIRONMENT):
         environment = as_listed(name)
         summary = (environment.__doc__ or "").strip().splitlines()
-        tools = ", ".join(environment.tools) or "-"
+        tools = ", ".join([*environment.tools, *(["the task's own"] if environment.brings_tools() else [])]) or "-"
         speakers = ", ".join([*environment.participants, *environment.auxiliary])
         table.add_row(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
     make_console().print(table)

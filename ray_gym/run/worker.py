@@ -161,6 +161,7 @@ class Worker:
         """Nothing is left to do. From here on the journal may go away without this process taking that for a fence."""
         self._watchdog.stop()
         await self._player.stage.tool_runner.close()
+        await self._player.stage.environment.close()
         for model in self._player.stage.models.values():
             await model.close()
 

@@ -80,6 +80,10 @@ class Laboratory(Environment[Task, Any]):
         raise ToolError("the shop is closed")
 
     @tool(isolated=True)
+    def refuse_in_its_words(self, state: Any, caller: Participant) -> str:
+        raise ToolError("HTTP 422", content="closed")
+
+    @tool(isolated=True)
     def blame(self, state: Any, caller: Participant) -> str:
         raise EpisodeFailure(FailureKind.JUDGE, "grader", "no grade")
 

@@ -123,6 +123,7 @@ async def test_arguments_are_checked_before_anything_is_started(runner: ToolRunn
 @on_one_loop
 async def test_a_tool_error_is_told_to_the_caller(runner: ToolRunner) -> None:
     assert (await ask(runner, "refuse")).error == "the shop is closed"
+    assert await ask(runner, "refuse_in_its_words") == ToolAnswer("closed", error="HTTP 422")
 
 
 @pytest.mark.parametrize(

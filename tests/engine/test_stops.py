@@ -75,6 +75,25 @@ async def test_a_turn_has_its_steps_and_no_more() -> None:
     assert [turn.steps for turn in game.episode.turns] == [2, 1] and game.episode.state["count"] == 2
 
 
+class OneStepATurn(Counting):
+    """Its control flow looks at every message, and gives a turn fewer steps than the config allows."""
+
+    participants = ("policy",)
+
+    async def run(self, episode: Episode) -> None:
+        await episode.turn("policy", max_steps=1)
+        episode.tell("policy", "go on")
+        await episode.turn("policy", max_steps=5)
+
+
+async def test_a_control_flow_may_give_a_turn_fewer_steps_but_never_more() -> None:
+    count = calls("count")
+    game = await play_script(OneStepATurn(), [count, count, "two"], policy={"max_steps_per_turn": 3})
+    assert [turn.steps for turn in game.episode.turns] == [1, 2] and game.texts("relay") == ["go on"]
+    game = await play_script(OneStepATurn(), [count, count], policy={"max_steps_per_turn": 1})
+    assert [turn.steps for turn in game.episode.turns] == [1, 1]
+
+
 async def test_stop_text_of_any_participant_is_kept_in_the_record() -> None:
     game = await play_script(Talk(), ["hello"], ["thanks ###STOP###"], user={"stop_text": "###STOP###"})
     assert game.stop == ("stop_text", "thanks ###STOP###") and scored(game)

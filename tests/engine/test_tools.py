@@ -48,6 +48,10 @@ class Desk(Environment[Any, Any]):
         raise ToolError("the shop is closed")
 
     @tool()
+    def refuse_in_its_words(self, state: Any, caller: Participant) -> str:
+        raise ToolError("HTTP 422", content='{"detail": "closed"}')
+
+    @tool()
     def crash(self, state: Any, caller: Participant) -> str:
         return str(1 / 0)
 
@@ -168,6 +172,7 @@ async def test_unknown_tools_and_tools_of_others_are_refused_with_what_there_is(
 async def test_a_tool_can_answer_with_an_error() -> None:
     answer = await ask("refuse")
     assert answer.error == "the shop is closed" and json.loads(answer.content) == {"error": "the shop is closed"}
+    assert await ask("refuse_in_its_words") == ToolAnswer('{"detail": "closed"}', error="HTTP 422")
 
 
 async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:

@@ -24,7 +24,8 @@ SHORT = [
     "limits.max_turns=2",
     "limits.max_steps_per_turn=2",
 ]
-CONFIGS = sorted(f"configs/{name}.yaml" for name in names(ENVIRONMENT))
+NEEDS_A_SERVER = {"nemo_gym"}
+CONFIGS = sorted(f"configs/{name}.yaml" for name in names(ENVIRONMENT) if name not in NEEDS_A_SERVER)
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,136 @@
+"""Resources servers of NeMo Gym, played over HTTP as its own agents do."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, field_validator
+
+from envs.nemo_gym.gymnasium import Steps
+from envs.nemo_gym.response import response_of
+from envs.nemo_gym.row import NemoRow
+from envs.nemo_gym.server import ResourcesServer
+from envs.nemo_gym.session import NemoSession
+from envs.nemo_gym.verdict import score_of, why
+from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Participant, Score, Tool, ToolError
+from ray_gym.arguments import ArgumentsBySchema
+from ray_gym.environment import Options
+from ray_gym.errors import UserError
+from ray_gym.tools import WhenLost
+
+ANY_OBJECT = ArgumentsBySchema({"type": "object"})
+"""The server judges arguments itself."""
+
+
+class NemoOptions(Options):
+    base_url: str
+    """The resources server's: http://host:port."""
+    style: Literal["auto", "tools", "gymnasium"] = "auto"
+    """tools: /seed_session, a route a tool, /verify; gymnasium: /reset and /step; auto: by the server's own description."""
+    timeout_s: Annotated[float, Field(gt=0)] = 300
+    """For one call."""
+    retries: Annotated[int, Field(ge=0)] = 5
+    """Of calls that may be made again."""
+    headers: Mapping[str, str] = {}
+    """Sent with every call."""
+    header_env: Mapping[str, str] = {}
+    """Likewise, but the values are those of these environment variables."""
+    when_lost: WhenLost = "fail"
+    """What becomes of a tool call or step that was under way when its worker died (the server may have carried it out or not)."""
+    survives_restart: bool = False
+    """The server keeps its sessions, or has none: an episode may go on after nobody listened for a while."""
+    reward_range: tuple[float, float] = (0.0, 1.0)
+    """What the server gives, for those who look at it."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError(f"{value!r} is not an address like http://host:8000")
+        return value.rstrip("/")
+
+
+class NemoGym(Environment[NemoRow, NemoSession]):
+    """A resources server of NeMo Gym over HTTP, with its data as it is."""
+
+    pattern = "multi-step"
+    scoring = "the server's"
+    Options = NemoOptions
+
+    def __init__(self, options: NemoOptions) -> None:
+        super().__init__(options)
+        self.reward_range = options.reward_range
+        headers = {**options.headers, **_from_environment(options.header_env)}
+        self.server = ResourcesServer(options.base_url, headers, options.timeout_s, options.retries)
+
+    async def close(self) -> None:
+        await self.server.close()
+
+    async def setup(self, task: NemoRow, episode: Episode) -> NemoSession:
+        options = self.options
+        session = NemoSession(episode, self.server, options.when_lost, options.survives_restart)
+        await session.begin(task.row, None if options.style == "auto" else options.style)
+        session.steps = Steps(session, task) if session.style == "gymnasium" else None
+        if not task.messages and not (session.steps and session.steps.observation):
+            problem = "neither its input nor the server says anything to the policy"
+            raise EpisodeFailure(FailureKind.DATA, "task.row", problem)
+        return session
+
+    def tools_for(self, task: NemoRow, state: NemoSession) -> Sequence[Tool]:
+        """Without `takes_time`: their order is that of the effects in them."""
+        return [Tool(schema, "call_route", ANY_OBJECT, None, was_brought=True) for schema in task.tools()]
+
+    async def call_route(self, state: NemoSession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
+        """Any tool of a row. What the server answers is what the model is told, errors too."""
+        if state.steps is not None:
+            return await state.steps.result_of_call()
+        answer = await state.post(f"/{name}", arguments)
+        if answer.status >= 400:
+            raise ToolError(answer.explain(), content=answer.text)
+        return answer.text
+
+    async def run(self, episode: Episode) -> None:
+        async with _closed_on_failure(episode.state):
+            if episode.state.steps is None:
+                await super().run(episode)
+            else:
+                await episode.state.steps.play()
+
+    def finished(self, state: NemoSession, episode: Episode) -> str | None:
+        return state.steps.outcome if state.steps is not None else None
+
+    async def score(self, state: NemoSession, episode: Episode) -> Score:
+        async with _closed_on_failure(state):
+            score, reasons = await (self._verified(state, episode) if state.steps is None else state.steps.score())
+        episode.record_verdict("nemo_gym", score.reward, reasons)
+        await state.close()
+        return score
+
+    async def _verified(self, state: NemoSession, episode: Episode) -> tuple[Score, str]:
+        task: NemoRow = episode.task
+        asked = {**task.row, "response": response_of(episode, episode.events, task.tools())}
+        verdict = state.accepted("/verify", await state.post("/verify", asked, repeatable=True))
+        return score_of(verdict, asked, state.where("/verify")), why(verdict, asked)
+
+
+@asynccontextmanager
+async def _closed_on_failure(session: NemoSession) -> AsyncIterator[None]:
+    """Nobody goes on with the session of an episode that has failed. One that is only interrupted goes on elsewhere."""
+    try:
+        yield
+    except EpisodeFailure:
+        await session.close()
+        raise
+
+
+def _from_environment(names: Mapping[str, str]) -> dict[str, str]:
+    """Errors: UserError."""
+    missing = [name for name in names.values() if not os.environ.get(name)]
+    if missing:
+        raise UserError(f"environment.header_env: the environment variable {missing[0]} is not set")
+    return {header: os.environ[name] for header, name in names.items()}

@@ -1,0 +1,87 @@
+"""Servers of the gymnasium style: every message of the policy is a step, and the steps' rewards add up.
+
+The tools that a message calls are not routes of the server's: it carries them out in the step, and answers them all at once.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from envs.nemo_gym.response import response_of
+from envs.nemo_gym.row import NemoRow
+from envs.nemo_gym.session import NemoSession
+from envs.nemo_gym.verdict import number, why
+from ray_gym import EpisodeFailure, FailureKind, Score
+from ray_gym.events import Event
+from ray_gym.stop import StopReason
+
+_KEY_FIELD = "_ng_step_request_id"
+
+
+class Steps:
+    """Those of one session."""
+
+    def __init__(self, session: NemoSession, task: NemoRow) -> None:
+        self._session, self._episode, self._task = session, session.episode, task
+        info = session.seeded.get("info") or {}
+        self._key_field = _KEY_FIELD if info.get("supports_step_idempotency") is True else None
+        self._taken: Event | None = None
+        """The message of the last step."""
+        self._last: dict[str, Any] = {}
+        """What the server answered to it."""
+        self._reward = 0.0
+        self.observation: str | None = session.seeded.get("observation")
+        """What the policy has yet to be told."""
+        self.outcome: str | None = None
+
+    async def play(self) -> None:
+        """Turns of one message, until the server or a limit ends the episode."""
+        episode = self._episode
+        while not episode.stopped:
+            if self.observation:
+                episode.tell("policy", self.observation)
+                self.observation = None
+            await episode.turn("policy", max_steps=1)
+            if not episode.stopped:
+                await self._step()
+                if self.outcome is not None:
+                    episode.end(StopReason.FINISHED, self.outcome)
+
+    async def result_of_call(self) -> str:
+        """What the call that is being carried out is answered with. The first one of a message takes the step."""
+        message = self._episode.messages_of("policy")[-1]
+        answered = [event for event in self._episode.events[message.seq :] if event.kind == "tool_result"]
+        call_id = message.tool_calls[len(answered)].id
+        await self._step()
+        outputs = (self._last.get("info") or {}).get("tool_outputs") or []
+        return next((_text(given.get("output")) for given in outputs if given.get("call_id") == call_id), "")
+
+    async def score(self) -> tuple[Score, str]:
+        """The sum of all steps' rewards. A message that a limit has cut, or that ended the episode, is a step like the others."""
+        stop = self._episode.stop
+        if self.outcome is None and stop is not None and stop.reason != StopReason.DEADLINE:
+            await self._step()
+        return Score(self._reward), why(self._last, {})
+
+    async def _step(self) -> None:
+        """With the policy's last message, unless that was done already. Errors: EpisodeFailure."""
+        said = self._episode.messages_of("policy")
+        if not said or said[-1] is self._taken:
+            return
+        self._taken = said[-1]
+        response = response_of(self._episode, [self._taken], self._task.tools())
+        body = {**self._task.row, "response": response}
+        answer = await self._session.post("/step", body, key_field=self._key_field)
+        self._last = self._session.accepted("/step", answer, bad_row=())
+        reward = number(self._last.get("reward"))
+        if reward is None:
+            problem = f"no reward in the answer: {answer.explain()}"
+            raise EpisodeFailure(FailureKind.ENVIRONMENT, self._session.where("/step"), problem)
+        self._reward += reward
+        self.observation = self._last.get("observation")
+        self.outcome = next((name for name in ("terminated", "truncated") if self._last.get(name)), None)
+
+
+def _text(output: Any) -> str:
+    return output if isinstance(output, str) else json.dumps(output)

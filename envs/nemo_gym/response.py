@@ -1,0 +1,39 @@
+"""The policy's part of an episode as a response object of the Responses API: what NeMo Gym's agents send to a server."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ray_gym import Episode, ToolSchema
+from ray_gym.events import Event
+from ray_gym.response_items import is_cut, response_items
+
+
+def response_of(episode: Episode, events: Sequence[Event], tools: Sequence[ToolSchema]) -> dict[str, Any]:
+    """Of all events, or of one message's."""
+    policy, usage, cut = episode.participants["policy"], episode.usage, is_cut(events)
+    return {
+        "id": f"resp_{episode.spec.episode_id}",
+        "object": "response",
+        "created_at": episode.now(),
+        "model": policy.model,
+        "output": response_items(events),
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "parallel_tool_calls": policy.parallel_tool_calls,
+        "tool_choice": policy.tool_choice,
+        "tools": [_tool(schema) for schema in tools],
+        "usage": {
+            "input_tokens": usage.prompt_tokens,
+            "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+            "output_tokens": usage.generated_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": usage.prompt_tokens + usage.generated_tokens,
+        },
+    }
+
+
+def _tool(schema: ToolSchema) -> dict[str, Any]:
+    described = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
+    return {"type": "function", "strict": False, **described}

@@ -1,0 +1,158 @@
+"""A resources server over HTTP: one client a worker process, one cookie jar a session. Knows nothing of what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import aiohttp
+
+from ray_gym.backoff import pause_s
+from ray_gym.errors import EpisodeFailure, FailureKind, describe
+
+CONNECT_TIMEOUT_S = 5.0
+KEPT_ALIVE_S = 4.0
+"""Less than uvicorn's default of 5 s: a connection that the server is about to close is not used again."""
+MAX_CONNECTIONS = 1024
+
+Cookies = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    text: str
+    cookies: Cookies = field(default_factory=dict)
+    """Those that it set: values as they go over the wire."""
+
+    def json(self) -> Any:
+        """Errors: ValueError."""
+        return json.loads(self.text)
+
+    def explain(self) -> str:
+        """What it says, in one line."""
+        line = " ".join(self.text.split())
+        return f"HTTP {self.status}: {line if len(line) <= 500 else line[:497] + '...'}"
+
+
+class ResourcesServer:
+    """Safe for many sessions on one event loop. Pickled without its connections, which are opened at the first call."""
+
+    def __init__(
+        self, base_url: str, headers: Mapping[str, str], timeout_s: float, retries: int, first_pause_s: float = 0.5
+    ) -> None:
+        self.base_url = base_url
+        self._headers = dict(headers)
+        self._timeout_s = timeout_s
+        self._retries = retries
+        self.first_pause_s = first_pause_s
+        self._session: aiohttp.ClientSession | None = None
+        self._routes: dict[str, Any] | None = None
+        self.outages = 0
+        """How often nobody listened: a server that was started again has lost its sessions."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_session": None, "_routes": None}
+
+    async def post(self, path: str, body: str, cookies: Cookies, *, repeatable: bool) -> Answer:
+        """`body` is JSON text. Calls that the server never got are made again; `repeatable` ones also if nobody knows what became of
+        them, or if its code raised (500), which may then be its answer.
+
+        Errors: EpisodeFailure (infra) once the retries are spent, or at once if the call must not be made twice.
+        """
+        tried = 0
+        while True:
+            answer = await self._try(path, body, cookies, repeatable)
+            is_last = tried == self._retries
+            if isinstance(answer, Answer):
+                if is_last or not (repeatable and answer.status >= 500):
+                    return answer
+            elif is_last or not answer.retry:
+                raise self._failure(f"POST {path}: {answer.problem} (tried {tried + 1} times)")
+            await asyncio.sleep(pause_s(tried, self.first_pause_s))
+            tried += 1
+
+    async def routes(self) -> Mapping[str, Any]:
+        """The paths that it has, as its OpenAPI description says; none if it has no description. Asked once a process.
+
+        Errors: EpisodeFailure (infra).
+        """
+        for tried in range(self._retries + 1):
+            if self._routes is not None:
+                return self._routes
+            if tried:
+                await asyncio.sleep(pause_s(tried - 1, self.first_pause_s))
+            try:
+                async with self._connected().get(f"{self.base_url}/openapi.json") as response:
+                    if response.status < 500:
+                        described = await response.json(content_type=None) if response.status == 200 else {}
+                        self._routes = dict(described.get("paths", {}))
+                    problem = f"HTTP {response.status}"
+            except (aiohttp.ClientError, TimeoutError, OSError) as error:
+                self._count(error)
+                problem = describe(error)
+            except (ValueError, AttributeError, TypeError):
+                self._routes = {}
+        if self._routes is not None:
+            return self._routes
+        raise self._failure(f"GET /openapi.json: {problem} (tried {self._retries + 1} times)")
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def _try(self, path: str, body: str, cookies: Cookies, repeatable: bool) -> Answer | _Lost:
+        headers = {"Content-Type": "application/json"}
+        if cookies:
+            headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        url = f"{self.base_url}{path}"
+        try:
+            async with self._connected().post(url, data=body.encode(), headers=headers, allow_redirects=False) as got:
+                given = {name: morsel.coded_value for name, morsel in got.cookies.items()}
+                answer = Answer(got.status, (await got.read()).decode(errors="replace"), given)
+        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
+            self._count(error)
+            return _Lost(describe(error), retry=True)
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return _Lost(describe(error), retry=repeatable)
+        if answer.status in _TURNED_AWAY:
+            return _Lost(answer.explain(), retry=True)
+        if answer.status in _GATEWAYS:
+            return _Lost(answer.explain(), retry=repeatable)
+        return answer
+
+    def _count(self, error: Exception) -> None:
+        self.outages += isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
+
+    def _connected(self) -> aiohttp.ClientSession:
+        """Made at the first call: it belongs to the event loop that runs then."""
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=MAX_CONNECTIONS, keepalive_timeout=KEPT_ALIVE_S),
+                timeout=aiohttp.ClientTimeout(
+                    total=self._timeout_s, sock_connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
+                ),
+                cookie_jar=aiohttp.DummyCookieJar(),  # sessions must not get each other's
+                headers=self._headers,
+                trust_env=True,
+            )
+        return self._session
+
+    def _failure(self, problem: str) -> EpisodeFailure:
+        return EpisodeFailure(FailureKind.INFRA, f"resources server {self.base_url}", problem)
+
+
+_TURNED_AWAY = frozenset({429, 503})
+"""The server says that it did not take the call."""
+_GATEWAYS = frozenset({408, 502, 504})
+"""Something on the way gave up; nobody knows whether the server took the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    problem: str
+    retry: bool

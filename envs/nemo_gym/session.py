@@ -1,0 +1,124 @@
+"""One session on a resources server. What it is told and what it answers is recorded: a replay asks nothing again.
+
+The server's half of the session can't be made again, so an episode that is gone on with elsewhere goes on with the same one, by the
+cookies that are in the recorded answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from envs.nemo_gym.server import Answer, ResourcesServer
+from ray_gym import Episode, EpisodeFailure, FailureKind
+from ray_gym.tools import WhenLost
+
+if TYPE_CHECKING:
+    from envs.nemo_gym.gymnasium import Steps
+
+Style = Literal["tools", "gymnasium"]
+_GYMNASIUM = {"/reset", "/step"}
+_BAD_ROW = (400, 422)
+
+
+@dataclass(slots=True)
+class NemoSession:
+    """The state of one episode."""
+
+    episode: Episode
+    server: ResourcesServer
+    when_lost: WhenLost
+    survives_restart: bool
+    style: Style = "tools"
+    close_path: str | None = None
+    cookies: dict[str, str] = field(default_factory=dict)
+    seeded: dict[str, Any] = field(default_factory=dict)
+    """What the server answered to its seeding."""
+    steps: Steps | None = None
+    """Under the gymnasium style."""
+    outages: int | None = None
+    """Those of the server when the session began; None before."""
+
+    async def begin(self, row: Mapping[str, Any], style: Style | None) -> None:
+        """Errors: EpisodeFailure; (data) if the server refuses the row."""
+
+        async def look(key: str) -> list[Any]:
+            routes = await self.server.routes()
+            return [style or _style(routes), _close_path(routes)]
+
+        self.style, self.close_path = await self.episode.effect("look at the routes", look)
+        path = "/reset" if self.style == "gymnasium" else "/seed_session"
+        answer = await self.post(path, row, repeatable=True)
+        self.seeded = self.accepted(path, answer)
+        self.outages = self.server.outages
+
+    async def post(self, path: str, body: Any, *, repeatable: bool = False, key_field: str | None = None) -> Answer:
+        """One call, made once whatever dies. `key_field`: where the server takes an idempotency key, which makes it repeatable.
+
+        Errors: EpisodeFailure (infra).
+        """
+        repeatable = repeatable or key_field is not None
+
+        async def make(key: str) -> list[Any]:
+            self._refuse_if_forgotten()
+            sent = {**body, key_field: key} if key_field else body
+            answer = await self.server.post(path, json.dumps(sent), self.cookies, repeatable=repeatable)
+            self._refuse_if_forgotten()
+            return [answer.status, answer.text, dict(answer.cookies)]
+
+        lost: WhenLost = "retry" if repeatable else self.when_lost
+        recorded = await self.episode.effect(f"POST {path}", make, json.dumps(body), lost)
+        answer = Answer(*recorded)
+        self.cookies |= answer.cookies
+        return answer
+
+    def accepted(self, path: str, answer: Answer, bad_row: tuple[int, ...] = _BAD_ROW) -> dict[str, Any]:
+        """The object in an answer. Errors: EpisodeFailure, with the server's own words."""
+        if answer.status == 200:
+            try:
+                read = answer.json()
+            except ValueError:
+                read = None
+            if isinstance(read, dict):
+                return read
+        kind = FailureKind.DATA if answer.status in bad_row else FailureKind.ENVIRONMENT
+        raise EpisodeFailure(kind, self.where(path), answer.explain())
+
+    def where(self, path: str) -> str:
+        return f"resources server {self.server.base_url}{path}"
+
+    async def close(self) -> None:
+        """If the server wants to hear of it. What becomes of that is nobody's fault."""
+        if self.close_path is None or self.outages is None:
+            return
+        try:
+            await self.post(self.close_path, {}, repeatable=True)
+        except EpisodeFailure as error:
+            self.episode.note(f"not closed: {error}")
+
+    def _refuse_if_forgotten(self) -> None:
+        """Errors: EpisodeFailure (infra)."""
+        if self.outages not in (None, self.server.outages) and not self.survives_restart:
+            problem = "the server was down after this session began; what it knew of it is lost"
+            raise EpisodeFailure(FailureKind.INFRA, self.where(""), problem)
+
+
+def _style(routes: Mapping[str, Any]) -> Style:
+    """Errors: EpisodeFailure (environment) for a server of a third kind."""
+    if "/step" in routes and "/reset" not in routes:
+        problem = (
+            "it has /step, but no /reset: it speaks a protocol of its own (Aviary's, say), which is not spoken here"
+        )
+        raise EpisodeFailure(FailureKind.ENVIRONMENT, "resources server", problem)
+    return "gymnasium" if routes.keys() >= _GYMNASIUM else "tools"
+
+
+def _close_path(routes: Mapping[str, Any]) -> str | None:
+    """A route that closes the session which the cookie names. With a body that it needs, it is for sessions of another kind."""
+    for path in ("/close_session", "/close"):
+        operation = routes.get(path, {}).get("post")
+        if operation is not None and not operation.get("requestBody", {}).get("required"):
+            return path
+    return None

@@ -1,0 +1,55 @@
+"""What a resources server thinks of an episode, out of its answer to `/verify`."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ray_gym import EpisodeFailure, FailureKind, Score
+
+MAX_WHY = 1000
+_FAMILIES = {
+    "judge": FailureKind.JUDGE,
+    "session": FailureKind.INFRA,
+    "transport": FailureKind.INFRA,
+    "provider": FailureKind.INFRA,
+}
+"""How the names of its failures begin, and whose fault they are. All others are the environment's."""
+_NOT_ITS_OWN = ("reward", "responses_create_params", "response", "mask_sample", "failure_kind", "failure_reason")
+
+
+def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> Score:
+    """Its reward; the numbers beside it that were not in the request (`asked`) are named parts.
+
+    Errors: EpisodeFailure if the server says that the reward is no measure of the policy, or gives none.
+    """
+    failure = verdict.get("_ng_failure_class") or (verdict.get("mask_sample") and (verdict.get("failure_kind") or ""))
+    if isinstance(failure, str):
+        kind = _FAMILIES.get(failure.split("_")[0], FailureKind.ENVIRONMENT)
+        reason = verdict.get("failure_reason") or why(verdict, asked)
+        raise EpisodeFailure(kind, where, f"the server took its verdict back: {failure}: {reason}")
+    reward = number(verdict.get("reward"))
+    if reward is None:
+        raise EpisodeFailure(
+            FailureKind.ENVIRONMENT, where, f"no reward in the answer: {json.dumps(verdict)[:MAX_WHY]}"
+        )
+    components = verdict.get("reward_components")
+    named = {**_own(verdict, asked), **(components if isinstance(components, Mapping) else {})}
+    parts = {name: found for name, value in named.items() if (found := number(value)) is not None}
+    return Score(reward, parts)
+
+
+def why(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """What it says beside the reward, as text for the record."""
+    own = _own(verdict, asked)
+    return json.dumps(own, ensure_ascii=False)[:MAX_WHY] if own else ""
+
+
+def _own(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in verdict.items() if name not in asked and name not in _NOT_ITS_OWN}
+
+
+def number(value: Any) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None

@@ -1,0 +1,72 @@
+"""What was said in an episode as items of OpenAI's Responses API: the way back of `conversation`. Pure conversions, no I/O."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ray_gym.events import Event
+from ray_gym.messages import ToolCall
+
+Item = dict[str, Any]
+
+_SAID = ("message", "tool_result", "relay")
+"""Kinds of events that come after a conversation's opening."""
+
+
+def response_items(events: Iterable[Event], thread: str = "policy") -> list[Item]:
+    """All that was said on a thread after its opening, in order: reasoning, messages, calls and their results, users' messages."""
+    return [item for event in events if event.thread == thread and event.kind in _SAID for item in _items(event)]
+
+
+def is_cut(events: Iterable[Event], thread: str = "policy") -> bool:
+    """Whether a limit has cut what was said last."""
+    said = [event for event in events if event.thread == thread and event.kind == "message"]
+    return bool(said) and _was_cut(said[-1])
+
+
+def event_of(row: Mapping[str, Any]) -> Event:
+    """An event out of the `events` of a record's row, as `ray_gym.load(run).episodes` gives them."""
+    fields = dict(row)
+    fields["content"] = "".join(part["text"] for part in row["content"] or ())
+    fields["tool_calls"] = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
+    return Event(**fields)
+
+
+def _items(event: Event) -> list[Item]:
+    if event.role == "tool":
+        return [{"type": "function_call_output", "call_id": event.tool_call_id, "output": event.content}]
+    if event.role != "assistant":
+        return [{"type": "message", "role": event.role, "content": event.content}]
+    items: list[Item] = []
+    if event.reasoning:
+        summary = [{"type": "summary_text", "text": event.reasoning}]
+        items.append({"type": "reasoning", "id": f"rs_{event.seq}", "summary": summary})
+    if event.content or not event.tool_calls:
+        items.append(_message(event))
+    return items + [_call(event, number, call) for number, call in enumerate(event.tool_calls)]
+
+
+def _message(event: Event) -> Item:
+    return {
+        "type": "message",
+        "id": f"msg_{event.seq}",
+        "role": "assistant",
+        "status": "incomplete" if _was_cut(event) else "completed",
+        "content": [{"type": "output_text", "text": event.content, "annotations": []}],
+    }
+
+
+def _call(event: Event, number: int, call: ToolCall) -> Item:
+    return {
+        "type": "function_call",
+        "id": f"fc_{event.seq}_{number}",
+        "call_id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+        "status": "completed",
+    }
+
+
+def _was_cut(event: Event) -> bool:
+    return event.finish_reason not in (None, "stop")
