@@ -9,7 +9,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.load import Run, load
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.participant import Participant
-from ray_gym.tools import IdempotencyKey, ToolError, tool
+from ray_gym.tools import IdempotencyKey, Tool, ToolError, tool, tool_by_schema
 from ray_gym.turn import Turn
 
 __all__ = [
@@ -25,10 +25,12 @@ __all__ = [
     "Run",
     "Score",
     "Task",
+    "Tool",
     "ToolCall",
     "ToolError",
     "ToolSchema",
     "Turn",
     "load",
     "tool",
+    "tool_by_schema",
 ]

@@ -126,6 +126,11 @@ class Environment(Generic[TaskT, StateT]):
         return type(self).score_group is not Environment.score_group
 
     @classmethod
+    def brings_tools(cls) -> bool:
+        """Whether a session may have other tools than those of the class."""
+        return cls.tools_for is not Environment.tools_for
+
+    @classmethod
     def has_metrics(cls) -> bool:
         return cls.metrics.__func__ is not Environment.metrics.__func__  # type: ignore[attr-defined]
 
@@ -152,6 +157,13 @@ class Environment(Generic[TaskT, StateT]):
         For tests and baselines.
         """
         return {}
+
+    def tools_for(self, task: TaskT, state: StateT) -> Sequence[Tool]:
+        """Tools of this session that the task or a library brings along (see `tool_by_schema`), after the `@tool` methods.
+
+        Asked once, after `setup`: they stay the same for the whole session.
+        """
+        return ()
 
     # ---- the conversation ----
 

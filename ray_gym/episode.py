@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any
 
 from ray_gym.blame import blamed, fault_of, is_policy
@@ -31,7 +31,7 @@ from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 from ray_gym.thread import Thread
 from ray_gym.tool_runner import ToolRunner
-from ray_gym.tools import ToolAnswer, WhenLost, call_tool
+from ray_gym.tools import Tool, ToolAnswer, WhenLost, call_tool
 from ray_gym.transcript import Transcript
 from ray_gym.turn import Turn, Usage
 
@@ -54,6 +54,7 @@ class Episode:
         self.environment = environment
         self.task: Any = task
         self.state: Any = None
+        self.tools = dict(environment.tools)
         self.participants = dict(participants)
         self.limits = limits
         self._tool_runner = tool_runner or ToolRunner()
@@ -113,6 +114,13 @@ class Episode:
         return said[-1].content if said else ""
 
     # ---- commands ----
+
+    def bring_tools(self, tools: Iterable[Tool]) -> None:
+        """Errors: ValueError if two tools have the same name."""
+        for tool in tools:
+            if tool.schema.name in self.tools:
+                raise ValueError(f"there are two tools with the name {tool.schema.name!r}")
+            self.tools[tool.schema.name] = tool
 
     def begin(self, opening: Opening) -> None:
         """Give every thread its system prompt and first messages."""
@@ -328,14 +336,13 @@ class Episode:
 
         async def carry_out(key: str = "") -> ToolAnswer:
             limit, runner = self.limits.tool_deadline_s, self._tool_runner
-            return await call_tool(self.environment, tools, self.state, caller, call, limit, runner, key)
+            return await call_tool(self.environment, self.tools, self.state, caller, call, limit, runner, key)
 
         async def recorded(key: str) -> list[str | None]:
             answer = await carry_out(key)
             return [answer.content, answer.error]
 
-        tools = self.environment.tools
-        tool = tools.get(call.name)
+        tool = self.tools.get(call.name)
         if tool is None or not (tool.effect or tool.takes_time):
             return await carry_out()
         if tool.effect is None:
@@ -364,9 +371,8 @@ class Episode:
         """The tools as the prompt shows them, and as the state narrows them now."""
         if participant.tool_choice == "none":
             return (), ()
-        environment = self.environment
-        shown = tuple(tool.schema for tool in environment.tools.values() if tool.offered_to(participant.name))
-        return shown, tuple(environment.narrow(schema, self.state, participant) for schema in shown)
+        shown = tuple(tool.schema for tool in self.tools.values() if tool.offered_to(participant.name))
+        return shown, tuple(self.environment.narrow(schema, self.state, participant) for schema in shown)
 
     def _remaining_tokens(self) -> int:
         budget = self.limits.token_budget

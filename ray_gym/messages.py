@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -48,3 +49,17 @@ class ToolSchema:
     def as_openai(self) -> dict[str, Any]:
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": function}
+
+    @classmethod
+    def from_openai(cls, given: Any) -> ToolSchema:
+        """As chat completions spell it (name and parameters under `function`), or the Responses API. Errors: ValueError."""
+        if not isinstance(given, Mapping) or given.get("type", "function") != "function":
+            raise ValueError("expected a tool of type function")
+        function = given.get("function", given)
+        name = function.get("name") if isinstance(function, Mapping) else None
+        if not isinstance(name, str) or not name:
+            raise ValueError("a tool needs a name")
+        parameters = function.get("parameters") or {}
+        if not isinstance(parameters, Mapping):
+            raise ValueError(f"tool {name}: parameters: expected a JSON schema")
+        return cls(name, function.get("description") or "", {"type": "object", "properties": {}, **parameters})

@@ -142,6 +142,8 @@ async def set_up(episode: Episode) -> None:
     with blaming(environment, "setup"):
         async with _at_most([episode], "call_deadline_s", limits.call_deadline_s):
             episode.state = await _maybe_await(environment.setup(episode.task, episode))
+    with blaming(environment, "tools_for"):
+        episode.bring_tools(environment.tools_for(episode.task, episode.state))
     with blaming(environment, "opening"):
         episode.begin(environment.opening(episode.task, episode.state))
 

@@ -3,6 +3,9 @@
 A tool is a method `(self, state, caller, **arguments)` under `@tool`. Its JSON schema comes from its signature; the
 arguments that a model writes are validated against it strictly (no "3" for 3). Whatever a model gets wrong is
 answered to the model as a tool error: it never raises out of the episode.
+
+Tools that a task or a library brings along have a JSON schema and no method of their own: `tool_by_schema` has one method
+answer for them all.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, create_model
 from pydantic_core import to_json
 
+from ray_gym.arguments import Arguments, ArgumentsByModel, ArgumentsBySchema, BadArguments
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.messages import ToolCall, ToolSchema
 
@@ -94,11 +98,11 @@ def tool(
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool of an environment class: its schema, and how to call it."""
+    """One tool of an environment: its schema, and how to call it."""
 
     schema: ToolSchema
     method: str
-    arguments: type[BaseModel]
+    arguments: Arguments
     participants: tuple[str, ...] | None
     blocking: bool = False
     isolated: bool = False
@@ -109,6 +113,8 @@ class Tool:
 
     takes_time: bool = False
     """Whether others may go on while it runs: it is async, or runs in a thread or a process."""
+    was_brought: bool = False
+    """Its method answers for others, too: it is given the tool's name, and the arguments as one dict."""
 
     def offered_to(self, participant: str) -> bool:
         return self.participants is None or participant in self.participants
@@ -136,6 +142,38 @@ def tools_of(environment_class: type) -> dict[str, Tool]:
     return found
 
 
+def tool_by_schema(
+    schema: ToolSchema,
+    method: Callable[..., Any],
+    *,
+    participants: tuple[str, ...] | None = None,
+    blocking: bool = False,
+    effect: WhenLost | None = None,
+) -> Tool:
+    """A tool for `Environment.tools_for`, with a schema that is not written in code.
+
+    method: of the environment, `(self, state, caller, name, arguments)`: it may answer for any number of tools. The arguments fit the
+    schema. The other options are those of `@tool`.
+
+    Errors: ValueError for parameters that are no JSON schema of an object.
+    """
+    try:
+        arguments = ArgumentsBySchema(schema.parameters)
+    except ValueError as error:
+        raise ValueError(f"tool {schema.name}: parameters: {error}") from None
+    takes_time = blocking or inspect.iscoroutinefunction(method)
+    return Tool(
+        schema,
+        method.__name__,
+        arguments,
+        participants,
+        blocking,
+        effect=effect,
+        takes_time=takes_time,
+        was_brought=True,
+    )
+
+
 def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
     parameters = list(inspect.signature(method).parameters.values())
     if len(parameters) < 3:
@@ -161,7 +199,7 @@ def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
     return Tool(
         schema,
         name,
-        arguments,
+        ArgumentsByModel(arguments),
         options.participants,
         options.blocking,
         options.isolated,
@@ -207,10 +245,11 @@ async def call_tool(
         offered = [name for name, other in tools.items() if other.offered_to(caller.name)]
         return _refused(f"there is no tool {call.name!r}; the tools are: {', '.join(offered) or 'none'}")
     try:
-        arguments = tool.arguments.model_validate_json(call.arguments or "{}")
-    except ValidationError as error:
-        return _refused(_explain(call, error))
-    values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
+        values = tool.arguments.read(call.arguments or "{}")
+    except BadArguments as error:
+        return _refused(f"bad arguments for {call.name}: {error}")
+    if tool.was_brought:
+        values = {"name": call.name, "arguments": values}
     if tool.key_parameter:
         values[tool.key_parameter] = IdempotencyKey(key)
     try:
@@ -237,14 +276,6 @@ async def within(result: Awaitable[Result], deadline_s: float) -> Result:
 
 def _refused(message: str) -> ToolAnswer:
     return ToolAnswer(json.dumps({"error": message}, ensure_ascii=False), error=message)
-
-
-def _explain(call: ToolCall, error: ValidationError) -> str:
-    problems = []
-    for problem in error.errors(include_url=False, include_input=False, include_context=False):
-        place = ".".join(str(part) for part in problem["loc"])
-        problems.append(f"{place}: {problem['msg']}" if place else problem["msg"])
-    return f"bad arguments for {call.name}: {'; '.join(problems)}"
 
 
 def as_text(result: Any) -> str:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from envs.workplace_assistant.tools import Toolbox
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Task, ToolError
+from ray_gym.arguments import BadArguments
 from ray_gym.tools import tools_of
 
 TOOLS = tools_of(Toolbox)
@@ -28,12 +29,10 @@ class ExpectedCall(BaseModel):
         if tool is None:
             raise ValueError(f"there is no tool {self.name!r}; the tools are: {', '.join(TOOLS)}")
         try:
-            arguments = tool.arguments.model_validate_json(json.dumps(self.arguments))
-            values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
+            values = tool.arguments.read(json.dumps(self.arguments))
             return getattr(Toolbox(), tool.method)(workplace, None, **values)
-        except ValidationError as error:
-            problems = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
-            raise ValueError(f"bad arguments for {self.name}: {'; '.join(problems)}") from None
+        except BadArguments as error:
+            raise ValueError(f"bad arguments for {self.name}: {error}") from None
         except ToolError as error:
             raise ValueError(f"{self.name} refuses it: {error}") from None
 

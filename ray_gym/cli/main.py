@@ -102,7 +102,7 @@ def envs() -> None:
     for name in names(ENVIRONMENT):
         environment = find_environment(name)
         summary = (environment.__doc__ or "").strip().splitlines()
-        tools = ", ".join(environment.tools) or "-"
+        tools = ", ".join([*environment.tools, *(["the task's own"] if environment.brings_tools() else [])]) or "-"
         speakers = ", ".join([*environment.participants, *environment.auxiliary])
         table.add_row(name, environment.pattern, speakers, tools, environment.scoring, summary[0] if summary else "")
     make_console().print(table)

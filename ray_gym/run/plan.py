@@ -120,7 +120,7 @@ def _participants(config: RunConfig, environment: Environment[Any, Any], file: s
             raise UserError(
                 f"{file}: participants.{name}.model: there is no model {section.model!r} under models; {hint}"
             )
-        if section.tool_choice == "required" and not any(t.offered_to(name) for t in environment.tools.values()):
+        if section.tool_choice == "required" and not _offers_tools(environment, name):
             raise UserError(
                 f"{file}: participants.{name}.tool_choice: required, but {config.environment.id} offers it no tools"
             )
@@ -138,9 +138,13 @@ def _engines(config: RunConfig, participants: dict[str, Participant], file: str)
     return engines
 
 
+def _offers_tools(environment: Environment[Any, Any], name: str) -> bool:
+    """Those that a task brings along are known when it is set up: they may be for anybody."""
+    return environment.brings_tools() or any(tool.offered_to(name) for tool in environment.tools.values())
+
+
 def _has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
-    offered = any(tool.offered_to(participant.name) for tool in environment.tools.values())
-    return offered and participant.tool_choice != "none"
+    return participant.tool_choice != "none" and _offers_tools(environment, participant.name)
 
 
 def _not_plain(participant: Participant, environment: Environment[Any, Any]) -> str:

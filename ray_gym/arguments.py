@@ -1,0 +1,103 @@
+"""The arguments of a tool call: JSON text that a model wrote, read and checked before the tool sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from jsonschema.exceptions import SchemaError, ValidationError
+from jsonschema.protocols import Validator
+from jsonschema.validators import Draft202012Validator, validator_for
+from pydantic import BaseModel
+from pydantic import ValidationError as ModelError
+from pydantic_core import from_json
+from referencing import Registry
+from referencing.exceptions import Unresolvable
+from referencing.jsonschema import specification_with
+
+_PROBLEMS = 5
+"""As many are told at once."""
+
+
+class BadArguments(ValueError):
+    """What is wrong with them, for whoever wrote them."""
+
+
+class Arguments(Protocol):
+    """What a tool takes."""
+
+    def read(self, text: str) -> dict[str, Any]:
+        """The values by name. Errors: BadArguments."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentsByModel:
+    """By a pydantic model, as signatures make them: parsed into its types."""
+
+    model: type[BaseModel]
+
+    def read(self, text: str) -> dict[str, Any]:
+        try:
+            read = self.model.model_validate_json(text)
+        except ModelError as error:
+            problems = error.errors(include_url=False, include_input=False, include_context=False)
+            raise BadArguments("; ".join(_at(problem["loc"], problem["msg"]) for problem in problems)) from None
+        return {name: getattr(read, name) for name in self.model.model_fields}
+
+
+class ArgumentsBySchema:
+    """By a JSON schema that came as data: nothing is converted."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        """Errors: ValueError for what is no schema of an object, or points outside of itself."""
+        validator = validator_for(schema, default=Draft202012Validator)
+        try:
+            validator.check_schema(schema, validator.FORMAT_CHECKER)
+        except SchemaError as error:
+            raise ValueError(f"it is no JSON schema: {_at(error.absolute_path, error.message)}") from None
+        if schema.get("type") != "object":
+            raise ValueError("its type must be object")
+        dialect = specification_with(str(validator.META_SCHEMA["$schema"]))
+        registry: Registry[Any] = Registry().with_resource("", dialect.create_resource(schema))
+        for reference in _references(schema):
+            try:
+                registry.resolver().lookup(reference)
+            except Unresolvable:
+                raise ValueError(f"it refers to {reference!r}, which is not in it") from None
+        self._validator: Validator = validator(schema, registry=Registry())  # the default one would ask the network
+
+    def read(self, text: str) -> dict[str, Any]:
+        try:
+            values = from_json(text, allow_inf_nan=False)
+        except ValueError as error:
+            raise BadArguments(f"Invalid JSON: {error}") from None
+        try:
+            problems = list(self._validator.iter_errors(values))
+        except RecursionError:
+            raise BadArguments("they are nested too deeply") from None
+        if problems:
+            raise BadArguments("; ".join(_problem(problem) for problem in problems[:_PROBLEMS]))
+        checked: dict[str, Any] = values
+        return checked
+
+
+def _references(node: Any) -> Iterator[str]:
+    if isinstance(node, Mapping):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for child in node.values():
+            yield from _references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from _references(child)
+
+
+def _problem(error: ValidationError) -> str:
+    return _at(error.absolute_path, error.message)
+
+
+def _at(place: Any, message: str) -> str:
+    path = ".".join(str(part) for part in place)
+    return f"{path}: {message}" if path else message
