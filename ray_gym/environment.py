@@ -143,6 +143,9 @@ class Environment(Generic[TaskT, StateT]):
         """Task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
         raise NotImplementedError(f"{type(self).__name__} has no task generator: set tasks.path to a file of tasks")
 
+    def check(self, task: TaskT) -> None:
+        """Asked for every row of a file before a run: ValueError (which names the field) refuses it, for what the schema can't see."""
+
     def setup(self, task: TaskT, episode: Episode) -> StateT:
         """The session's state, from the task alone (and `episode.rng(name)`). May be a coroutine function."""
         raise NotImplementedError

@@ -39,7 +39,7 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
     Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at all.
     """
     if section.path is not None:
-        tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment.task_type, section.limit)
+        tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
         tasks = _generated(environment, seed, count)
@@ -59,7 +59,8 @@ def locate(path: str, config_dir: Path) -> Path:
     raise UserError(f"tasks.path: there is no file {looked}")
 
 
-def _from_file(path: Path, task_type: type[Task], limit: int | None) -> list[Placed]:
+def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None) -> list[Placed]:
+    task_type = environment.task_type
     if path.suffix == ".jsonl":
         rows = _jsonl_rows(path)
     elif path.suffix == ".parquet":
@@ -70,9 +71,13 @@ def _from_file(path: Path, task_type: type[Task], limit: int | None) -> list[Pla
     problems: list[str] = []
     for place, row in islice(rows, limit):
         try:
-            tasks.append((place, task_type.model_validate_json(row)))
+            task = task_type.model_validate_json(row)
+            environment.check(task)
+            tasks.append((place, task))
         except ValidationError as error:
             problems += [f"{place}: {line}" for line in explain(error, task_type)]
+        except (ValueError, UserError) as error:
+            problems.append(f"{place}: {error}")
         except Exception as error:
             problems.append(f"{place}: the task's validator failed: {describe(error)}")
     if problems:
