@@ -146,7 +146,7 @@ class Environment(Generic[TaskT, StateT]):
     def check(self, task: TaskT) -> None:
         """Asked for every row of a file before a run: ValueError (which names the field) refuses it, for what the schema can't see."""
 
-    def setup(self, task: TaskT, episode: Episode) -> StateT:
+    def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
         """The session's state, from the task alone (and `episode.rng(name)`). May be a coroutine function."""
         raise NotImplementedError
 

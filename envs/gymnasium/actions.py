@@ -86,8 +86,8 @@ def _from_value(space: Any, value: Any) -> Any:
         given = dict(enumerate(value)) if isinstance(value, list) else value
         if not isinstance(given, dict) or set(given) != set(children):
             raise BadAction("it has not the parts that were asked for")
-        made = {key: _from_value(child, given[key]) for key, child in children.items()}
-        return tuple(made.values()) if isinstance(space, spaces.Tuple) else made
+        parts = {key: _from_value(child, given[key]) for key, child in children.items()}
+        return tuple(parts.values()) if isinstance(space, spaces.Tuple) else parts
     if isinstance(space, spaces.Text):
         return value
     try:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Message, Opening, Task
+from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Message, Opening, Score, Task
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.errors import UserError
 from ray_gym.graders import Library, first_of, last_boxed, tagged, whole
@@ -124,7 +124,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
 
         return {"policy": player}
 
-    async def score(self, state: Item, episode: Episode) -> float:
+    async def score(self, state: Item, episode: Episode) -> Score:
         task = episode.task
         arguments = (task.dataset, task.settings, task.seed, state.packed, answer_in(episode.answer))
         return await Library(f"{MODULE}:score", arguments, self.options.deadline_s).score(episode)

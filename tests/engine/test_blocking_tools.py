@@ -136,7 +136,7 @@ def test_an_async_tool_is_no_blocking_one() -> None:
 class Sleeper(Alone):
     """Its own control flow calls what blocks, and so does its setup."""
 
-    async def setup(self, task: Any, episode: Episode) -> dict[str, Any]:  # type: ignore[override]
+    async def setup(self, task: Any, episode: Episode) -> dict[str, Any]:
         return {"threads": [await episode.in_thread(threading.get_ident)]}
 
     async def run(self, episode: Episode) -> None:
