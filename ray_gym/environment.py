@@ -46,6 +46,9 @@ class Task(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    takes_nemo_gym_rows: ClassVar[bool] = False
+    """Whether rows with `responses_create_params` are given to the task as they are, instead of under our names."""
+
     task_id: str | None = None
     system_prompts: dict[str, str] = {}
     messages: Conversation = ()
@@ -142,6 +145,9 @@ class Environment(Generic[TaskT, StateT]):
     def generate(self, rng: random.Random, index: int) -> TaskT:
         """Task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
         raise NotImplementedError(f"{type(self).__name__} has no task generator: set tasks.path to a file of tasks")
+
+    def check(self, task: TaskT) -> None:
+        """Asked for every row of a file before a run: ValueError (which names the field) refuses it, for what the schema can't see."""
 
     def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
         """The session's state, from the task alone (and `episode.rng(name)`). May be a coroutine function."""

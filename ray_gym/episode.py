@@ -12,7 +12,8 @@ import json
 import random
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ray_gym.blame import blamed, fault_of, is_policy
 from ray_gym.call_slots import CallSlots
@@ -36,6 +37,8 @@ from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import Tool, ToolAnswer, WhenLost, call_tool
 from ray_gym.transcript import Transcript
 from ray_gym.turn import Turn, Usage
+
+Result = TypeVar("Result")
 
 
 class Episode:
@@ -296,6 +299,15 @@ class Episode:
 
         text, error = await self.effect(function, call, given)
         return Isolated(json.loads(text), error)
+
+    async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
+        """Call something that would hold up the event loop, within `tool_deadline_s`. It works on the state, so a replay calls it again.
+
+        Errors: whatever it raises; TimeoutError; EpisodeFailure (infra) when this worker has no threads left.
+        """
+        name, pool = getattr(function, "__name__", "call"), self._tool_runner.blocking
+        call = partial(pool.run, name, partial(function, *arguments), self.limits.tool_deadline_s)
+        return await self.calls.in_order(f"thread {name}", call)
 
     # ---- the machinery of a step ----
 

@@ -102,6 +102,10 @@ class IsolatedPool:
         await asyncio.shield(zygote.end())
 
 
+_SAME_EVERYWHERE = {"PYTHONHASHSEED": "0"}
+"""Sets of strings have the same order in every such process, so that code which goes by it gives the same on every worker."""
+
+
 class _Zygote:
     """This end of a zygote process."""
 
@@ -120,6 +124,7 @@ class _Zygote:
             process = await asyncio.create_subprocess_exec(
                 sys.executable, "-c", _START, *arguments,
                 stdin=DEVNULL, pass_fds=[there.fileno()], start_new_session=True,
+                env={**os.environ, **_SAME_EVERYWHERE},
             )  # fmt: skip
         except BaseException:
             here.close()

@@ -20,6 +20,8 @@ _OWN_ROUTES = frozenset({"seed_session", "verify", "close_session", "close", "re
 class NemoRow(Task):
     """Read from a line of NeMo Gym's JSONL, or from what became of it in a record: `{"row": ...}`."""
 
+    takes_nemo_gym_rows = True
+
     row: dict[str, Any]
     messages: Conversation = Field(default=(), exclude=True)
     """What was said already: `responses_create_params.input`."""

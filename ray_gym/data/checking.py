@@ -13,7 +13,7 @@ from ray_gym.config_file import explain
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import Row
 from ray_gym.environment import Environment, Task
-from ray_gym.errors import describe
+from ray_gym.errors import UserError, describe
 
 
 class BadRow(Exception):
@@ -30,11 +30,11 @@ def task_of(row: Row, environment: Environment[Any, Any]) -> Task:
     if row.fields is None:
         raise BadRow([row.problem])
     try:
-        fields = task_fields(row.fields, names_of(task_type)) if is_nemo_gym(row.fields) else row.fields
-        task = task_type.model_validate_json(json.dumps(fields, default=str))
+        task = task_type.model_validate_json(json.dumps(_fields(row.fields, task_type), default=str))
+        environment.check(task)
     except ValidationError as error:
         raise BadRow(explain(error, task_type)) from None
-    except ValueError as error:
+    except (ValueError, UserError) as error:
         raise BadRow([str(error)]) from None
     except Exception as error:
         raise BadRow([f"(top level): the task's validator failed: {describe(error)}"]) from None
@@ -42,6 +42,13 @@ def task_of(row: Row, environment: Environment[Any, Any]) -> Task:
     if problems:
         raise BadRow(problems)
     return task
+
+
+def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
+    """NeMo Gym's rows under our names, unless the environment takes them as they are."""
+    if not is_nemo_gym(fields) or task_type.takes_nemo_gym_rows:
+        return fields
+    return task_fields(fields, names_of(task_type))
 
 
 def unplayable(task: Task, participants: Sequence[str]) -> list[str]:

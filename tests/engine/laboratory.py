@@ -119,6 +119,10 @@ class Laboratory(Environment[Task, Any]):
         return "x" * size
 
     @tool(isolated=True)
+    def order(self, state: Any, caller: Participant) -> list[str]:
+        return list({f"item {number}" for number in range(100)})
+
+    @tool(isolated=True)
     def give_a_lambda(self, state: Any, caller: Participant) -> Any:
         return lambda: None
 

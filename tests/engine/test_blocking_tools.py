@@ -8,11 +8,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from conftest import eventually
+from playing import Alone, play_script
 
-from ray_gym import tool
+from ray_gym import Episode, tool
 from ray_gym.blocking import BlockingPool
 from ray_gym.errors import EpisodeFailure, FailureKind
 
@@ -129,3 +131,28 @@ def test_an_async_tool_is_no_blocking_one() -> None:
 
         @tool(blocking=True)
         async def wait(self: object, state: object, caller: object) -> None: ...
+
+
+class Sleeper(Alone):
+    """Its own control flow calls what blocks, and so does its setup."""
+
+    async def setup(self, task: Any, episode: Episode) -> dict[str, Any]:
+        return {"threads": [await episode.in_thread(threading.get_ident)]}
+
+    async def run(self, episode: Episode) -> None:
+        turn = await episode.turn("policy")
+        if turn.text == "sleep":
+            await episode.in_thread(threading.Event().wait, 5)
+        episode.state["threads"].append(await episode.in_thread(threading.get_ident))
+
+
+async def test_an_environments_own_code_can_call_what_blocks() -> None:
+    game = await play_script(Sleeper(), ["go on"])
+    assert game.played.status == "completed"
+    assert threading.get_ident() not in game.episode.state["threads"]
+
+
+async def test_what_blocks_for_too_long_fails_the_episode() -> None:
+    failure = (await play_script(Sleeper(), ["sleep"], limits={"tool_deadline_s": 0.05})).played.failure
+    assert failure is not None and (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "Sleeper.run")
+    assert "no result within tool_deadline_s" in failure.message

@@ -101,6 +101,17 @@ async def test_a_zygote_is_used_again(runner: ToolRunner) -> None:
 
 
 @on_one_loop
+async def test_sets_of_strings_have_the_same_order_in_every_zygote(monkeypatch: pytest.MonkeyPatch) -> None:
+    orders = set()
+    for seed in ("1", "2"):
+        monkeypatch.setenv("PYTHONHASHSEED", seed)  # as it may be on another worker
+        runner = ToolRunner()
+        orders.add((await ask(runner, "order")).content)
+        await runner.close()
+    assert len(orders) == 1
+
+
+@on_one_loop
 async def test_async_tools_and_big_results(runner: ToolRunner) -> None:
     assert await ask(runner, "slowly") == ToolAnswer("done")
     assert await ask(runner, "big", size=3_000_000) == ToolAnswer("x" * 3_000_000)

@@ -52,6 +52,19 @@ def error_of(source: str, folder: Path, **more: Any) -> str:
     return str(caught.value)
 
 
+class AddingLittle(Adding):
+    def check(self, task: Sum) -> None:
+        if task.a > 9:
+            raise ValueError(f"a: {task.a} is too much")
+
+
+def test_an_environment_can_refuse_a_row_for_what_the_schema_does_not_see(tmp_path: Path) -> None:
+    path = jsonl(tmp_path, {"a": 9}, {"a": 10}, {"a": "x"})
+    problems = error_of(path, tmp_path, environment=AddingLittle()).splitlines()
+    assert problems[0].endswith("tasks.jsonl:2: a: 10 is too much") and "tasks.jsonl:3: a: " in problems[1]
+    assert len(read(jsonl(tmp_path, {"a": 9}), tmp_path, environment=AddingLittle())) == 1
+
+
 def test_rows_of_both_formats_are_the_same_tasks(tmp_path: Path) -> None:
     rows = [{"task_id": "one", "a": 1, "b": None, "words": ["x", "y"]}, {"task_id": "two", "a": 2, "b": 3, "words": []}]
     first = {key: value for key, value in rows[0].items() if value is not None}

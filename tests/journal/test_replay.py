@@ -16,7 +16,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ray_gym import Environment, Episode, IdempotencyKey, Message, Opening, Task, ToolCall, tool
+from ray_gym import (
+    Environment,
+    Episode,
+    IdempotencyKey,
+    Message,
+    Opening,
+    Task,
+    Tool,
+    ToolCall,
+    ToolSchema,
+    tool,
+    tool_by_schema,
+)
 from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.frames import HEAD, Scan, frame
@@ -116,6 +128,39 @@ class WithTools(ThreeAtOnce):
                 await episode.call("policy", ToolCall("c", name, json.dumps(arguments)))
 
         await asyncio.gather(*(explore(n) for n in range(3)))
+
+
+class WithALibrary(Plain):
+    """What it plays with blocks, and brings its tools along."""
+
+    participants = ("policy",)
+
+    async def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+        return {"secret": 0.5, "moves": [await episode.in_thread(len, "reset")]}
+
+    def tools_for(self, task: Task, state: dict[str, Any]) -> Sequence[Tool]:
+        schema = {"type": "object", "properties": {"by": {"type": "number"}}}
+        return [tool_by_schema(ToolSchema(name, "", schema), self.move) for name in ("up", "down")]
+
+    async def move(self, state: dict[str, Any], caller: Participant, name: str, arguments: dict[str, Any]) -> str:
+        await asyncio.sleep(random.random() * 0.002)
+        state["moves"].append(f"{name} {arguments}")
+        return f"{len(state['moves'])} moves"
+
+    def opening(self, task: Task, state: dict[str, Any]) -> Opening:
+        return Opening(messages={"policy": f"begin {state['moves']}"})
+
+    async def run(self, episode: Episode) -> None:
+        for _ in range(3):
+            await episode.turn("policy")
+            episode.tell("policy", await episode.in_thread(repr, episode.state["moves"]))
+
+
+def moving(request: CompletionRequest, rng: random.Random) -> Message:
+    if request.messages[-1].role == "tool":
+        return Message("assistant", f"moved {rng.random()}")
+    name = rng.choice([schema.name for schema in request.tools])
+    return Message("assistant", "", tool_calls=(ToolCall("c", name, json.dumps({"by": rng.random()})),))
 
 
 class Judged(Plain):
@@ -244,6 +289,15 @@ async def test_cut_anywhere_the_row_is_the_same_and_no_call_is_made_again(
         else:
             assert again.row == first.row
         assert again.played.episode.calls.log.replayed == answers
+
+
+async def test_tools_that_were_brought_and_what_ran_in_threads_is_done_again(tmp_path: Path) -> None:
+    first = await attempt(tmp_path, WithALibrary(), moving)
+    assert first.played.failure is None and len(first.played.episode.state["moves"]) == 4
+    for answers in range(len(first.answered) + 1):
+        again = await attempt(tmp_path, WithALibrary(), moving, [cut(first, answers)])
+        assert again.row == first.row
+        assert again.played.episode.state == first.played.episode.state
 
 
 async def test_concurrent_threads_with_tools_replay_exactly(tmp_path: Path) -> None:

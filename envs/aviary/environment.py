@@ -1,0 +1,124 @@
+"""Environments of Future House's library aviary: they bring their tools along, and each message is a step."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from pydantic import Field, JsonValue, model_validator
+
+from envs.aviary.library import check_arguments, make, maker
+from envs.aviary.session import Refused, Session
+from ray_gym import (
+    Environment,
+    Episode,
+    EpisodeFailure,
+    FailureKind,
+    Opening,
+    Participant,
+    Task,
+    Tool,
+    ToolError,
+    tool_by_schema,
+)
+from ray_gym import Options as EnvironmentOptions
+from ray_gym.stop import StopReason
+from ray_gym.tools import within
+
+
+class AviaryTask(Task):
+    """`arguments` are added to those of the config; `index` is the place in a dataset of the library; `seed` is for `seed_argument`."""
+
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    index: Annotated[int, Field(ge=0)] = 0
+    seed: Annotated[int, Field(ge=0, lt=2**31)] = 0
+
+
+class AviaryOptions(EnvironmentOptions):
+    environment: str
+    """package.module:Name of an environment, of what makes one, or of a dataset of them; or a name that the library knows."""
+    arguments: dict[str, JsonValue] = Field(default_factory=dict)
+    """What it is made with."""
+    seed_argument: str | None = None
+    """The argument that the task's seed is given as, if there is one."""
+
+    @model_validator(mode="after")
+    def _can_be_made(self) -> AviaryOptions:
+        maker(self.environment)
+        return self
+
+    def arguments_for(self, task: AviaryTask) -> dict[str, Any]:
+        seed = {} if self.seed_argument is None else {self.seed_argument: task.seed}
+        return {**self.arguments, **task.arguments, **seed}
+
+
+class Aviary(Environment[AviaryTask, Session]):
+    """Any environment of the library aviary, with the tools that it brings."""
+
+    pattern = "multi-step"
+    scoring = "the library's rewards, added up"
+    reward_range = (-math.inf, math.inf)
+    Options = AviaryOptions
+
+    def generate(self, rng: random.Random, index: int) -> AviaryTask:
+        task = AviaryTask(index=index, seed=rng.randrange(2**31))
+        if index == 0:  # a row may have arguments of its own, but here the config's are all
+            self.check(task)
+        return task
+
+    def check(self, task: AviaryTask) -> None:
+        check_arguments(self.options.environment, self.options.arguments_for(task))
+
+    async def setup(self, task: AviaryTask, episode: Episode) -> Session:
+        arguments = self.options.arguments_for(task)
+        try:
+            made = await episode.in_thread(make, self.options.environment, arguments, task.index)
+        except IndexError as error:
+            raise EpisodeFailure(FailureKind.DATA, "task.index", f"there is no task {task.index}: {error}") from error
+        session = Session(made, episode)
+        await session.reset()
+        return session
+
+    def tools_for(self, task: AviaryTask, state: Session) -> Sequence[Tool]:
+        return [tool_by_schema(schema, self.act) for schema in state.schemas]
+
+    def opening(self, task: AviaryTask, state: Session) -> Opening:
+        system = "\n\n".join(message.content for message in state.first if message.role == "system")
+        messages = [message for message in state.first if message.role != "system"]
+        return Opening(system={"policy": system} if system else {}, messages={"policy": messages})
+
+    async def act(self, state: Session, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
+        try:
+            return await state.call(name, arguments)
+        except Refused as error:
+            raise ToolError(str(error)) from None
+
+    async def run(self, episode: Episode) -> None:
+        session: Session = episode.state
+        try:
+            while not episode.stopped:
+                await episode.turn("policy")
+                if not episode.stopped and not episode.messages_of("policy")[-1].tool_calls:
+                    await self._say(episode, session)
+        finally:
+            await session.close()
+
+    async def _say(self, episode: Episode, session: Session) -> None:
+        """A message without a call is a step, too: what to make of it is the library's."""
+        try:
+            observed = await within(session.say(episode.answer), episode.limits.tool_deadline_s)
+        except Refused as error:
+            observed = str(error)
+        if observed or session.outcome is None:
+            episode.tell("policy", observed or "Go on.")
+        if session.outcome is not None:
+            episode.end(StopReason.FINISHED, session.outcome)
+
+    def finished(self, state: Session, episode: Episode) -> str | None:
+        return state.outcome
+
+    async def score(self, state: Session, episode: Episode) -> float:
+        await state.close()
+        return state.reward

@@ -1,0 +1,122 @@
+"""Actions: what a model is told to write, and what it wrote as an action of the space."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from envs.gymnasium.library import library
+from ray_gym.graders import folded
+
+LARGEST = 16
+"""A box with more numbers is no action that a model could write."""
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_BETWEEN = re.compile(r"[\s,]+")
+
+
+class BadAction(ValueError):
+    """What is wrong with what was written."""
+
+
+def is_written(space: Any) -> bool:
+    """Whether actions of the space can be written by a model."""
+    spaces = library().spaces
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        return all(is_written(child) for child in _children(space).values())
+    if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
+        return int(np.prod(space.shape)) <= LARGEST
+    return isinstance(space, spaces.Discrete | spaces.Text)
+
+
+def expected(space: Any, names: Sequence[str] = ()) -> str:
+    """What is to be written."""
+    spaces = library().spaces
+    match space:
+        case spaces.Discrete():
+            return _of_discrete(space, names)
+        case spaces.MultiDiscrete():
+            bounds = zip(space.start.ravel(), (space.start + space.nvec - 1).ravel(), strict=True)
+            return f"{space.nvec.size} whole numbers ({', '.join(f'{low} to {high}' for low, high in bounds)})"
+        case spaces.MultiBinary():
+            return f"{int(np.prod(space.shape))} numbers, each 0 or 1"
+        case spaces.Box():
+            bounds = zip(space.low.ravel(), space.high.ravel(), strict=True)
+            count = int(np.prod(space.shape))
+            kind = "whole number" if np.issubdtype(space.dtype, np.integer) else "number"
+            return f"{count} {kind}{'' if count == 1 else 's'} ({', '.join(f'{low:g} to {high:g}' for low, high in bounds)})"
+        case spaces.Text():
+            return f"a text of {space.min_length} to {space.max_length} characters"
+        case spaces.Tuple():
+            return "a JSON list of: " + "; ".join(expected(child) for child in space.spaces)
+        case spaces.Dict():
+            return "a JSON object with " + "; ".join(
+                f"{key!r}: {expected(child)}" for key, child in space.spaces.items()
+            )
+    raise TypeError(f"actions of {space} can't be written")
+
+
+def read(space: Any, text: str, names: Sequence[str] = ()) -> Any:
+    """Errors: BadAction."""
+    spaces = library().spaces
+    if isinstance(space, spaces.Text):
+        return _checked(space, text)
+    if isinstance(space, spaces.Discrete) and folded(text) in map(folded, names):
+        return _checked(space, np.int64(space.start + [folded(name) for name in names].index(folded(text))))
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            raise BadAction("it is no JSON") from None
+        return _checked(space, _from_value(space, value))
+    numbers = _BETWEEN.split(text.strip(" \t\r\n[](),"))
+    if not all(_NUMBER.fullmatch(number) for number in numbers):
+        raise BadAction(f"{text[:80]!r} is not what was asked for")
+    return _checked(space, _from_value(space, [float(number) for number in numbers]))
+
+
+def _from_value(space: Any, value: Any) -> Any:
+    """JSON data as an action, not yet checked. Errors: BadAction."""
+    spaces = library().spaces
+    if isinstance(space, spaces.Tuple | spaces.Dict):
+        children = _children(space)
+        given = dict(enumerate(value)) if isinstance(value, list) else value
+        if not isinstance(given, dict) or set(given) != set(children):
+            raise BadAction("it has not the parts that were asked for")
+        parts = {key: _from_value(child, given[key]) for key, child in children.items()}
+        return tuple(parts.values()) if isinstance(space, spaces.Tuple) else parts
+    if isinstance(space, spaces.Text):
+        return value
+    try:
+        numbers = np.asarray(value, dtype=np.float64).ravel()
+    except (ValueError, TypeError, OverflowError):
+        raise BadAction("a number was expected") from None
+    size = int(np.prod(space.shape))
+    if numbers.size != size:
+        raise BadAction(f"{size} numbers were expected, not {numbers.size}")
+    if np.issubdtype(space.dtype, np.integer) and not all(number.is_integer() for number in numbers.tolist()):
+        raise BadAction("whole numbers were expected")
+    if np.issubdtype(space.dtype, np.integer) and np.abs(numbers).max(initial=0) >= 2**31:
+        raise BadAction("it is out of range")
+    made = numbers.astype(space.dtype).reshape(space.shape)
+    return made[()] if isinstance(space, spaces.Discrete) else made
+
+
+def _checked(space: Any, action: Any) -> Any:
+    if not space.contains(action):
+        raise BadAction("it is out of range")
+    return action
+
+
+def _children(space: Any) -> dict[Any, Any]:
+    return dict(enumerate(space.spaces)) if isinstance(space.spaces, tuple) else dict(space.spaces)
+
+
+def _of_discrete(space: Any, names: Sequence[str]) -> str:
+    if names:
+        numbered = ", ".join(f"{space.start + index} ({name})" for index, name in enumerate(names))
+        return f"one of {numbered}, by number or name"
+    return f"a whole number from {space.start} to {space.start + space.n - 1}"

@@ -1,0 +1,105 @@
+"""One game: the library's environment, spoken to by text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from envs.gymnasium import actions, observations
+from envs.gymnasium.library import library
+
+Shown = Literal["auto", "space", "ansi"]
+
+
+class NotByText(ValueError):
+    """Why an environment of the library can't be played by text."""
+
+
+@dataclass(slots=True)
+class Game:
+    """The state of one session. Its methods may block."""
+
+    environment: Any
+    names: Sequence[str]
+    observation: str = ""
+    """The last, as text."""
+    reward: float = 0.0
+    """The sum over the steps so far."""
+    steps: int = 0
+    mistakes: int = 0
+    outcome: str | None = None
+    """How it ended, once it has."""
+    was_played: bool = False
+    """Whether the library ended it, rather than a limit of ours."""
+
+    def reset(self, seed: int, options: dict[str, Any]) -> None:
+        observation, _ = self.environment.reset(seed=seed, options=options or None)
+        self._observe(observation)
+
+    def step(self, action: Any) -> None:
+        observation, reward, terminated, truncated, _ = self.environment.step(action)
+        self.steps += 1
+        self.reward += float(reward)
+        self._observe(observation)
+        if terminated or truncated:
+            self.outcome = "terminated" if terminated else "truncated"
+            self.was_played = True
+
+    def close(self) -> None:
+        self.environment.close()
+
+    def _observe(self, observation: Any) -> None:
+        self.observation = f"Observation: {observations.as_text(observation)}"
+        if self.environment.render_mode == "ansi":
+            self.observation = f"{observations.without_escapes(self.environment.render())}\n{self.observation}"
+
+
+def make(name: str, arguments: dict[str, Any], shown: Shown, action_names: Sequence[str]) -> Game:
+    """Errors: NotByText; UserError; whatever the library raises for a name or arguments that it does not know."""
+    gymnasium = library()
+    spec = gymnasium.spec(name)
+    if shown != "space" and "render_mode" not in arguments:
+        modes = _metadata(gymnasium, spec).get("render_modes", [])
+        if "ansi" in modes:
+            arguments = {**arguments, "render_mode": "ansi"}
+        elif shown == "ansi":
+            raise NotByText(f"{name} does not render as ansi, but as {', '.join(modes) or 'nothing'}")
+    environment = gymnasium.make(name, disable_env_checker=True, **arguments)
+    if not actions.is_written(environment.action_space):
+        raise NotByText(f"{name}: actions of {environment.action_space} can't be written")
+    size = _size(gymnasium, environment.observation_space)
+    if size > observations.LARGEST and environment.render_mode != "ansi":
+        raise NotByText(f"{name}: an observation has {size} numbers, and more than {observations.LARGEST} are no text")
+    return Game(environment, _names(environment, action_names))
+
+
+def _metadata(gymnasium: Any, spec: Any) -> dict[str, Any]:
+    entry = spec.entry_point
+    creator = gymnasium.envs.registration.load_env_creator(entry) if isinstance(entry, str) else entry
+    found: dict[str, Any] = getattr(creator, "metadata", {})
+    return found
+
+
+def _size(gymnasium: Any, space: Any) -> int:
+    """How many numbers an observation has; a text counts as one."""
+    children = getattr(space, "spaces", None)
+    if children is not None:
+        return sum(
+            _size(gymnasium, child) for child in (children.values() if hasattr(children, "values") else children)
+        )
+    shape = getattr(space, "shape", None) or ()
+    size = 1
+    for side in shape:
+        size *= int(side)
+    return 1 if isinstance(space, gymnasium.spaces.Text) else size
+
+
+def _names(environment: Any, given: Sequence[str]) -> Sequence[str]:
+    """Errors: NotByText for names that are not as many as the actions."""
+    if not given and hasattr(environment.unwrapped, "get_action_meanings"):
+        given = environment.unwrapped.get_action_meanings()
+    count = getattr(environment.action_space, "n", None)
+    if given and count != len(given):
+        raise NotByText(f"action_names: {len(given)} names for the actions of {environment.action_space}")
+    return tuple(given)

@@ -1,0 +1,40 @@
+"""The best plan for a game whose rules the library gives as a table, as its toy text environments do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+LARGEST = 1_000_000
+"""States times actions times steps: more is not worth planning for."""
+
+
+def best_plan(environment: Any, steps: int) -> list[int] | None:
+    """The actions with the highest sum of rewards within `steps`, from where a game stands after its reset.
+
+    None if the rules are not a table, or leave something to chance.
+    """
+    game = environment.unwrapped
+    table = getattr(game, "P", None)
+    if table is None or not hasattr(game, "s"):
+        return None
+    states, actions = len(table), len(table[0])
+    outcomes = [[table[state][action] for action in range(actions)] for state in range(states)]
+    if any(len(outcome) != 1 for row in outcomes for outcome in row) or states * actions * steps > LARGEST:
+        return None
+    following = np.array([[outcome[0][1] for outcome in row] for row in outcomes])
+    rewards = np.array([[outcome[0][2] for outcome in row] for row in outcomes], dtype=np.float64)
+    goes_on = np.array([[not outcome[0][3] for outcome in row] for row in outcomes])
+    values = [np.zeros(states)]
+    for _ in range(steps):
+        values.append((rewards + goes_on * values[-1][following]).max(axis=1))
+    state, plan = int(game.s), []
+    for left in range(steps, 0, -1):
+        choices = rewards[state] + goes_on[state] * values[left - 1][following[state]]
+        action = int(choices.argmax())
+        plan.append(action)
+        if not goes_on[state, action]:
+            break
+        state = int(following[state, action])
+    return plan

@@ -1,0 +1,151 @@
+"""Questions of the library Reasoning Gym, each answered in one message and scored by the library itself."""
+
+from __future__ import annotations
+
+import difflib
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Message, Opening, Score, Task
+from ray_gym import Options as EnvironmentOptions
+from ray_gym.errors import UserError
+from ray_gym.graders import Library, first_of, last_boxed, tagged, whole
+from ray_gym.models.base import CompletionRequest
+from ray_gym.models.scripted import Player
+
+MODULE = "envs.reasoning_gym.items"
+PROMPT = """Solve the problem. Think about it as long as you need, then write the final answer, and nothing but the answer, \
+between <answer> and </answer>, in exactly the form that the problem asks for."""
+
+answer_in = first_of(tagged("answer"), last_boxed, whole)
+
+
+class ReasoningGymTask(Task):
+    """`seed` decides which item of the dataset it is."""
+
+    dataset: str
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    seed: Annotated[int, Field(ge=0, lt=2**31)]
+
+
+class Part(BaseModel):
+    """One dataset of a mixture."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: str
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    weight: Annotated[float, Field(gt=0)] = 1.0
+
+    @model_validator(mode="after")
+    def _is_there(self) -> Part:
+        _check(self.dataset, self.settings)
+        return self
+
+
+class ReasoningGymOptions(EnvironmentOptions):
+    """What `generate` draws from: one dataset, or several. Rows of a file name their own."""
+
+    dataset: str | None = None
+    settings: dict[str, JsonValue] = Field(default_factory=dict)
+    mixture: tuple[Part, ...] = ()
+    deadline_s: Annotated[float, Field(gt=0)] = 30.0
+    """For making an item, and for scoring its answer."""
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> ReasoningGymOptions:
+        if self.dataset is not None and self.mixture:
+            raise ValueError("dataset and mixture: give one of both")
+        if self.settings and self.dataset is None:
+            raise ValueError("settings: there is no dataset that they are for")
+        if self.dataset is not None:
+            _check(self.dataset, self.settings)
+        return self
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Checked already."""
+        if self.dataset is None:
+            return self.mixture
+        return (Part.model_construct(dataset=self.dataset, settings=self.settings, weight=1.0),)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    question: str
+    packed: str
+    """The whole item, for the scorer."""
+
+
+class ReasoningGym(Environment[ReasoningGymTask, Item]):
+    """A question out of a dataset of the library Reasoning Gym."""
+
+    pattern = "single-step"
+    scoring = "the library's scorer, 0 to 1"
+    Options = ReasoningGymOptions
+
+    def generate(self, rng: random.Random, index: int) -> ReasoningGymTask:
+        parts = self.options.parts
+        if not parts:
+            raise UserError("environment.dataset: name a dataset (or a mixture) to generate tasks from")
+        (part,) = rng.choices(parts, [part.weight for part in parts])
+        return ReasoningGymTask(dataset=part.dataset, settings=part.settings, seed=rng.randrange(2**31))
+
+    def check(self, task: ReasoningGymTask) -> None:
+        _check(task.dataset, task.settings)
+
+    async def setup(self, task: ReasoningGymTask, episode: Episode) -> Item:
+        """Some items take seconds to make, so this is done apart; and a replay is given the same."""
+        arguments = (task.dataset, task.settings, task.seed)
+        made = await episode.isolated(f"{MODULE}:make", *arguments, deadline_s=self.options.deadline_s)
+        if made.error is not None:
+            raise EpisodeFailure(FailureKind.DATA, f"item of {task.dataset}", made.error)
+        return Item(*made.value)
+
+    def opening(self, task: ReasoningGymTask, state: Item) -> Opening:
+        return Opening(system={"policy": PROMPT}, messages={"policy": state.question})
+
+    def perfect(self, task: ReasoningGymTask) -> Mapping[str, Player]:
+        """None where no answer is known, or where this process may make another item of the same seed."""
+        items = _items()
+        if items.depends_on_hashes(task.dataset, task.settings):
+            return {}
+        answer = items.oracle(items.entry(task.dataset, task.settings, task.seed))
+        if answer is None:
+            return {}
+
+        def player(request: CompletionRequest, rng: random.Random) -> Message:
+            return Message("assistant", f"<answer>{answer}</answer>")
+
+        return {"policy": player}
+
+    async def score(self, state: Item, episode: Episode) -> Score:
+        task = episode.task
+        arguments = (task.dataset, task.settings, task.seed, state.packed, answer_in(episode.answer))
+        return await Library(f"{MODULE}:score", arguments, self.options.deadline_s).score(episode)
+
+
+def _items() -> ModuleType:
+    """Imported late: that takes a second or two. Errors: UserError if the library is not installed."""
+    try:
+        from envs.reasoning_gym import items
+    except ImportError as error:
+        raise UserError(
+            f"environment reasoning_gym: its library is missing ({error}); install ray-gym[adapters] (here: make adapters)"
+        ) from None
+    return items
+
+
+def _check(dataset: str, settings: Mapping[str, Any]) -> None:
+    """Errors: ValueError; UserError if the library is not installed."""
+    items = _items()
+    if dataset not in items.names():
+        close = difflib.get_close_matches(dataset, items.names(), n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are: {', '.join(items.names())}"
+        raise ValueError(f"dataset: there is no dataset {dataset!r}; {hint}")
+    items.check(dataset, settings)
