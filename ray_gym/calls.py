@@ -11,6 +11,8 @@ import itertools
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -32,6 +34,16 @@ from ray_gym.tools import WhenLost
 Result = TypeVar("Result")
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(slots=True)
+class _Inside:
+    """Something that is done again in a replay, and how many calls it is waiting for: those have their own places in the order."""
+
+    calls: int = 0
+
+
+_INSIDE: ContextVar[_Inside | None] = ContextVar("inside", default=None)
 
 
 class Answered(msgspec.Struct, frozen=True):
@@ -79,6 +91,16 @@ class Calls:
 
     async def _over(self, made: Made, call: Awaitable[Result]) -> Result:
         """Whatever becomes of a call, it is then over."""
+        inside = _INSIDE.get()
+        if inside is None:
+            return await self._then_over(call)
+        inside.calls += 1
+        try:
+            return await self._then_over(call)
+        finally:
+            inside.calls -= 1
+
+    async def _then_over(self, call: Awaitable[Result]) -> Result:
         try:
             result = await call
         except BaseException as error:
@@ -126,10 +148,17 @@ class Calls:
         recorded = made.recorded
         started_at, began = time.time(), time.monotonic()
         hold = (lambda: self._recall(recorded)) if recorded is not None else self.log.until_free(made)
-        result, took_time = await held(make(), hold)
-        if took_time and recorded is None:
+        inside = _Inside()
+        outside = _INSIDE.set(inside)
+        try:
+            ended = await held(make(), hold, lambda: inside.calls == 0)
+        finally:
+            _INSIDE.reset(outside)
+        if ended.took_time and recorded is None:
             await self.log.record_order(made, self._timing(started_at, began))
-        return result
+        if recorded is not None and not ended.was_held:
+            await self._recall(recorded)
+        return ended.result
 
     async def _record_failure(self, made: Made, error: EpisodeFailure, started_at: float, began: float) -> None:
         """It fails again in a replay; infrastructure may have come back by then."""

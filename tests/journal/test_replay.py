@@ -182,6 +182,37 @@ class Shop(Plain):
         return f"receipt {len(self.sold)}"
 
 
+class EffectsInTools(Plain):
+    """Tools that wait, make an effect each, wait again and change the state, while others do the same."""
+
+    def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+        return {**super().setup(task, episode), "episode": episode, "paid": []}
+
+    @tool()
+    async def pay(self, state: dict[str, Any], caller: Participant, amount: str) -> str:
+        async def make(key: str) -> str:
+            await asyncio.sleep(random.random() * 0.003)
+            return f"{amount} by {random.random()}"
+
+        receipt = await state["episode"].effect("pay", make, amount)
+        state["moves"].append(receipt)
+        await asyncio.sleep(random.random() * 0.003)
+        state["paid"].append(amount)
+        return f"{len(state['paid'])} paid: {receipt}"
+
+    async def run(self, episode: Episode) -> None:
+        async def spend(number: int) -> None:
+            thread = episode.open_thread("policy")
+            for n in range(2):
+                episode.tell(thread, f"paid so far {episode.state['moves'][-2:]}")
+                said = await episode.reply(thread)
+                await episode.call(
+                    "policy", ToolCall("c", "pay", json.dumps({"amount": f"{number}{n}{said.content[-3:]}"}))
+                )
+
+        await asyncio.gather(*(spend(n) for n in range(3)))
+
+
 class Tired(Plain):
     """Its clock and what it asks depend on nothing but the episode."""
 
@@ -310,6 +341,18 @@ async def test_concurrent_threads_with_tools_replay_exactly(tmp_path: Path) -> N
         assert again.row == first.row and again.model.calls == [] and calls == 9
         half = await attempt(tmp_path, WithTools(), words, [cut(first, len(first.answered) // 2)])
         assert half.played.failure is None and half.played.episode.spec.try_ == 0
+
+
+async def test_effects_inside_of_tools_replay_exactly(tmp_path: Path) -> None:
+    """Their results are recorded; the tools around them run again, and wait for no place that comes after that of their own effect."""
+    first = await attempt(tmp_path, EffectsInTools(), words)
+    assert first.played.status == "completed", first.played.failure
+    total = len(first.answered)
+    for answers in range(total + 1):
+        again = await attempt(tmp_path, EffectsInTools(), words, [cut(first, answers)])
+        assert again.played.status == "completed", (answers, again.played.failure)
+        if answers == total:
+            assert again.row == first.row
 
 
 async def test_three_attempts_add_up(tmp_path: Path) -> None:
