@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from environments import NAMES, options_of
 
 from ray_gym.check.all_checks import carry_out
 from ray_gym.check.other_process import OtherProcess
 from ray_gym.check.subject import subject_of
-from ray_gym.plugins import ENVIRONMENT, find_environment, names
+from ray_gym.plugins import find_environment
 
 TASKS = 3
 FURTHER: list[tuple[str, dict[str, Any]]] = [
@@ -28,7 +29,7 @@ def other_process() -> Iterator[OtherProcess]:
         yield process
 
 
-@pytest.mark.parametrize(("name", "options"), [*((name, {}) for name in names(ENVIRONMENT)), *FURTHER])
+@pytest.mark.parametrize(("name", "options"), [*((name, options_of(name)) for name in NAMES), *FURTHER])
 async def test_an_environment_passes(name: str, options: dict[str, Any], other_process: OtherProcess) -> None:
     environment_class = find_environment(name)
     subject = subject_of(name, environment_class, environment_class.Options.model_validate(options), TASKS, seed=1)

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from environments import NAMES, options_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,7 @@ from ray_gym.data.lengths import Spread, characters
 from ray_gym.data.parquet import plain_rows, write_rows
 from ray_gym.data.prepared import Prepared, Settings, files_of, prepare
 from ray_gym.data.writing import write_file, write_files
-from ray_gym.plugins import ENVIRONMENT, find_environment, names
+from ray_gym.plugins import find_environment
 from ray_gym.tasks import generated, read_tasks, with_ids
 
 
@@ -93,10 +94,11 @@ def test_nested_columns_of_others_are_read_without_the_keys_that_only_other_rows
     assert list(plain_rows(tmp_path / "mapped.parquet")) == [{"x": {"k": 1}}, {}]
 
 
-@pytest.mark.parametrize("name", names(ENVIRONMENT))
+@pytest.mark.parametrize("name", NAMES)
 def test_generated_tasks_of_every_environment_are_the_same_after_preparing(name: str, tmp_path: Path) -> None:
     """A run of the prepared file plays what a run of the generator would, under the same ids."""
-    environment = find_environment(name)()
+    environment_class = find_environment(name)
+    environment = environment_class(environment_class.Options.model_validate(options_of(name)))
     if type(environment).generate is Environment.generate:
         pytest.skip("it has no generator")
     tasks = [task for _, task in generated(environment, 3, 30)]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY
+from environments import NAMES
 
 from ray_gym.load import load
-from ray_gym.plugins import ENVIRONMENT, names
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 
@@ -24,8 +24,7 @@ SHORT = [
     "limits.max_turns=2",
     "limits.max_steps_per_turn=2",
 ]
-NEEDS_A_SERVER = {"nemo_gym"}
-CONFIGS = sorted(f"configs/{name}.yaml" for name in names(ENVIRONMENT) if name not in NEEDS_A_SERVER)
+CONFIGS = [f"configs/{name}.yaml" for name in NAMES]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,27 @@
+"""The environments of the repository, each with the options that its own config gives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+from conftest import REPOSITORY
+
+from ray_gym.plugins import ENVIRONMENT, names
+
+NEEDS_A_SERVER = {"nemo_gym"}
+"""Played in their own tests."""
+NAMES = [name for name in names(ENVIRONMENT) if name not in NEEDS_A_SERVER]
+NEEDS_OPTIONS = {"aviary", "gymnasium", "reasoning_gym"}
+"""What they are is said by an option. The others are looked at with their defaults."""
+
+
+def config_of(name: str) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load((REPOSITORY / "configs" / f"{name}.yaml").read_text())
+    return config
+
+
+def options_of(name: str) -> dict[str, Any]:
+    if name not in NEEDS_OPTIONS:
+        return {}
+    return {key: value for key, value in config_of(name)["environment"].items() if key != "id"}
