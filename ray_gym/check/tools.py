@@ -56,7 +56,7 @@ def _declared_for_nobody(evidence: Evidence) -> Iterator[Finding]:
 
 
 def _offered_to_others(play: Play) -> Iterator[Finding]:
-    tools = play.stage.environment.tools
+    tools = play.played.episode.tools
     for name, model in play.stage.models.items():
         assert isinstance(model, RememberingModel)
         for tool in sorted(model.offered):
@@ -67,7 +67,8 @@ def _offered_to_others(play: Play) -> Iterator[Finding]:
 
 def _carried_out_for_others(play: Play) -> Iterator[Finding]:
     """By the call's id: its result says what became of it, and in whose name it was carried out."""
-    tools, episode = play.stage.environment.tools, play.played.episode
+    episode = play.played.episode
+    tools = episode.tools
     forbidden = {
         call.id: (call.name, event.participant)
         for event in episode.events
