@@ -52,10 +52,10 @@ async def test_a_row_without_a_conversation_asks_for_everything_at_once() -> Non
     assert len(asked.splitlines()) == 5
     first, *_, last = asked.splitlines()
     assert first == (
-        'Please put "Budget review" into my calendar, 60 minutes, and it has to be over by 10:45. '
-        "Everything has to lie between 09:00 and 17:00 today."
+        "Everything has to lie between 09:00 and 17:00 today: "
+        'please put "Budget review" into my calendar, 60 minutes, and it has to be over by 10:45.'
     )
-    assert '"Travel planning" into my calendar, 90 minutes. Everything' in last
+    assert last.endswith('17:00 today: please put "Travel planning" into my calendar, 90 minutes.')
     assert ", between 12:00 and 13:00." in asked
 
 

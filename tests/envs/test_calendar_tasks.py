@@ -20,9 +20,11 @@ from envs.calendar.check import check
 from envs.calendar.clock import show_time
 from envs.calendar.constraint import KINDS
 from envs.calendar.events import ExpectedEvent
+from envs.calendar.phrases import ask_for
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym.config import TasksSection
+from ray_gym.config_file import read_config
 from ray_gym.data.checking import task_of
 from ray_gym.data.rows import Row
 from ray_gym.tasks import read_tasks
@@ -44,6 +46,15 @@ def test_a_thousand_generated_tasks_are_solvable_by_the_solver_and_distinct() ->
     assert len({task.model_dump_json() for task in tasks}) >= 990
     assert tasks[:50] == [generated(WRITTEN, index) for index in range(50)]
     assert tasks[:50] != [generated(WRITTEN, index, seed=1) for index in range(50)]
+
+
+def test_no_line_is_cut_by_the_texts_at_which_the_user_model_of_the_config_stops() -> None:
+    config = read_config(Path(__file__).parents[2] / "configs" / "calendar_live.yaml")
+    stops = config.participants["user"].sampling.stop
+    assert stops
+    lines = [line.text for index in range(300) for line in generated(LIVE, index).user_lines]
+    lines += [ask_for(each) for index in range(50) for each in generated(LIVE, index).expected_state]
+    assert [line for line in lines if any(stop in line for stop in stops)] == []
 
 
 def test_some_last_requests_need_earlier_events_to_move() -> None:
