@@ -56,6 +56,9 @@ SMALL_TALK = (
     "Hold on, I am looking for my notes.",
 )
 
+NO_CALENDAR = "I can't see the calendar in your answer, please always send all of it."
+"""What a scripted user says of an answer without one."""
+
 
 def ways_to_say(minutes: int) -> tuple[str, ...]:
     """A duration in words; the first way fits any."""

@@ -32,7 +32,7 @@ def user_prompt(lines: Sequence[UserLine], stop_text: str | None) -> str:
         "You are talking to a scheduling assistant that plans your day. This is what you have to say:\n"
         f"{listed}\n"
         "Say one of these in each message, in this order, in a sentence or two of your own. Keep every name in quotes, "
-        f"every duration and every time exactly as they are, and ask for nothing else.\n{ending}"
+        f"every duration and every wish about times word for word, and ask for nothing else.\n{ending}"
     )
 
 

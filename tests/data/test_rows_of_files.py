@@ -38,7 +38,7 @@ class Calls(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: str = ""
-    arguments: dict[str, "Calls"] = {}
+    arguments: dict[str, Calls] = {}
 
 
 class Flat(BaseModel):

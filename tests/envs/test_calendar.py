@@ -12,8 +12,10 @@ from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from envs.calendar.answer import read_calendar, write_calendar
-from envs.calendar.players import NO_CALENDAR, scripted_user
+from envs.calendar.phrases import NO_CALENDAR
+from envs.calendar.players import scripted_user
 from envs.calendar.prompts import ASSISTANT
+from envs.calendar.revealing import ONLY_THIS
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym import Message
@@ -133,16 +135,16 @@ async def test_the_scripted_user_complains_where_it_sees_no_calendar() -> None:
 
 async def test_requests_that_a_user_model_leaves_out_or_garbles_reach_the_policy() -> None:
     lines = [line.text for line in TASK.lines()]
-    own_words = "an hour of Budget Review, over by 10:45, and all of it from 09:00 to 17:00!"
+    own_words = "Hi! Everything has to lie between 09:00 and 17:00 today, and I need one hour for Budget Review, done before 10:45."
     garbled = '"Legal call" for 30 minutes after 15:00, all of it from 09:00 to 17:00'
     player = says(own_words, garbled, "", "How are you? [DONE]", "...")
     played = await play_task(calendar(mode="live", stop_text="[DONE]"), TASK, {"user": player}, limits={"max_turns": 6})
     assert heard_by_policy(played) == [
         own_words,
-        f"{garbled}\n{lines[1]}",
+        f"{garbled}\n{ONLY_THIS}\n{lines[1]}",
         lines[2],
-        f"How are you?\n{lines[3]}",
-        f"...\n{lines[4]}",
+        f"How are you?\n{ONLY_THIS}\n{lines[3]}",
+        f"...\n{ONLY_THIS}\n{lines[4]}",
         "...",
     ]
     assert reward_of(played) == 1
