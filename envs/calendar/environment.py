@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 from envs.calendar.check import CalendarCheck
 from envs.calendar.generator import random_events, random_lines, written_conversation
 from envs.calendar.players import scripted_user, solving_assistant
-from envs.calendar.prompts import ASSISTANT, BEGIN, user_prompt
+from envs.calendar.prompts import ASSISTANT, POLICY_BEGINS, USER_BEGINS, user_prompt
 from envs.calendar.revealing import Revealed, reveal
 from envs.calendar.task import CalendarTask, UserLine
 from ray_gym import Environment, Episode, Opening, Participant, Score, Turn
@@ -72,7 +72,7 @@ class Calendar(Environment[CalendarTask, Requests]):
         first = self.options.first_speaker
         return Opening(
             system={"policy": ASSISTANT, "user": user_prompt(state.lines, self.options.stop_text)},
-            messages={"user": BEGIN} if first == "user" else {},
+            messages={first: USER_BEGINS if first == "user" else POLICY_BEGINS},
             first=first,
         )
 

@@ -17,7 +17,8 @@ ASSISTANT = (
     "met: move earlier events where a later wish needs it. As long as nothing was asked for, the calendar is []."
 )
 
-BEGIN = "The assistant is listening. Say your first message."
+USER_BEGINS = "The assistant is listening. Say your first message."
+POLICY_BEGINS = "(The user is here, and has not asked for anything so far. Greet them.)"
 
 _LINE = re.compile(r"^[0-9]+\. (.+)$", re.MULTILINE)
 _STOP = re.compile(r"answer with exactly: (.+)$", re.MULTILINE)

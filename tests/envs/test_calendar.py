@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from envs.calendar.answer import read_calendar, write_calendar
 from envs.calendar.phrases import NO_CALENDAR
 from envs.calendar.players import scripted_user
-from envs.calendar.prompts import ASSISTANT
+from envs.calendar.prompts import ASSISTANT, POLICY_BEGINS
 from envs.calendar.revealing import ONLY_THIS
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
@@ -99,7 +99,8 @@ async def test_the_scripted_user_reveals_every_request(first_speaker: str, stop_
         else:
             assert stop.text == "the user said that it is done" and said[-1] == "Thank you, that is all. [DONE]"
             assert len(said) == len(task.user_lines) + 1 and played.episode.turns[-1].speaker == "user"
-        assert len(heard_by_policy(played)) == len(task.user_lines), "what it heard is what was said, and no more"
+        before = [POLICY_BEGINS] if first_speaker == "policy" else []
+        assert heard_by_policy(played) == before + said[: len(task.user_lines)], "what was said, and no more"
         small_talk += len(said) - len(task.expected_state)
     assert small_talk > tasks / 2
 
