@@ -11,7 +11,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin
 import yaml
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
-from pydantic import BaseModel, ValidationError
+from pydantic import AliasChoices, AliasPath, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 
 from ray_gym.config import RunConfig
 from ray_gym.errors import UserError
@@ -105,33 +106,50 @@ def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
 
 
 def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
-    """The keys that are known where an error was found, by walking the models' fields."""
+    """The keys that are known where an error was found, by walking the models' fields; of a union, those of all its kinds."""
+    kinds = _kinds(annotation)
     for part in location:
-        annotation = _unwrapped(annotation)
-        fields = _fields(annotation)
-        if fields is not None and part in fields:
-            annotation = fields[part]
-        elif get_origin(annotation) in (dict, list, tuple, Mapping):
-            annotation = get_args(annotation)[-1]
-            annotation = get_args(annotation)[0] if annotation is Ellipsis else annotation
-    return list(_fields(_unwrapped(annotation)) or [])
+        inside = [inner for kind in kinds for inner in _inside(kind, part)]
+        kinds = inside or kinds  # where a union's kinds are told apart, a part is the name of one
+    return list(dict.fromkeys(key for kind in kinds for key in _fields(kind)))
 
 
-def _unwrapped(annotation: Any) -> Any:
-    """`X | None` without the None, `Annotated[X, ...]` without its notes."""
+def _kinds(annotation: Any) -> list[Any]:
+    """`X | Y | None` is X or Y; `Annotated[X, ...]` is X."""
     if get_origin(annotation) in (Union, types.UnionType):
-        return next(a for a in get_args(annotation) if a is not type(None))
+        return [kind for member in get_args(annotation) if member is not type(None) for kind in _kinds(member)]
     if hasattr(annotation, "__metadata__"):
-        return _unwrapped(annotation.__origin__)
-    return annotation
+        return _kinds(annotation.__origin__)
+    return [annotation]
 
 
-def _fields(annotation: Any) -> dict[str, Any] | None:
+def _inside(kind: Any, part: Any) -> list[Any]:
+    """What stands under a key, or at a place, of a model, a mapping or a sequence."""
+    fields, arguments = _fields(kind), get_args(kind)
+    if part in fields:
+        return _kinds(fields[part])
+    if get_origin(kind) in (dict, Mapping):
+        return _kinds(arguments[-1])
+    if get_origin(kind) in (list, tuple, set, frozenset, Sequence):
+        return [inner for argument in arguments if argument is not Ellipsis for inner in _kinds(argument)]
+    return []
+
+
+def _fields(annotation: Any) -> dict[str, Any]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return {name: field.annotation for name, field in annotation.model_fields.items()}
+        fields = annotation.model_fields.items()
+        return {key: field.annotation for name, field in fields for key in keys_of(name, field)}
     if hasattr(annotation, "__dataclass_fields__"):
         return {name: field.type for name, field in annotation.__dataclass_fields__.items()}
-    return None
+    return {}
+
+
+def keys_of(name: str, field: FieldInfo) -> list[str]:
+    """What the input may call a field of a model: its name and its aliases."""
+    alias = field.validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    aliases = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]
+    return list(dict.fromkeys([name, *aliases]))
 
 
 def _nearby(path: Path) -> str:

@@ -27,31 +27,37 @@ PARTS = ("parsed", "asked_for", *COMPLAINTS)
 class Findings:
     parts: dict[str, float]
     complaints: list[str]
+    credit: float
+    """What partial credit gives for it."""
 
 
 @dataclass(frozen=True)
 class CalendarCheck(Grader):
-    """1 if the calendar in the policy's last words is right in every part, else 0; with `partial`, the mean of the parts."""
+    """1 if the calendar in the policy's last words is right in every part, else 0; with `partial`, its credit.
+
+    `before`: the calendar that the policy went on from, if a task begins with one.
+    """
 
     expected: tuple[ExpectedEvent, ...]
     partial: bool = False
+    before: tuple[Entry | None, ...] = ()
 
     async def grade(self, episode: Episode) -> Verdict:
-        findings = check(self.expected, read_calendar(episode.answer))
-        share = fmean(findings.parts.values())
-        value = share if self.partial else float(share == 1)
+        findings = check(self.expected, read_calendar(episode.answer), self.before)
+        value = findings.credit if self.partial else float(fmean(findings.parts.values()) == 1)
         return Verdict(value, "; ".join(findings.complaints) or "all as asked for", findings.parts)
 
 
-def check(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None) -> Findings:
+def check(
+    expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None, before: Sequence[Entry | None] = ()
+) -> Findings:
     """Where nothing is expected, nothing can be wrong."""
     if not expected:
-        return Findings(dict.fromkeys(PARTS, 1.0), [])
+        return Findings(dict.fromkeys(PARTS, 1.0), [], 1.0)
     if calendar is None:
-        return Findings(dict.fromkeys(PARTS, 0.0), ["there is no calendar in the answer"])
+        return Findings(dict.fromkeys(PARTS, 0.0), ["there is no calendar in the answer"], 0.0)
     found = _found(expected, calendar)
-    entries = [entry for entry in calendar if entry is not None]
-    holds = [_holds(event, found.get(event.event_id), entries) for event in expected]
+    holds = _all_hold(expected, calendar)
     complaints = [
         f"{event.label}: {COMPLAINTS['complete' if not of_event['complete'] else part]}"
         for event, of_event in zip(expected, holds, strict=True)
@@ -63,7 +69,29 @@ def check(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | 
         complaints.append(f"{strays} of {len(calendar)} entries were not asked for, repeat another or are no events")
     asked_for = len(found) / len(calendar) if calendar else 0.0
     shares = {part: sum(of_event[part] for of_event in holds) / len(expected) for part in COMPLAINTS}
-    return Findings({"parsed": 1.0, "asked_for": asked_for, **shares}, complaints)
+    credit = asked_for * _share_of_what_was_due(expected, calendar, before)
+    return Findings({"parsed": 1.0, "asked_for": asked_for, **shares}, complaints, credit)
+
+
+def _share_of_what_was_due(
+    expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None], before: Sequence[Entry | None]
+) -> float:
+    """Of the events that were not right before; 0 if one of the others is no more."""
+    was_right = [all(of_event.values()) for of_event in _all_hold(expected, before)]
+    kept = [event for event, right in zip(expected, was_right, strict=True) if right]
+    entries = list(_found(kept, calendar).values())
+    if not all(all(of_event.values()) for of_event in _all_hold(kept, entries)):
+        return 0.0
+    holds = _all_hold(expected, calendar)
+    due = [of_event for of_event, right in zip(holds, was_right, strict=True) if not right]
+    return fmean(held for of_event in due for held in of_event.values()) if due else 1.0
+
+
+def _all_hold(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> list[dict[str, bool]]:
+    """Which parts hold for each of the expected events."""
+    found = _found(expected, calendar)
+    entries = [entry for entry in calendar if entry is not None]
+    return [_holds(event, found.get(event.event_id), entries) for event in expected]
 
 
 def _found(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[int, Entry]:

@@ -34,8 +34,11 @@ class Constraint:
             case "none":
                 return True
 
+    def said_times(self) -> list[str]:
+        return [show_time(time) for time in self.times]
+
     def __str__(self) -> str:
-        return " ".join([self.kind, " and ".join(map(show_time, self.times))]).strip()
+        return f"{self.kind} {' and '.join(self.said_times())}".strip()
 
 
 def read_constraint(text: str | None) -> Constraint:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 from envs.calendar.check import CalendarCheck
 from envs.calendar.generator import random_events, random_lines, written_conversation
 from envs.calendar.players import scripted_user, solving_assistant
-from envs.calendar.prompts import ASSISTANT, BEGIN, user_prompt
+from envs.calendar.prompts import ASSISTANT, POLICY_BEGINS, USER_BEGINS, user_prompt
 from envs.calendar.revealing import Revealed, reveal
 from envs.calendar.task import CalendarTask, UserLine
 from ray_gym import Environment, Episode, Opening, Participant, Score, Turn
@@ -40,7 +40,7 @@ class Calendar(Environment[CalendarTask, Requests]):
         stop_text: Annotated[str, Field(min_length=1, pattern=r"^\S([^\n]*\S)?$")] | None = None
         """The user ends the episode with it. Without one, the answer to the last request does."""
         partial_credit: bool = False
-        """The reward is the mean of the parts, instead of 1 where all are whole and else 0."""
+        """The reward is a share of what the policy had to do, instead of 1 where all is right and else 0."""
 
         @model_validator(mode="after")
         def _live_only(self) -> Calendar.Options:
@@ -72,7 +72,7 @@ class Calendar(Environment[CalendarTask, Requests]):
         first = self.options.first_speaker
         return Opening(
             system={"policy": ASSISTANT, "user": user_prompt(state.lines, self.options.stop_text)},
-            messages={"user": BEGIN} if first == "user" else {},
+            messages={first: USER_BEGINS if first == "user" else POLICY_BEGINS},
             first=first,
         )
 
@@ -95,7 +95,8 @@ class Calendar(Environment[CalendarTask, Requests]):
         return "every request was answered" if is_answered and self.options.stop_text is None else None
 
     async def score(self, state: Requests, episode: Episode) -> Score:
-        check = CalendarCheck(episode.task.expected_state, self.options.partial_credit)
+        task: CalendarTask = episode.task
+        check = CalendarCheck(task.expected_state, self.options.partial_credit, tuple(task.calendar_before()))
         return await check.score(episode)
 
     def _revealed(self, state: Requests, episode: Episode) -> Revealed:

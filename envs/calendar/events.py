@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from envs.calendar.clock import MIDNIGHT, read_time, show_time
 from envs.calendar.constraint import Constraint, read_constraint
@@ -19,7 +20,10 @@ def _plain(text: str | None) -> str:
 
 
 class ExpectedEvent(BaseModel):
-    """It lies within its window (`min_time` to `max_time`) and meets its constraint. Without a name it is known by its id."""
+    """It lies within its window (`min_time` to `max_time`) and meets its constraint. Without a name it is known by its id.
+
+    A row may also give its `start_time`, which is the constraint to begin at it.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -29,6 +33,19 @@ class ExpectedEvent(BaseModel):
     constraint: Annotated[str | None, AfterValidator(_plain)] = "none"
     min_time: Time = "00:00"
     max_time: Time = "24:00"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _begins_at(cls, given: Any) -> Any:
+        if not isinstance(given, Mapping) or "start_time" not in given:
+            return given
+        fields = dict(given)
+        start = fields.pop("start_time")
+        if start is None:
+            return fields
+        if fields.get("constraint") not in (None, "none"):
+            raise ValueError("start_time is the constraint to begin at it: write only one of start_time and constraint")
+        return {**fields, "constraint": f"at {start}"}
 
     @property
     def label(self) -> str:

@@ -19,6 +19,7 @@ from envs.calendar.phrases import (
     WINDOWS,
     WISHES,
     ways_to_say,
+    within,
 )
 from envs.calendar.solver import solve
 from envs.calendar.task import UserLine
@@ -51,8 +52,8 @@ def random_events(rng: random.Random) -> list[ExpectedEvent]:
 
 def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[UserLine]:
     """A request for each event, the first of which tells the day's window, and up to two turns of small talk between them."""
-    window = rng.choice(WINDOWS).format(events[0].min_time, events[0].max_time)
-    texts = [f"{window} {_request(rng, events[0], REQUESTS)}"]
+    window = rng.choice(WINDOWS)
+    texts = [within(window, events[0], _request(rng, events[0], REQUESTS))]
     texts += [_request(rng, event, REQUESTS + FURTHER_REQUESTS) for event in events[1:]]
     lines = [UserLine(text=text, event_id=event.event_id) for text, event in zip(texts, events, strict=True)]
     for text in rng.sample(SMALL_TALK, rng.randint(0, 2)):
@@ -101,6 +102,6 @@ def _wish(rng: random.Random, start: int, end: int, opens: int, closes: int) -> 
 
 
 def _request(rng: random.Random, event: ExpectedEvent, forms: tuple[str, ...]) -> str:
-    wish = rng.choice(WISHES[event.rule.kind]).format(*map(show_time, event.rule.times))
+    wish = rng.choice(WISHES[event.rule.kind]).format(*event.rule.said_times())
     duration = rng.choice(ways_to_say(event.duration))
     return rng.choice(forms).format(name=event.label, duration=duration, wish=wish)

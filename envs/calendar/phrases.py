@@ -40,15 +40,15 @@ WISHES: Mapping[Kind, tuple[str, ...]] = {
 }
 
 WINDOWS = (
-    "Everything has to lie between {0} and {1} today.",
-    "I am only free from {0} to {1}, so plan nothing outside of that.",
-    "My day begins at {0} and ends at {1}; nothing may reach beyond.",
+    "Everything has to lie between {0} and {1} today",
+    "I am only free from {0} to {1}, so plan nothing outside of that",
+    "My day begins at {0} and ends at {1}, and nothing may reach beyond",
 )
 
 SMALL_TALK = (
     "What a morning, my coffee machine has just given up.",
     "By the way, it has started to snow here.",
-    "Sorry, someone was at the door. I am back.",
+    "Sorry, someone was at the door, but I am back.",
     "You are quick, I like that.",
     "Let me think for a moment what else there is.",
     "I hope your day is quieter than mine.",
@@ -56,14 +56,23 @@ SMALL_TALK = (
     "Hold on, I am looking for my notes.",
 )
 
+NO_CALENDAR = "I can't see the calendar in your answer, please always send all of it."
+"""What a scripted user says of an answer without one."""
+
 
 def ways_to_say(minutes: int) -> tuple[str, ...]:
     """A duration in words; the first way fits any."""
     return (f"{minutes} minutes", *_DURATIONS.get(minutes, ()))
 
 
+def within(window: str, event: ExpectedEvent, request: str) -> str:
+    """A request that tells the window, too, in one sentence: a user model may be cut at the end of its first one."""
+    goes_on = request if request.startswith("I ") else request[0].lower() + request[1:]
+    return f"{window.format(event.min_time, event.max_time)}: {goes_on}"
+
+
 def ask_for(event: ExpectedEvent) -> str:
     """A request that says everything about an event, for rows that have no words of their own."""
-    wish = WISHES[event.rule.kind][0].format(*str(event.rule).split()[1::2])
+    wish = WISHES[event.rule.kind][0].format(*event.rule.said_times())
     request = REQUESTS[0].format(name=event.label, duration=ways_to_say(event.duration)[0], wish=wish)
-    return f"{request} {WINDOWS[0].format(event.min_time, event.max_time)}"
+    return within(WINDOWS[0], event, request)

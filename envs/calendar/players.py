@@ -8,14 +8,13 @@ from __future__ import annotations
 import random
 
 from envs.calendar.answer import read_calendar, write_calendar
+from envs.calendar.phrases import NO_CALENDAR
 from envs.calendar.prompts import read_user_prompt
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym import Message
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
-
-NO_CALENDAR = "I can't see the calendar in your answer, please always send all of it."
 
 
 def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:

@@ -17,7 +17,8 @@ ASSISTANT = (
     "met: move earlier events where a later wish needs it. As long as nothing was asked for, the calendar is []."
 )
 
-BEGIN = "The assistant is listening. Say your first message."
+USER_BEGINS = "The assistant is listening. Say your first message."
+POLICY_BEGINS = "(The user is here, and has not asked for anything so far. Greet them.)"
 
 _LINE = re.compile(r"^[0-9]+\. (.+)$", re.MULTILINE)
 _STOP = re.compile(r"answer with exactly: (.+)$", re.MULTILINE)
@@ -32,7 +33,7 @@ def user_prompt(lines: Sequence[UserLine], stop_text: str | None) -> str:
         "You are talking to a scheduling assistant that plans your day. This is what you have to say:\n"
         f"{listed}\n"
         "Say one of these in each message, in this order, in a sentence or two of your own. Keep every name in quotes, "
-        f"every duration and every time exactly as they are, and ask for nothing else.\n{ending}"
+        f"every duration and every wish about times word for word, and ask for nothing else.\n{ending}"
     )
 
 

@@ -1,7 +1,7 @@
 """Live mode: what the policy hears of the user's messages, and which lines the user still owes.
 
-A user model may forget a request or get it wrong, and the policy must not be scored for what it was never told. So each of the user's
-turns reveals a line for certain: if its words don't, the line that is due is put behind them.
+A user model may forget a request, get it wrong or make up another, and the policy must not be scored for what it was never told. So each
+of the user's turns reveals a line for certain, and whatever else a message says is put right behind it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs.calendar.phrases import ways_to_say
+from envs.calendar.phrases import NO_CALENDAR
 from envs.calendar.task import CalendarTask, UserLine
+from envs.calendar.wording import is_harmless, says_as_much, take_out
 from ray_gym.graders import folded
 
-_TIME = re.compile(r"[0-9]{1,2}:[0-9]{2}")
+ONLY_THIS = "To be exact: all that I asked for before stays as it was, and of this message only the following counts."
+NOTHING_NEW = "To be exact: all that I asked for before stays as it was, and nothing in this message changes it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,28 +30,54 @@ class Revealed:
 
 def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], stop_text: str | None) -> Revealed:
     """`said`: the user's messages so far, in order."""
-    durations = {event.event_id: event.duration for event in task.expected_state}
     heard: list[str] = []
     owed = list(lines)
-    for text in said:
-        if stop_text and stop_text in text:
-            if not owed:
-                return Revealed([*heard, text], [], closed=True)
-            text = text.replace(stop_text, "").strip()
-        named = task.mentioned(text)
-        told = [line for line in owed if line.event_id in named and _conveys(text, line, durations[line.event_id])]
-        if owed and not told:
-            told = owed[:1]
-            if told[0].event_id is not None or not text:
-                text = f"{text}\n{told[0].text}".strip()
-        heard.append(text)
+    for message in said:
+        text, is_closing = _without_stop_text(message, stop_text)
+        if is_closing and not owed:
+            return Revealed([*heard, text], [], closed=True)
+        told, is_exact = _told(text, task, lines, owed)
+        told = told or owed[:1]
+        heard.append(text if text and is_exact else _put_right(text, told))
         owed = [line for line in owed if line not in told]
     return Revealed(heard, owed, closed=False)
 
 
-def _conveys(text: str, line: UserLine, duration: int) -> bool:
-    """Whether words that name the event have all that its line says: the duration and every time."""
-    text = folded(text)
-    has_duration = any(re.search(rf"(?<![0-9]){wording}", text) for wording in ways_to_say(duration))
-    has_times = set(_TIME.findall(line.text)) <= set(_TIME.findall(text))
-    return folded(line.text) in text or (has_duration and has_times)
+def _told(
+    text: str, task: CalendarTask, lines: Sequence[UserLine], owed: Sequence[UserLine]
+) -> tuple[list[UserLine], bool]:
+    """The owed lines that a message makes, and whether they are all that it says."""
+    rest, _ = take_out(folded(text), NO_CALENDAR)
+    found = set()
+    for line in sorted(lines, key=lambda line: -len(line.text)):
+        rest, was_there = take_out(rest, line.text)
+        if was_there:
+            found.add(line)
+    told = [line for line in owed if line in found]
+    if is_harmless(rest):
+        return told, bool(told) or not owed or owed[0].event_id is None
+    events = {event.event_id: event for event in task.expected_state}
+    for line in owed:
+        if line not in told and line.event_id is not None and says_as_much(rest, line.text, events[line.event_id]):
+            return [*told, line], True
+    return told, False
+
+
+def _put_right(text: str, told: Sequence[UserLine]) -> str:
+    requests = [line.text for line in told if line.event_id is not None]
+    if not text:
+        return "\n".join(line.text for line in told)
+    return "\n".join([text, ONLY_THIS, *requests] if requests else [text, NOTHING_NEW])
+
+
+def _without_stop_text(text: str, stop_text: str | None) -> tuple[str, bool]:
+    """A stop text counts on a line of its own, or as a message's last sentence; what is no word, like [END], also after one.
+
+    In the middle of a sentence its words are words like any other.
+    """
+    if not stop_text:
+        return text, False
+    words, begins = re.escape(stop_text), r"(?<=[.!?])\s+" if re.match(r"\w", stop_text) else ""
+    found = re.compile(rf"^[ \t*]*{words}[ \t.!*]*$|{begins}{words}[\s.!*]*\Z", re.MULTILINE)
+    rest, times = found.subn("", text)
+    return rest.strip() if times else text, times > 0

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from envs.calendar.answer import Entry, read_calendar
 from envs.calendar.events import ExpectedEvent
 from envs.calendar.phrases import ask_for
 from envs.calendar.solver import solve
@@ -88,6 +89,11 @@ class CalendarTask(Task):
         said = "\n".join(message.content for message in self.messages if message.role == "user")
         asked = self.mentioned(said)
         return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in folded(said))
+
+    def calendar_before(self) -> list[Entry | None]:
+        """The last one in `messages`."""
+        said = (message.content for message in reversed(self.messages) if message.role == "assistant")
+        return next((found for text in said if (found := read_calendar(text)) is not None), [])
 
     def mentioned(self, text: str) -> set[int]:
         """The ids of the events whose names a text has as whole words. Of names that contain each other, the longest counts."""

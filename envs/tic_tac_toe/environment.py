@@ -11,9 +11,23 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from envs.tic_tac_toe.board import Board, IllegalMove, Mark, other, render
 from envs.tic_tac_toe.players import helpful_player, hopeful_player
-from ray_gym import Environment, Episode, Opening, Participant, Score, Task, ToolError, ToolSchema, Turn, tool
+from ray_gym import (
+    Environment,
+    Episode,
+    EpisodeFailure,
+    FailureKind,
+    Opening,
+    Participant,
+    Score,
+    Task,
+    ToolError,
+    ToolSchema,
+    Turn,
+    tool,
+)
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.models.scripted import Player
+from ray_gym.stop import StopReason
 
 OWNERS: Mapping[Mark, str] = {"X": "policy", "O": "user"}
 MARKS: Mapping[str, Mark] = {"policy": "X", "user": "O"}
@@ -138,14 +152,29 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return state.outcome
 
     def score(self, state: Board, episode: Episode) -> Score:
-        """A game that was not played to its end is worth nothing to either side."""
+        """A game that was not played to its end is worth nothing to either side.
+
+        Errors: EpisodeFailure (user).
+        """
         if state.outcome is None:
+            self._check_user(state, episode)
             rewards = {"X": 0.0, "O": 0.0}
         elif state.winner is None:
             rewards = {"X": 0.5, "O": 0.5}
         else:
             rewards = {state.winner: 1.0, other(state.winner): 0.0}
         return Score(rewards["X"], others={OWNERS["O"]: rewards["O"]})
+
+    def _check_user(self, board: Board, episode: Episode) -> None:
+        """Errors: EpisodeFailure (user) if the game got stuck with a simulated user. A trained one plays for itself."""
+        user, stop = episode.participants["user"], episode.stop
+        if user.trainable or stop is None or (stop.reason, stop.text) != (StopReason.MAX_TURNS, "user"):
+            return
+        turns = episode.turns_of("user")
+        wasted = turns - (board.cells.count("O") - episode.task.board().cells.count("O"))
+        if wasted:
+            wrong = f"{wasted} of its {turns} turns made no legal move, and none is left"
+            raise EpisodeFailure(FailureKind.USER, "user", wrong)
 
 
 def _rules(mark: Mark) -> str:

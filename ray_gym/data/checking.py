@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from pydantic import AliasChoices, AliasPath, ValidationError
+from pydantic import ValidationError
 
-from ray_gym.config_file import explain
+from ray_gym.config_file import explain, keys_of
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import Row
 from ray_gym.environment import Environment, Task
@@ -66,10 +66,4 @@ def unplayable(task: Task, participants: Sequence[str]) -> list[str]:
 @cache
 def names_of(task_type: type[Task]) -> frozenset[str]:
     """What a row may call the fields of a task: their names and aliases."""
-    names: set[str] = set()
-    for name, field in task_type.model_fields.items():
-        alias = field.validation_alias
-        choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
-        found = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]
-        names.update([name, *found])
-    return frozenset(names)
+    return frozenset(key for name, field in task_type.model_fields.items() for key in keys_of(name, field))

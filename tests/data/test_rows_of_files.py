@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym import Environment, Task
+from ray_gym.config_file import explain
 from ray_gym.data import rows
 from ray_gym.data.lengths import characters
 from ray_gym.data.report import ranges, report_lines
@@ -28,6 +32,55 @@ class Adding(Environment[Sum, None]):
     def setup(self, task: Sum, episode: object) -> None:
         if task.a == 13:
             raise RuntimeError("thirteen")
+
+
+class Calls(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    name: str = ""
+    arguments: dict[str, Calls] = {}
+
+
+class Flat(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["flat"] = "flat"
+    rooms: int = 1
+
+
+class House(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    kind: Literal["house"] = "house"
+    storeys: int = 1
+
+
+class NestedTask(Task):
+    """Models inside of every kind of container."""
+
+    calls: tuple[Calls, ...] = ()
+    pair: tuple[Flat, Calls] | None = None
+    more: Sequence[Calls] = Field((), validation_alias=AliasChoices("more", "theirs"))
+    homes: tuple[Annotated[Flat | House, Field(discriminator="kind")], ...] = ()
+
+
+@pytest.mark.parametrize(
+    ("row", "problem"),
+    [
+        ({"calls": [{}, {"nam": "x"}]}, "calls.1.nam: unknown key; did you mean 'name'?"),
+        ({"calls": [{"arguments": {"a": {"argument": {}}}}]}, "calls.0.arguments.a.argument: unknown key; did you mean 'arguments'?"),
+        ({"calls": [{"zzz": 1}]}, "calls.0.zzz: unknown key; known: name, arguments"),
+        ({"pair": [{"room": 2}, {}]}, "pair.0.room: unknown key; did you mean 'rooms'?"),
+        ({"pair": [{}, {"nam": ""}]}, "pair.1.nam: unknown key; did you mean 'name'?"),
+        ({"theirs": [{"nam": ""}]}, "theirs.0.nam: unknown key; did you mean 'name'?"),
+        ({"homes": [{"kind": "house", "storey": 2}]}, "homes.0.house.storey: unknown key; did you mean 'storeys'?"),
+        ({"thiers": []}, "thiers: unknown key; did you mean 'theirs'?"),
+    ],
+)  # fmt: skip
+def test_a_mistyped_key_is_told_the_nearest_one_wherever_it_stands(row: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        NestedTask.model_validate(row)
+    assert explain(error.value, NestedTask) == [problem]
 
 
 def report_of(path: Path) -> Report:

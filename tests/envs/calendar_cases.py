@@ -16,8 +16,8 @@ def calendar(**options: Any) -> Calendar:
 WRITTEN, LIVE = calendar(), calendar(mode="live")
 
 
-def event(event_id: int, name: str, duration: int, constraint: str | None = None, **window: str) -> ExpectedEvent:
-    return ExpectedEvent(event_id=event_id, event_name=name, duration=duration, constraint=constraint, **window)
+def event(event_id: int, name: str, duration: int, constraint: str | None = None, **others: Any) -> ExpectedEvent:
+    return ExpectedEvent(event_id=event_id, event_name=name, duration=duration, constraint=constraint, **others)
 
 
 def entry(name: Any, start: Any, duration: Any, event_id: Any) -> dict[str, Any]:

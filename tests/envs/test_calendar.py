@@ -12,8 +12,10 @@ from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from envs.calendar.answer import read_calendar, write_calendar
-from envs.calendar.players import NO_CALENDAR, scripted_user
-from envs.calendar.prompts import ASSISTANT
+from envs.calendar.phrases import NO_CALENDAR
+from envs.calendar.players import scripted_user
+from envs.calendar.prompts import ASSISTANT, POLICY_BEGINS
+from envs.calendar.revealing import ONLY_THIS
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym import Message
@@ -52,10 +54,10 @@ async def test_a_row_without_a_conversation_asks_for_everything_at_once() -> Non
     assert len(asked.splitlines()) == 5
     first, *_, last = asked.splitlines()
     assert first == (
-        'Please put "Budget review" into my calendar, 60 minutes, and it has to be over by 10:45. '
-        "Everything has to lie between 09:00 and 17:00 today."
+        "Everything has to lie between 09:00 and 17:00 today: "
+        'please put "Budget review" into my calendar, 60 minutes, and it has to be over by 10:45.'
     )
-    assert '"Travel planning" into my calendar, 90 minutes. Everything' in last
+    assert last.endswith('17:00 today: please put "Travel planning" into my calendar, 90 minutes.')
     assert ", between 12:00 and 13:00." in asked
 
 
@@ -97,7 +99,8 @@ async def test_the_scripted_user_reveals_every_request(first_speaker: str, stop_
         else:
             assert stop.text == "the user said that it is done" and said[-1] == "Thank you, that is all. [DONE]"
             assert len(said) == len(task.user_lines) + 1 and played.episode.turns[-1].speaker == "user"
-        assert len(heard_by_policy(played)) == len(task.user_lines), "what it heard is what was said, and no more"
+        before = [POLICY_BEGINS] if first_speaker == "policy" else []
+        assert heard_by_policy(played) == before + said[: len(task.user_lines)], "what was said, and no more"
         small_talk += len(said) - len(task.expected_state)
     assert small_talk > tasks / 2
 
@@ -133,16 +136,16 @@ async def test_the_scripted_user_complains_where_it_sees_no_calendar() -> None:
 
 async def test_requests_that_a_user_model_leaves_out_or_garbles_reach_the_policy() -> None:
     lines = [line.text for line in TASK.lines()]
-    own_words = "an hour of Budget Review, over by 10:45, and all of it from 09:00 to 17:00!"
+    own_words = "Hi! Everything has to lie between 09:00 and 17:00 today, and I need one hour for Budget Review, done before 10:45."
     garbled = '"Legal call" for 30 minutes after 15:00, all of it from 09:00 to 17:00'
     player = says(own_words, garbled, "", "How are you? [DONE]", "...")
     played = await play_task(calendar(mode="live", stop_text="[DONE]"), TASK, {"user": player}, limits={"max_turns": 6})
     assert heard_by_policy(played) == [
         own_words,
-        f"{garbled}\n{lines[1]}",
+        f"{garbled}\n{ONLY_THIS}\n{lines[1]}",
         lines[2],
-        f"How are you?\n{lines[3]}",
-        f"...\n{lines[4]}",
+        f"How are you?\n{ONLY_THIS}\n{lines[3]}",
+        f"...\n{ONLY_THIS}\n{lines[4]}",
         "...",
     ]
     assert reward_of(played) == 1

@@ -6,10 +6,10 @@ import json
 from typing import Any
 
 import pytest
-from calendar_cases import BUDGET, RIGHT, TASK, calendar, entry
-from playing_tasks import play_task, reward_of, says
+from calendar_cases import BUDGET, RIGHT, TASK, WRITTEN, calendar, entry
+from playing_tasks import generated, play_task, reward_of, says
 
-from envs.calendar.check import PARTS
+from envs.calendar.check import PARTS, check
 from envs.calendar.task import CalendarTask
 from ray_gym.play import Played
 
@@ -154,17 +154,66 @@ async def test_nothing_that_is_answered_raises(answer: str) -> None:
     assert reward_of(await answered(answer)) == 0
 
 
-async def test_partial_credit_is_the_mean_of_the_parts() -> None:
-    assert reward_of(await answered(TEXT, partial_credit=True)) == 1
-    assert reward_of(await answered("none", partial_credit=True)) == 0
-    assert reward_of(await answered("[]", partial_credit=True)) == pytest.approx(1 / 7)
-    one_of_five = await answered(json.dumps([BUDGET]), partial_credit=True)
-    assert reward_of(one_of_five) == pytest.approx((1 + 1 + 5 * 0.2) / 7)
-    assert parts_of(one_of_five)["complete"] == 0.2
+async def partial(answer: str, task: CalendarTask = TASK) -> float:
+    return reward_of(await answered(answer, task, partial_credit=True))
+
+
+async def test_partial_credit_is_a_share_of_all_that_was_asked_for() -> None:
+    assert await partial(TEXT) == 1
+    assert await partial("none") == await partial("[]") == 0
+    assert await partial(json.dumps([BUDGET])) == pytest.approx(0.2)
     late = await answered(but(1, start_time="12:30", duration=45), partial_credit=True)
-    shares = {"durations": 0.8, "constraints": 0.8, "no_overlap": 0.6}
-    assert parts_of(late) == dict.fromkeys(PARTS, 1.0) | shares
-    assert reward_of(late) == pytest.approx((4 + 0.8 + 0.8 + 0.6) / 7)
+    assert parts_of(late) == dict.fromkeys(PARTS, 1.0) | {"durations": 0.8, "constraints": 0.8, "no_overlap": 0.6}
+    assert reward_of(late) == pytest.approx((1 + 0.8 + 1 + 0.8 + 0.6) / 5)
+    with_a_nap = json.dumps([*RIGHT, entry("Nap", "13:15", 15, 6)])
+    assert await partial(with_a_nap) == pytest.approx(5 / 6), "of the calendar's entries"
+    assert await partial("[]", CalendarTask(expected_state=())) == 1
+
+
+def going_on_from(calendar: list[dict[str, Any]]) -> CalendarTask:
+    answer = {"role": "assistant", "content": json.dumps(calendar)}
+    messages = [{"role": "user", "content": "Begin."}, answer, {"role": "user", "content": "Go on."}]
+    return CalendarTask.model_validate({**TASK.model_dump(mode="json"), "messages": messages})
+
+
+async def test_partial_credit_of_a_written_conversation_is_for_what_its_last_turn_had_to_do() -> None:
+    written = going_on_from(RIGHT[:4])
+    assert await partial(TEXT, written) == 1
+    assert await partial(json.dumps(RIGHT[:4]), written) == await partial("[]", written) == 0
+    assert await partial(but(4, duration=60), written) == pytest.approx(4 / 5)
+    assert await partial(but(4, start_time="13:45"), written) == pytest.approx(4 / 5), "it overlaps"
+    moved = [*RIGHT[:1], {**RIGHT[1], "start_time": "14:30"}, *RIGHT[2:]]
+    assert await partial(json.dumps(moved), written) == 1, "moved to another right place"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        RIGHT[1:],
+        [{**BUDGET, "start_time": "09:50"}, *RIGHT[1:]],
+        [{**BUDGET, "duration": 45}, *RIGHT[1:]],
+        [*RIGHT[:2], {**RIGHT[2], "start_time": "12:30"}, *RIGHT[3:]],
+        [{**BUDGET, "event_name": "Budget"}, *RIGHT[1:]],
+    ],
+)
+async def test_there_is_no_credit_where_something_was_right_before_and_is_no_more(broken: list[dict[str, Any]]) -> None:
+    assert await partial(json.dumps(broken), going_on_from(RIGHT[:4])) == 0
+    assert await partial(json.dumps(broken), going_on_from([])) > 0.5, "what was not there before is none that broke"
+
+
+async def test_what_was_wrong_before_is_to_be_mended() -> None:
+    late = [{**BUDGET, "start_time": "10:00"}, *RIGHT[1:4]]
+    assert await partial(json.dumps([*late, RIGHT[4]]), going_on_from(late)) == pytest.approx((4 + 5) / 10)
+    assert await partial(TEXT, going_on_from(late)) == 1
+    assert await partial(TEXT, going_on_from(RIGHT)) == 1, "there was nothing to do"
+
+
+async def test_going_on_with_the_last_calendar_of_a_generated_task_is_worth_nothing() -> None:
+    for task in (generated(WRITTEN, index) for index in range(100)):
+        assert await partial(task.messages[-2].content, task) == await partial("[]", task) == 0
+        assert reward_of(await play_task(calendar(partial_credit=True), task)) == 1
+        findings = check(task.expected_state, task.calendar_before())
+        assert 0 < findings.parts["complete"] < 1
 
 
 async def test_the_record_says_what_is_wrong() -> None:

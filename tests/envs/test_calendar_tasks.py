@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from calendar_cases import LIVE, WRITTEN, A, event
-from playing_tasks import generated, play_task, reward_of
+from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from envs.calendar import Calendar
@@ -20,9 +20,13 @@ from envs.calendar.check import check
 from envs.calendar.clock import show_time
 from envs.calendar.constraint import KINDS
 from envs.calendar.events import ExpectedEvent
+from envs.calendar.phrases import ask_for
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym.config import TasksSection
+from ray_gym.config_file import read_config
+from ray_gym.data.checking import task_of
+from ray_gym.data.rows import Row
 from ray_gym.tasks import read_tasks
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "calendar" / "example.jsonl"
@@ -42,6 +46,15 @@ def test_a_thousand_generated_tasks_are_solvable_by_the_solver_and_distinct() ->
     assert len({task.model_dump_json() for task in tasks}) >= 990
     assert tasks[:50] == [generated(WRITTEN, index) for index in range(50)]
     assert tasks[:50] != [generated(WRITTEN, index, seed=1) for index in range(50)]
+
+
+def test_no_line_is_cut_by_the_texts_at_which_the_user_model_of_the_config_stops() -> None:
+    config = read_config(Path(__file__).parents[2] / "configs" / "calendar_live.yaml")
+    stops = config.participants["user"].sampling.stop
+    assert stops
+    lines = [line.text for index in range(300) for line in generated(LIVE, index).user_lines]
+    lines += [ask_for(each) for index in range(50) for each in generated(LIVE, index).expected_state]
+    assert [line for line in lines if any(stop in line for stop in stops)] == []
 
 
 def test_some_last_requests_need_earlier_events_to_move() -> None:
@@ -122,6 +135,26 @@ def test_rows_may_spell_events_by_id_and_times_on_the_twelve_hour_clock() -> Non
     assert CalendarTask.model_validate_json(task.model_dump_json()) == task
 
 
+@pytest.mark.parametrize("environment", [WRITTEN, LIVE])
+async def test_a_row_may_say_when_its_events_begin(environment: Calendar) -> None:
+    row = {
+        "responses_create_params": {
+            "input": [
+                {"role": "developer", "content": "You keep a calendar, as JSON."},
+                {"role": "user", "content": "One hour for the team meeting, from 10am on please"},
+            ]
+        },
+        "expected_state": {"1": {"event_name": "Team Meeting", "start_time": "10:00", "duration": 60}},
+    }
+    task = task_of(Row("row", 1, row), environment)
+    assert isinstance(task, CalendarTask) and task.expected_state == (event(1, "Team Meeting", 60, "at 10:00"),)
+    assert CalendarTask.model_validate_json(task.model_dump_json()) == task
+    assert reward_of(await play_task(environment, task)) == 1
+    late = says('[{"event_id": 1, "event_name": "Team Meeting", "start_time": "10:01", "duration": 60}]')
+    assert reward_of(await play_task(environment, task, {"policy": late})) == 0
+    assert event(2, "A", 60, start_time=None).constraint == "none"
+
+
 B = {**A, "event_id": 2, "event_name": "B"}
 
 
@@ -134,6 +167,8 @@ B = {**A, "event_id": 2, "event_name": "B"}
         ({"expected_state": [{**A, "event_name": " "}]}, "at least 1 character"),
         ({"expected_state": [{**A, "min_time": "25:00"}]}, "'25:00' is no time of a day: write HH:MM, as in 14:30"),
         ({"expected_state": [{**A, "constraint": "soon"}]}, "'soon' is no constraint: write before T, after T"),
+        ({"expected_state": [{**A, "start_time": "ten"}]}, "'ten' is no time of a day"),
+        ({"expected_state": [{**A, "start_time": "10:00", "constraint": "after 09:00"}]}, "write only one of start_time and"),
         ({"expected_state": [{**A, "constraint": "at noon"}]}, "'noon' is no time of a day"),
         ({"expected_state": [{**A, "constraint": "between 12:00 and 11:00"}]}, "12:00 is not before 11:00"),
         ({"expected_state": [{**A, "constraint": "at 16:30"}]}, "expected_state[0]: 'A' (60 minutes, at 16:30) fits nowhere"),

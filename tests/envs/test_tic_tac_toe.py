@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +22,9 @@ from envs.tic_tac_toe.environment import TicTacToeTask
 from envs.tic_tac_toe.players import minimax_player, occupied_player, prose_player, random_player, string_player
 from ray_gym import Message, Participant, ToolCall
 from ray_gym.config import LimitsSection
+from ray_gym.config_file import read_config
 from ray_gym.episode import Episode
+from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import CompletionRequest, Sampling
 from ray_gym.models.scripted import Player, ScriptedModel
 from ray_gym.play import Played, Stage, play
@@ -30,6 +33,9 @@ from ray_gym.stop import StopReason
 
 X_WINS_AT_2 = ((0, "X"), (3, "O"), (1, "X"), (4, "O"))  # X is next and wins at 2
 O_OPENS = ((4, "O"), (0, "X"), (8, "O"))  # X is next, and O has one mark more
+
+
+CONFIGS = Path(__file__).parents[2] / "configs"
 
 
 def task_of(moves: Sequence[tuple[int, str]] = ()) -> TicTacToeTask:
@@ -44,10 +50,19 @@ START = task_of()
 
 
 async def game(
-    policy: Player, user: Player, task: TicTacToeTask = START, seed: int = 0, steps: int = 1, **options: Any
+    policy: Player,
+    user: Player,
+    task: TicTacToeTask = START,
+    seed: int = 0,
+    steps: int = 1,
+    turns: int = 5,
+    self_play: bool = False,
+    **options: Any,
 ) -> Played:
     environment = TicTacToe(TicTacToe.Options(**options))
-    participants = {name: Participant(name, name, Sampling(), False, 5, steps) for name in TicTacToe.participants}
+    participants = {
+        name: Participant(name, name, Sampling(), self_play, turns, steps) for name in TicTacToe.participants
+    }
     models = {"policy": ScriptedModel(policy, {}, 0), "user": ScriptedModel(user, {}, 0)}
     spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task.model_dump_json())
     return await play(spec, Stage(environment, participants, models, LimitsSection()))
@@ -140,7 +155,7 @@ async def test_neither_side_plays_the_others_mark_in_many_games() -> None:
 
     refusals = 0
     for seed in range(60):
-        played = await game(eager, eager, generated(1, seed), seed=seed, steps=2)
+        played = await game(eager, eager, generated(1, seed), seed=seed, steps=2, self_play=True)
         assert played.status == "completed"
         assert_marks_are_the_movers(played)
         refusals += sum("it is the turn of" in (event.error or "") for event in played.episode.events)
@@ -177,14 +192,45 @@ async def test_the_first_message_shows_the_board_of_the_state() -> None:
             assert f"Your mark is {own}" in episode.threads[name].messages[0].content
 
 
-@pytest.mark.parametrize("player", [occupied_player, prose_player, string_player])
+MISBEHAVING = [occupied_player, prose_player, string_player]
+
+
+@pytest.mark.parametrize("player", MISBEHAVING)
 @pytest.mark.parametrize("side", ["policy", "user"])
 async def test_misbehaving_players_end_by_limits(player: Player, side: str) -> None:
     players = {"policy": random_player, "user": random_player, side: player}
-    played = await game(players["policy"], players["user"], task_of([(0, "O")]))
+    played = await game(players["policy"], players["user"], task_of([(0, "O")]), self_play=True)
     assert end_of(played) == (StopReason.MAX_TURNS, side, 0, 0)
     assert played.episode.turns_of(side) == 5
     assert all(name != side for name, _ in moves_of(played.episode))
+
+
+@pytest.mark.parametrize("player", MISBEHAVING)
+async def test_a_simulated_user_without_a_legal_move_is_not_the_policys_fault(player: Player) -> None:
+    played = await game(random_player, player, task_of([(0, "O")]))
+    assert played.status == "failed" and played.score is None
+    why = "5 of its 5 turns made no legal move, and none is left"
+    assert played.failure == Failure(FailureKind.USER, "user", why)
+    assert end_of(await game(player, random_player, task_of([(0, "O")])))[2:] == (0, 0), "the policy's own fault"
+
+
+async def test_a_users_wasted_turns_count_only_where_they_keep_the_game_from_its_end() -> None:
+    stuck = await game(script(0, 1, 5, 6, 7), script(4, 4, 2, 3, 3))
+    assert stuck.failure == Failure(FailureKind.USER, "user", "2 of its 5 turns made no legal move, and none is left")
+    mended = await game(script(0, 1, 5, 6, 7), script(4, 4, 2, 3, 8))
+    assert end_of(mended) == (StopReason.FINISHED, "draw", 0.5, 0.5)
+    cut_short = await game(script(0, 1, 5), script(4, 2), turns=2)
+    assert end_of(cut_short) == (StopReason.MAX_TURNS, "policy", 0, 0)
+    cut_by_limits = await game(script(0, 1, 5), script(4, 2), task_of([(8, "X")]), turns=2)
+    assert end_of(cut_by_limits) == (StopReason.MAX_TURNS, "user", 0, 0), "all of the user's moves were legal"
+
+
+@pytest.mark.parametrize("path", sorted(CONFIGS.glob("tic_tac_toe*.yaml")), ids=lambda path: path.stem)
+def test_no_config_has_a_simulated_user_that_may_get_stuck(path: Path) -> None:
+    config = read_config(path)
+    user = config.participants["user"]
+    scripted = config.models[user.model].engine == "scripted"
+    assert scripted or user.trainable or config.environment.options["legal_moves_only"]
 
 
 LINES = [{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {0, 3, 6}, {1, 4, 7}, {2, 5, 8}, {0, 4, 8}, {2, 4, 6}]

@@ -1,0 +1,57 @@
+"""Whether words that are not a request's own say as much as it does: its event's name, duration and wish, in wordings of ours."""
+
+from __future__ import annotations
+
+import re
+
+from envs.calendar.events import ExpectedEvent
+from envs.calendar.phrases import FURTHER_REQUESTS, REQUESTS, WINDOWS, WISHES, ways_to_say
+from ray_gym.graders import folded
+
+_WORD = re.compile(r"\w+")
+_REQUEST = re.sub(r"\{\w+\}", " ", " ".join(REQUESTS + FURTHER_REQUESTS))
+_HARMLESS = frozenset(
+    _WORD.findall(f"{_REQUEST} but hello hi ok okay thanks thank you that all would like to have a an the".casefold())
+)
+"""What may stand around the details of a request without making it another one."""
+
+
+def says_as_much(text: str, request: str, event: ExpectedEvent) -> bool:
+    """False where that can't be said for certain: for a request in words of a row's own, or a text that says anything beside."""
+    needed, told = _details(request, event), _details(text, event)
+    if needed is None or told is None:
+        return False
+    return needed - ({"wish"} if event.rule.kind == "none" else set()) <= told
+
+
+def is_harmless(text: str) -> bool:
+    return _HARMLESS.issuperset(_WORD.findall(folded(text)))
+
+
+def take_out(text: str, words: str) -> tuple[str, bool]:
+    """A folded text without words, wherever they stand by themselves in it, and whether they did."""
+    rest, times = re.subn(rf"(?<!\w){re.escape(folded(words))}(?!\w)", " ", text)
+    return rest, times > 0
+
+
+def _details(text: str, event: ExpectedEvent) -> set[str] | None:
+    """The details of an event that a text tells; None if it says more than these."""
+    rest, told = folded(text), set()
+    for detail, wordings in _wordings(event).items():
+        for wording in wordings:
+            rest, was_there = take_out(rest, wording)
+            if was_there:
+                told.add(detail)
+                break
+    return told if is_harmless(rest) else None
+
+
+def _wordings(event: ExpectedEvent) -> dict[str, list[str]]:
+    """Windows come before wishes, which are parts of some of them."""
+    wishes = [re.sub("^, (and |but )?", "", wish) for wish in WISHES[event.rule.kind] if wish]
+    return {
+        "name": [event.label],
+        "window": [window.format(event.min_time, event.max_time) for window in WINDOWS],
+        "wish": [wish.format(*event.rule.said_times()) for wish in wishes],
+        "duration": list(ways_to_say(event.duration)),
+    }
