@@ -92,8 +92,9 @@ def factorisation(rng: random.Random) -> Problem:
 def polynomial_with_roots(rng: random.Random) -> Problem:
     low, high = _two_roots(rng)
     return Problem(
-        f"Which quadratic polynomial in $x$ has the leading coefficient 1 and the zeros ${number(low)}$ and ${number(high)}$?",
-        polynomial((1, -(low + high), low * high)),
+        f"The polynomial $x^{{2}} + px + q$ has the zeros ${number(low)}$ and ${number(high)}$. "
+        "Give the ordered pair $(p, q)$.",
+        f"({number(-(low + high))}, {number(low * high)})",
     )
 
 

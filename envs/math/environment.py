@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Annotated
 
-from pydantic import BaseModel, Field, StringConstraints, model_validator
+from pydantic import BaseModel, Field
 
 from envs.math.generator import problem
-from envs.math.judging import both_orders, judge_who_compares
-from ray_gym import Environment, Episode, Message, Opening, Score, Task
+from envs.math.prompt import PROMPT
+from ray_gym import Environment, Episode, Message, Opening, Score
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.errors import UserError
-from ray_gym.graders import FirstThatPasses, Grader, Library, last_boxed
+from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask, last_boxed
+from ray_gym.graders.equivalence import literal_judge
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 
@@ -25,25 +26,10 @@ INSTRUCTIONS = (
 VERIFIER = "envs.math.verification:verify_within"
 GRACE_S = 2.0
 """The verifier ends itself when its time is up; this much later it is killed."""
-NonEmpty = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
 
 
-class MathTask(Task):
-    """A problem and its answer: LaTeX or a plain expression. Without a `question`, the last message of `messages` is it."""
-
-    question: str = ""
-    expected_answer: NonEmpty
-
-    @model_validator(mode="after")
-    def _asks_something(self) -> MathTask:
-        if not self.asked.strip():
-            raise ValueError("question: there is none, and no message that asks one either")
-        return self
-
-    @property
-    def asked(self) -> str:
-        asked = [message.content for message in self.messages if message.role == "user"]
-        return self.question or (asked[-1] if asked else "")
+class MathTask(QuestionTask):
+    """A problem and its answer: LaTeX or a plain expression."""
 
 
 class Mathematics(Environment[MathTask, None]):
@@ -60,7 +46,7 @@ class Mathematics(Environment[MathTask, None]):
         """What takes the library longer is for the judge to decide; without a judge it is wrong."""
         verification_memory_mb: Annotated[int, Field(ge=64)] = 512
         judged_characters: Annotated[int, Field(ge=1)] = 2000
-        """How much of an answer without a box the judge is shown, from its end."""
+        """What is longer in the last box, or without a box in all, is not shown to the judge, and not equal."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         """Errors: UserError."""
@@ -92,12 +78,14 @@ class Mathematics(Environment[MathTask, None]):
         )
         graders: list[Grader] = [library]
         if options.judge:
-            shown = (last_boxed(answer) or answer)[-options.judged_characters :]
-            graders.append(both_orders(task.asked, task.expected_answer, shown))
+            final = last_boxed(answer) or answer
+            graders.append(
+                Equivalence(PROMPT, task.asked, task.expected_answer, final, longest=options.judged_characters)
+            )
         return await FirstThatPasses(*graders, enough=0.5).score(episode)
 
     def perfect(self, task: MathTask) -> Mapping[str, Player]:
         def solves(request: CompletionRequest, rng: random.Random) -> Message:
             return Message("assistant", f"The answer is \\boxed{{{task.expected_answer}}}.")
 
-        return {"policy": solves, "judge": judge_who_compares}
+        return {"policy": solves, "judge": literal_judge}

@@ -11,14 +11,17 @@ import signal
 from typing import Any
 
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
-from sympy import Number
+from sympy import Eq, Set, Tuple
 
+from envs.math.reduction import exact, is_left_to_compute, is_left_to_solve
 from ray_gym.graders import folded, last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
 """LaTeX and plain expressions; what is in a box comes before all else."""
 LONGEST = 2000
-"""Characters that are read, from an answer's end. What is longer in a box is no answer, and regular expressions would take long."""
+"""Characters that are read as an answer. Regular expressions would take long on more, and the end alone may contradict the rest."""
+PLACES = 50
+"""Decimal places to which values with roots or pi are compared."""
 SHOWN = 80
 """Characters of an expression that a verdict shows."""
 WARM_UP = (
@@ -32,8 +35,9 @@ WARM_UP = (
 """Expected answers and answers of many kinds."""
 _WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
-_COMPUTATION = re.compile(r"[\w)}\]]\s*(?:\+|-|\*|\^|\\times|\\cdot)")
-_SCIENTIFIC = re.compile(r"(?:\*|\\times|\\cdot)\s*10\s*(?:\^|\*\*)\s*\{?\s*-?\d+\s*\}?")
+_EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")
+"""What is worked out as it is read, so that only the text shows it."""
+_BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
 def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, str]:
@@ -51,18 +55,17 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
     expected = _bare(expected if inside is None else inside)
-    if box is not None and len(box) > LONGEST:
-        return 0.0, f"{len(box)} characters in a box are not read"
+    said = answer.strip() if box is None else box
+    if len(said) > LONGEST:
+        return 0.0, f"{len(said)} characters are not read as an answer"
     if _WORDS.fullmatch(expected):  # as an expression it would be a product of its letters, in any order
-        said = _bare(answer if box is None else box)
-        return float(folded(said) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
-    gold, given = _read_alone(expected), _read(answer[-LONGEST:]) if box is None else _read_alone(_bare(box))
+        return float(folded(_bare(said)) == folded(expected)), f"{_short(said)}, expected the words {expected!r}"
+    gold, given = _read_alone(expected), _read(said) if box is None else _read_alone(_bare(box))
     if not gold or not given:
         return 0.0, "no expression was found" if gold else f"the expected answer {expected!r} is no expression"
-    if not verify(gold, given, allow_set_relation_comp=True, timeout_seconds=None):
+    if not _are_equal(gold, given):
         return 0.0, f"{_short(given[-1])}, expected {_short(gold[-1])}"
-    is_number = isinstance(gold[0], Number) or _PERCENT.fullmatch(expected) is not None
-    if is_number and is_left_to_compute(str(given[-1])):
+    if _is_left_to_compute(given) and not _is_left_to_compute(gold):
         return 0.0, f"{_short(given[-1])} equals {_short(gold[-1])}, but is left to compute"
     return 1.0, f"{_short(given[-1])} equals {_short(gold[-1])}"
 
@@ -73,9 +76,25 @@ def warm_up() -> None:
         verify_answer(expected, answer)
 
 
-def is_left_to_compute(written: str) -> bool:
-    """Whether it is a sum, a product or a power, as a question may have it; a fraction and 3.2 * 10^5 are numbers."""
-    return _COMPUTATION.search(_SCIENTIFIC.sub("", written)) is not None
+def _are_equal(gold: list[Any], given: list[Any]) -> bool:
+    """As exact values; and a relation that is left to solve is not its solution, nor is a pair a set."""
+    if is_left_to_solve(given[0], gold[0]) or {_bracket(gold), _bracket(given)} == {"(", "\\{"}:
+        return False
+    exact_gold, exact_given = [exact(one) for one in gold], [exact(one) for one in given]
+    equal: bool = verify(
+        exact_gold, exact_given, numeric_precision=PLACES, allow_set_relation_comp=True, timeout_seconds=None
+    )
+    return equal
+
+
+def _is_left_to_compute(read: list[Any]) -> bool:
+    return is_left_to_compute(read[0]) or _EVALUATED.search(str(read[-1])) is not None
+
+
+def _bracket(read: list[Any]) -> str | None:
+    """What a list of values stands in."""
+    found = _BRACKET.match(str(read[-1]))
+    return found[1] if found and isinstance(read[0], Set | Tuple | Eq) else None
 
 
 def _short(written: Any) -> str:

@@ -11,11 +11,11 @@ from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
 from envs.mcqa.grader import ChosenLetter
 from envs.mcqa.majority import ballots_of, majority_at
-from envs.mcqa.output_regex import OutputRegex
 from envs.mcqa.reading import Grading
 from envs.mcqa.subjects import SUBJECTS, Subject
 from ray_gym import Environment, Episode, Message, Opening, Score, Task
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.graders import RegularExpression
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 
@@ -68,7 +68,7 @@ class MultipleChoiceTask(Task):
     grading: Annotated[
         Grading | None, BeforeValidator(_in_our_words), Field(validation_alias=AliasChoices("grading", "grading_mode"))
     ] = None
-    output_regex: OutputRegex | None = None
+    output_regex: RegularExpression | None = None
     instruction: str | None = None
     subject: str | None = None
 

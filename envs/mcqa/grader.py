@@ -9,9 +9,8 @@ from typing import Any
 
 from envs.mcqa.reading import READERS, Grading, letter_or_text
 from ray_gym import Episode
-from ray_gym.graders import Grader, Verdict
+from ray_gym.graders import Grader, Verdict, search
 
-REGEX_DEADLINE_S = 2.0
 _CHOSE = re.compile(r"ChosenLetter: chose ([A-Z]|nothing);")
 
 
@@ -34,8 +33,7 @@ class ChosenLetter(Grader):
         """The letter, and what there is to remark if the expression could not be asked."""
         if self.output_regex is None:
             return None, ""
-        function = "envs.mcqa.output_regex:last_match"
-        given = await episode.isolated(function, self.output_regex, episode.answer, deadline_s=REGEX_DEADLINE_S)
+        given = await search(episode, self.output_regex, episode.answer)
         if given.error is not None:
             return None, f"; output_regex was left out: {given.error}"
         return (letter_or_text(given.value, self.options) if given.value is not None else None), ""

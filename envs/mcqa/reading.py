@@ -17,8 +17,14 @@ _ONLY_A_LETTER = re.compile(r"[\s(\[]*([A-Za-z])[\s)\].:,;]*")
 _ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t]*:", re.IGNORECASE)
 _MARKDOWN_ANSWER = re.compile(r"(?<![A-Za-z])answer[ \t*_`]*:", re.IGNORECASE)
 _MARKS = re.compile(r"[*_`$]")
-_LETTER_FIRST = re.compile(r"[(\[]?([A-Z])[ \t]*[)\].:,;–—-]+(.*)")  # noqa: RUF001
+_REASON = r"(?:because|since|as(?! well))\b"
+_LETTER_FIRST = re.compile(rf"[(\[]?([A-Z])(?:[ \t]*[)\].:,;–—-]+|[ \t]+(?={_REASON}))(.*)")  # noqa: RUF001
+_GIVES_A_REASON = re.compile(rf"[ \t]*{_REASON}")
 _LETTER_ALONE = re.compile(r"(?<![A-Za-z'’])[A-Z](?![A-Za-z'’])")  # noqa: RUF001
+_ALTERNATIVE = re.compile(r"(?:\b(?:or|maybe|perhaps|possibly)\b|/)[ \t,]*[(\[]?([A-Z])(?![A-Za-z'’])")  # noqa: RUF001
+_PRONOUN = re.compile(
+    r"\bI(?=[ \t]+(?!(?:or|and|also|as|too|is|are|was|were|may|might|could|would|seems|instead)\b)[a-z])"
+)
 
 
 def strict_boxed(text: str, options: Options) -> str | None:
@@ -84,8 +90,14 @@ def _first_letter(line: str, options: Options) -> str | None:
     if found is None or found[1] not in options:
         return None
     letter, rest = found[1], found[2]
-    others = [other for other in _LETTER_ALONE.findall(rest) if other in options and other != letter]
-    return letter if not others or _compared(rest) == _compared(options[letter]) else None
+    rivals = [other for other in _named(rest) if other in options and other != letter]
+    return letter if not rivals or _compared(rest) == _compared(options[letter]) else None
+
+
+def _named(rest: str) -> list[str]:
+    """The letters that may be chosen, too: in a reason, which may say of others that they are wrong, only what is an alternative."""
+    pattern = _ALTERNATIVE if _GIVES_A_REASON.match(rest) else _LETTER_ALONE
+    return pattern.findall(_PRONOUN.sub("", rest))
 
 
 def _compared(text: str) -> str:

@@ -1,4 +1,8 @@
-"""Questions whose answers are computed: one function a subject, each with more wrong answers than are shown."""
+"""Questions whose answers are computed: one function a subject, each with more wrong answers than are shown.
+
+Nothing but the question says which option is right. Answers that can be counted lie on a random walk, on which the right one has a
+random place; if wrong ones were drawn around it, it would be the one in their middle.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import accumulate
 from typing import Literal
 
 from envs.mcqa.words import WORDS
@@ -37,6 +42,8 @@ ROMAN = (
     (10, "X"), (9, "IX"), (5, "V"), (4, "IV"), (1, "I"),
 )  # fmt: skip
 LATEST_ROMAN = 3999
+STEPS = (1, 2, 3, 5, 9, 10, 11, 20, 30, 60, 100, 101)
+"""From one option to the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +56,32 @@ class Question:
 
 
 def arithmetic(rng: random.Random) -> Question:
+    """Each expression has a twin that is worth what a likely mistake gives. Half of the options lie around either value, alike."""
     a, b, c = rng.randint(12, 99), rng.randint(3, 30), rng.randint(2, 12)
-    expression, value, careless = rng.choice(
-        (
-            (f"{a} + {b} * {c}", a + b * c, (a + b) * c),
-            (f"({a} + {b}) * {c}", (a + b) * c, a + b * c),
-            (f"{a} * {c} - {b}", a * c - b, a * (c - b)),
-            (f"{a} * {b} + {c}", a * b + c, a * (b + c)),
-        )
-    )
-    return _numeric(rng, f"What is {expression}?", value, careless)
+    late, early = rng.choice(
+        (((f"{a} + {b} * {c}", a + b * c), (f"({a} + {b}) * {c}", (a + b) * c)),
+         ((f"{a} * {b} + {c}", a * b + c), (f"{a} * ({b} + {c})", a * (b + c))))
+    )  # fmt: skip
+    (expression, value), (_, careless) = rng.sample((late, early), 2)
+    walk = _walk(rng, (WRONG + 1) // 2, min(value, careless) - 1)
+    around = {number + step for number in (value, careless) for step in _seen_from_one(rng, walk)}
+    return _numeric(f"What is {expression}?", value, sorted(around))
 
 
 def units(rng: random.Random) -> Question:
     large, small, factor = rng.choice(UNITS)
     whole, rest = rng.randint(2, 90), rng.randint(1, factor - 1)
     value = whole * factor + rest
-    return _numeric(rng, f"How many {small} are {whole} {large} and {rest} {small}?", value, whole * 10 + rest)
+    return _numeric(f"How many {small} are {whole} {large} and {rest} {small}?", value, _among(rng, value))
 
 
 def dates(rng: random.Random) -> Question:
     start, days = _day(rng), rng.randint(5, 120)
     direction = rng.choice((1, -1))
     wanted = start + direction * timedelta(days=days)
-    others = [wanted + timedelta(days=distance) for distance in (-30, -10, -3, -2, -1, 1, 2, 3, 7, 31)]
+    others = [wanted + timedelta(days=step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, 300)) if step]
     text = f"Which date is {days} days {'after' if direction > 0 else 'before'} {_written(start)}?"
-    return Question(text, _written(wanted), tuple(_written(day) for day in rng.sample(others, WRONG)))
+    return Question(text, _written(wanted), tuple(_written(day) for day in others))
 
 
 def weekdays(rng: random.Random) -> Question:
@@ -87,11 +94,11 @@ def weekdays(rng: random.Random) -> Question:
 def clock(rng: random.Random) -> Question:
     start, minutes = rng.randrange(24 * 60), rng.randint(25, 600)
     arrival = start + minutes
-    others = [_time(arrival + distance) for distance in (-60, -40, -30, -10, -5, 5, 10, 30, 40, 60)]
+    others = [_time(arrival + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, 12 * 60)) if step]
     hours, rest = divmod(minutes, 60)
     length = f"{hours} h {rest} min" if hours else f"{rest} min"
     text = f"A train leaves at {_time(start)} and travels for {length}. What time is it when it arrives?"
-    return Question(text, _time(arrival), tuple(rng.sample(others, WRONG)))
+    return Question(text, _time(arrival), tuple(others))
 
 
 def sorting(rng: random.Random) -> Question:
@@ -113,21 +120,22 @@ def sequences(rng: random.Random) -> Question:
         )
     )
     *shown, following = numbers
-    careless = 2 * shown[-1] - shown[-2]
-    return _numeric(rng, f"Which number comes next: {', '.join(map(str, shown))}?", following, careless)
+    return _numeric(f"Which number comes next: {', '.join(map(str, shown))}?", following, _among(rng, following))
 
 
 def divisibility(rng: random.Random) -> Question:
     divisor = rng.randint(3, 19)
     answer = divisor * rng.randint(12, 90)
-    others = [number for number in range(max(1, answer - 40), answer + 41) if number % divisor]
+    width = min(80, answer - 1)
+    lowest = answer - rng.randint(0, width)
+    others = [number for number in range(lowest, lowest + width + 1) if number % divisor]
     text = f"Which of these numbers can be divided by {divisor} without a remainder?"
     return Question(text, str(answer), tuple(str(number) for number in rng.sample(others, WRONG)))
 
 
 def roman_numerals(rng: random.Random) -> Question:
     number = rng.randint(20, LATEST_ROMAN - 200)
-    others = [roman(near) for near in _near(rng, number)]
+    others = [roman(number + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, min(number - 1, 200))) if step]
     return Question(f"How is {number} written in Roman numerals?", roman(number), tuple(others))
 
 
@@ -153,17 +161,25 @@ def roman(number: int) -> str:
     return written
 
 
-def _numeric(rng: random.Random, text: str, answer: int, careless: int) -> Question:
-    """`careless` is what a likely mistake gives; it is among the wrong answers if it is one."""
-    wrong = dict.fromkeys([careless, *_near(rng, answer)])
-    return Question(text, str(answer), tuple(str(number) for number in wrong if number != answer)[:WRONG])
+def _numeric(text: str, answer: int, options: Sequence[int]) -> Question:
+    return Question(text, str(answer), tuple(str(number) for number in options if number != answer))
 
 
-def _near(rng: random.Random, answer: int) -> Sequence[int]:
-    """Numbers that are not the answer, and look as if they could be."""
-    distances = (1, 2, 3, 5, 9, 10, 11, 20, 100, 101)
-    near = [answer + sign * distance for distance in distances for sign in (1, -1)]
-    return rng.sample([number for number in near if number > 0 or answer <= 0], WRONG)
+def _among(rng: random.Random, answer: int) -> Sequence[int]:
+    """Positive numbers, of which the answer is one like any other."""
+    return [answer + step for step in _seen_from_one(rng, _walk(rng, WRONG + 1, answer - 1))]
+
+
+def _walk(rng: random.Random, places: int, longest: int) -> Sequence[int]:
+    """So many different places in ascending order, the last at most `longest` from the first (if that leaves room for them)."""
+    steps = [step for step in STEPS if step * (places - 1) <= longest] or STEPS[:1]
+    return list(accumulate(rng.choices(steps, k=places - 1), initial=0))
+
+
+def _seen_from_one(rng: random.Random, places: Sequence[int]) -> Sequence[int]:
+    """How far they are from a random one of them."""
+    origin = rng.choice(places)
+    return [place - origin for place in places]
 
 
 def _sums_of_two(first: int, second: int) -> list[int]:

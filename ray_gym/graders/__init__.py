@@ -2,12 +2,14 @@
 
 from ray_gym.graders.combine import AllOf, Constraints, FirstThatPasses, Weighted
 from ray_gym.graders.comparison import PairwiseComparison
+from ray_gym.graders.equivalence import Equivalence, QuestionTask, equivalence_prompt
 from ray_gym.graders.extract import Extract, answer_line, by_regex, first_of, last_boxed, tagged, whole
 from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.judge import Judge, SwapCheck
 from ray_gym.graders.library import Library
 from ray_gym.graders.match import ExactMatch, Found, folded
 from ray_gym.graders.prompt import JudgePrompt, fenced_texts
+from ray_gym.graders.regex import RegularExpression, search
 from ray_gym.graders.reward_model import RewardModel
 from ray_gym.graders.state import FinalState
 from ray_gym.graders.turns import RecencyWeighted, TurnMean
@@ -15,6 +17,7 @@ from ray_gym.graders.turns import RecencyWeighted, TurnMean
 __all__ = [
     "AllOf",
     "Constraints",
+    "Equivalence",
     "ExactMatch",
     "Extract",
     "FinalState",
@@ -25,7 +28,9 @@ __all__ = [
     "JudgePrompt",
     "Library",
     "PairwiseComparison",
+    "QuestionTask",
     "RecencyWeighted",
+    "RegularExpression",
     "RewardModel",
     "SwapCheck",
     "TurnMean",
@@ -33,10 +38,12 @@ __all__ = [
     "Weighted",
     "answer_line",
     "by_regex",
+    "equivalence_prompt",
     "fenced_texts",
     "first_of",
     "folded",
     "last_boxed",
+    "search",
     "tagged",
     "whole",
 ]

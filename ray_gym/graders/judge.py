@@ -55,7 +55,7 @@ class Judge(Grader):
 class SwapCheck(Grader):
     """The same question in both orders. The second is asked only if the first verdict is at least `enough`.
 
-    Agreement gives the second verdict's value, disagreement `disagreement`.
+    Agreement gives the second verdict's value, disagreement `disagreement`. The parts say what was asked: `one_way`, `other_way`.
     """
 
     one_way: Grader
@@ -66,11 +66,12 @@ class SwapCheck(Grader):
     async def grade(self, episode: Episode) -> Verdict:
         first = await self.one_way.verdict(episode)
         if first.value < self.enough:
-            return first
+            return Verdict(first.value, first.why, {"one_way": first.value})
         second = await self.other_way.verdict(episode, f"{self.other_way.name}, swapped")
+        parts = {"one_way": first.value, "other_way": second.value}
         if second.value < self.enough:
-            return Verdict(self.disagreement, "the judge changed its mind when the two were exchanged")
-        return Verdict(second.value, "the judge agreed with itself when the two were exchanged")
+            return Verdict(self.disagreement, "the judge changed its mind when the two were exchanged", parts)
+        return Verdict(second.value, "the judge agreed with itself when the two were exchanged", parts)
 
 
 def first_label(text: str, labels: Mapping[str, float]) -> str | None:

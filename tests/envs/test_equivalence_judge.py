@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import re
 from dataclasses import replace
@@ -15,16 +16,18 @@ from pydantic import ValidationError
 from envs.equivalence_judge import EquivalenceJudge
 from envs.equivalence_judge.environment import QuestionTask
 from envs.equivalence_judge.generator import FAMILIES
-from envs.equivalence_judge.players import judge_who_knows, literal_judge
+from envs.equivalence_judge.players import judge_who_knows
 from envs.equivalence_judge.prompt import PROMPT
 from ray_gym import Message
 from ray_gym.config import LimitsSection
 from ray_gym.errors import FailureKind
 from ray_gym.graders import fenced_texts
+from ray_gym.graders.equivalence import literal_judge
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.scripted import Player
 from ray_gym.play import Played, play
 from ray_gym.spec import EpisodeSpec
+from ray_gym.tool_runner import ToolRunner
 
 GOLD = "7 September 2016"
 TASK = QuestionTask(question="When does the library open?", expected_answer=GOLD)
@@ -89,7 +92,7 @@ async def test_what_is_found_equal_is_asked_again_with_the_answers_exchanged() -
     played = await answered("It is due on 2016-09-07.", EQUAL)
     assert reward_of(played) == 1
     assert asked(played) == [[GOLD, "It is due on 2016-09-07."], ["It is due on 2016-09-07.", GOLD]]
-    assert verdicts(played) == ["judgement", "judgement, exchanged"]
+    assert verdicts(played) == ["Judge", "Judge, swapped", "judgement"]
 
 
 async def test_what_is_found_different_is_not_asked_again() -> None:
@@ -197,7 +200,7 @@ async def test_a_second_chance_on_all_that_was_said() -> None:
     played = await answered(SAID, DIFFERENT, EQUAL, **options)
     assert reward_of(played) == 0.5
     assert asked(played) == [[GOLD, "soon"], [GOLD, SAID], [SAID, GOLD]]
-    assert verdicts(played) == ["judgement", "second chance", "second chance, exchanged"]
+    assert verdicts(played) == ["Judge", "judgement", "Judge", "Judge, swapped", "second chance"]
     missed = await answered(SAID, DIFFERENT, DIFFERENT, **options)
     assert reward_of(missed) == 0 and len(asked(missed)) == 2
     unsteady = await answered(SAID, DIFFERENT, EQUAL, DIFFERENT, disagreement_reward=-1, **options)
@@ -214,9 +217,41 @@ async def test_who_gets_no_second_chance() -> None:
     assert reward_of(unsteady) == 0 and len(asked(unsteady)) == 2, "the first judgement was not 'not equal'"
 
 
-async def test_only_the_end_of_a_long_answer_is_shown() -> None:
-    played = await answered("x" * 9000 + GOLD, EQUAL, judged_chars=20)
-    assert asked(played)[0] == [GOLD, "x" * 4 + GOLD]
+async def test_an_answer_that_is_too_long_is_not_judged() -> None:
+    """Only its end would be seen, and it may say anything before."""
+    played = await answered("It is 1 May. " * 9 + GOLD, EQUAL, judged_chars=20)
+    assert reward_of(played) == 0 and not asked(played)
+    extracted = f"Let me think. {'Hm. ' * 9}<answer>{GOLD}</answer>"
+    assert reward_of(await answered(extracted, EQUAL, judged_chars=20, answer_regex=TAGGED)) == 1
+    options: dict[str, Any] = {"judged_chars": 20, "answer_regex": TAGGED, "second_chance_reward": 0.5}
+    second = await answered(f"{'Hm. ' * 9} {GOLD} <answer>soon</answer>", DIFFERENT, EQUAL, **options)
+    assert reward_of(second) == 0 and len(asked(second)) == 1
+    at_the_limit = await answered("x" * 20, EQUAL, judged_chars=20)
+    assert reward_of(at_the_limit) == 1
+
+
+async def test_a_regular_expression_that_hangs_holds_up_nobody() -> None:
+    runner, beats = ToolRunner(), 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.05)
+            beats += 1
+
+    heart = asyncio.create_task(beat())
+    try:
+        said = "a" * 60 + "!"
+        players = {"policy": says(said), "judge": says(EQUAL)}
+        async with asyncio.timeout(60):
+            played = await play_task(environment(answer_regex=r"(a+)+$"), TASK, players, runner=runner)
+        assert reward_of(played) == 1 and asked(played)[0] == [GOLD, said], (
+            "it is judged as a whole, as without a match"
+        )
+        assert beats > 5, "others went on meanwhile"
+    finally:
+        heart.cancel()
+        await runner.close()
 
 
 async def test_a_prompt_of_ones_own() -> None:
@@ -234,6 +269,7 @@ async def test_a_prompt_of_ones_own() -> None:
         ({"judge_prompt": "{question} {first} {second} {"}, "judge_prompt\n  Value error, Single '{' encountered"),
         ({"judge_prompt": "{question} {first} {second} {gold}"}, "judge_prompt\n  Value error, {gold} is none of"),
         ({"answer_regex": "("}, "answer_regex\n  Value error, '(' is no regular expression: missing )"),
+        ({"answer_regex": "a{99999999999}"}, "answer_regex\n  Value error, 'a{99999999999}' is no regular expression"),
         ({"question_regex": "*"}, "question_regex\n  Value error, '*' is no regular expression"),
         ({"disagreement_reward": 0.5}, "disagreement_reward\n  Input should be 0 or -1"),
         ({"second_chance_reward": 0}, "second_chance_reward\n  Input should be greater than 0"),

@@ -7,6 +7,7 @@ import io
 import json
 import re
 import time
+from collections import Counter
 from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from envs.mcqa.grader import letter_on_record
 from envs.mcqa.majority import Ballot, ballots_of, majority, majority_at
 from envs.mcqa.reading import READERS, Grading
 from envs.mcqa.subjects import SUBJECTS, roman
+from envs.mcqa.words import WORDS
 from ray_gym.cli.show import show_run
 from ray_gym.config import TasksSection
 from ray_gym.load import load
@@ -122,6 +124,15 @@ def test_answer_colon(text: str, letter: str | None) -> None:
         ("**Answer:** *15 km*", "B"),
         ("**Answer:** A\n\n**Answer:** B", "B"),
         ("**Answer:** B. I'm sure", "B"),
+        ("Answer: B, since I computed it", "B"),
+        ("Answer: B. I computed it", "B"),
+        ("Answer: (B) because A is wrong", "B"),
+        ("Answer: B because A and C are wrong", "B"),
+        ("Answer: A, because it is near, or B", None),
+        ("Answer: A, as well as B", None),
+        ("Answer: A. I or B", None),
+        ("Answer: B, I", None),
+        ("Answer: B, or I think C", None),
         ("**Answer:** A or B", None),
         ("**Answer:** A, B", None),
         ("**Answer: A/B**", None),
@@ -281,6 +292,55 @@ def test_exactly_one_option_of_a_generated_question_is_right() -> None:
         task = generated(MultipleChoice(), index, seed=3)
         assert len(set(task.options.values())) == len(task.options)
         assert right_ones(task) == [task.expected_answer], task
+
+
+def place_of(option: str) -> int:
+    """An option as a number: a day, a minute, a Roman numeral, a word's place in the alphabet."""
+    if re.fullmatch(r"\d\d:\d\d", option):
+        return int(option[:2]) * 60 + int(option[3:])
+    if re.fullmatch("[MDCLXVI]+", option):
+        return ROMAN.index(option)
+    if re.fullmatch(r"\d+ \w+ \d+", option):
+        return datetime.strptime(option, "%d %B %Y").toordinal()
+    if option.isdigit():
+        return int(option)
+    return list(calendar.day_name).index(option) if option in calendar.day_name else WORDS.index(option)
+
+
+ROMAN = [roman(number) for number in range(4000)]
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_the_options_alone_do_not_tell_the_answer(subject: Any) -> None:
+    """Players that read no question, and hit little more often than chance: by usual distances, and by the middle."""
+    environment = MultipleChoice(MultipleChoice.Options(subjects=(subject,)))
+
+    def drawn(seed: int) -> list[tuple[list[int], int]]:
+        tasks = [generated(environment, index, seed=seed) for index in range(800)]
+        return [
+            ([place_of(option) for option in task.options.values()], place_of(task.options[task.expected_answer]))
+            for task in tasks
+        ]
+
+    seen: Counter[int] = Counter()
+    for places, answer in drawn(1):
+        seen.update(abs(place - answer) for place in places if place != answer)
+    common = {distance for distance, _ in seen.most_common(20)}
+
+    def is_hub(place: int, places: list[int]) -> float:
+        return sum(abs(place - other) in common for other in places)
+
+    def is_in_the_middle(place: int, places: list[int]) -> float:
+        return -abs(sum(other - place for other in places))
+
+    for looks_right in (is_hub, is_in_the_middle):
+        hits, chance = 0.0, 0.0
+        for places, answer in (played := drawn(2)):
+            values = {place: looks_right(place, places) for place in places}
+            best = [place for place in places if values[place] == max(values.values())]
+            hits += (answer in best) / len(best)
+            chance += 1 / len(places)
+        assert hits / len(played) < chance / len(played) + 0.05, looks_right
 
 
 def test_answers_of_known_questions() -> None:

@@ -1,0 +1,179 @@
+"""Whether an expression is an answer or still a problem: a computation that is left to do, or a relation that is left to solve.
+
+math-verify reads without evaluating, so what was written can be told from its value: `6^2` is a power here, not 36.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from sympy import (
+    Add,
+    Basic,
+    Eq,
+    Float,
+    MatrixBase,
+    Mul,
+    Number,
+    Pow,
+    Rational,
+    Set,
+    Symbol,
+    Tuple,
+    UnevaluatedExpr,
+    preorder_traversal,
+)
+from sympy.core.function import AppliedUndef
+from sympy.core.relational import Relational
+from sympy.logic.boolalg import Boolean
+
+PERCENT = UnevaluatedExpr(Rational(1, 100))
+"""How math-verify reads a sign of percent: as this factor."""
+
+
+def is_left_to_compute(written: Any) -> bool:
+    """Whether a sum, a product, a power or a function of plain numbers in it was not carried out.
+
+    Numbers are also quotients, roots that are no fractions, percentages and 3.2 * 10^5. Of an equation the last side counts.
+    """
+    if isinstance(written, MatrixBase):
+        return any(is_left_to_compute(entry) for entry in written.flat())
+    if not isinstance(written, Basic) or not written.args or written == PERCENT:
+        return False
+    equations = _chain(written)
+    if equations:
+        return is_left_to_compute(equations[-1].rhs)
+    if isinstance(written, Mul):
+        return _is_product_to_compute(written)
+    if any(is_left_to_compute(part) for part in written.args):
+        return True
+    if isinstance(written, Add):
+        return _has_twice(_without_numbers(term) for term in _flat(written, Add))
+    if isinstance(written, Pow):
+        return _is_power_to_compute(written.base, written.exp)
+    return not isinstance(written, Set | Tuple | Boolean) and not written.free_symbols
+
+
+def is_left_to_solve(written: Any, expected: Any) -> bool:
+    """Whether a relation in it is none between a bare variable and numbers, where the expected answer is (or is no relation at all).
+
+    An equation may also give a name to what is not a number: `y = 2x + 1`.
+    """
+    wanted = list(_relations(expected))
+    if not all(_is_solved(relation) for relation in wanted):
+        return False
+    return not all(
+        _is_solved(relation) or (not wanted and isinstance(relation, Eq) and _is_name(relation.lhs))
+        for relation in _relations(written)
+    )
+
+
+def exact(written: Any) -> Any:
+    """The same with fractions instead of decimal numbers, which math-verify would compare to six places."""
+    if isinstance(written, Float):
+        return Rational(str(written)) if written.is_finite else written
+    if isinstance(written, MatrixBase):
+        return written.applyfunc(exact)
+    if not isinstance(written, Basic) or not written.has(Float):
+        return written
+    parts = [exact(part) for part in _in_order(written)]
+    return written.func(*parts, evaluate=False) if isinstance(written, Eq) else written.func(*parts)
+
+
+def _is_product_to_compute(product: Mul) -> bool:
+    """Of its factors one may be a plain number above the line, and one below; a power of ten may go with the first."""
+    factors = [factor for factor in _flat(product, Mul) if factor not in (1, -1, PERCENT)]
+    above = [factor for factor in factors if _is_constant(factor) and not _is_inverse(factor)]
+    below = [factor for factor in factors if _is_constant(factor) and _is_inverse(factor)]
+    is_scientific = len(above) == 2 and isinstance(above[0], Number) != isinstance(above[1], Number)
+    if is_scientific and any(_is_power_of_ten(factor) for factor in above):
+        factors = [factor for factor in factors if not _is_power_of_ten(factor)]
+        above = above[:1]
+    plain = [factor for factor in above if isinstance(factor, Number)]
+    roots = [factor for factor in above if isinstance(factor, Pow)]
+    return len(plain) > 1 or len(roots) > 1 or len(below) > 1 or any(is_left_to_compute(one) for one in factors)
+
+
+def _is_power_to_compute(base: Basic, exponent: Basic) -> bool:
+    """Quotients and roots are none, as long as the root is no fraction."""
+    if not isinstance(base, Number) or exponent == -1:
+        return False
+    power = exact(exponent).doit()
+    if not power.is_Rational:
+        return False
+    return bool(abs(power) >= 1 or Pow(exact(base), power).is_Rational)
+
+
+def _without_numbers(term: Basic) -> Basic:
+    """What a term is a multiple of: 1 for a plain number. Two terms with the same can be added."""
+    return Mul(*(factor for factor in _flat(term, Mul) if not _is_coefficient(factor)))
+
+
+def _has_twice(kinds: Iterable[Basic]) -> bool:
+    seen = list(kinds)
+    return len(set(seen)) < len(seen)
+
+
+def _is_constant(factor: Basic) -> bool:
+    """A number, or a power of plain numbers: no pi, and no variable."""
+    return all(isinstance(leaf, Number) for leaf in preorder_traversal(factor) if not leaf.args)
+
+
+def _is_inverse(factor: Basic) -> bool:
+    return isinstance(factor, Pow) and factor.exp == -1
+
+
+def _is_coefficient(factor: Basic) -> bool:
+    is_inverse_number = _is_inverse(factor) and isinstance(factor.args[0], Number)
+    return isinstance(factor, Number) or is_inverse_number or _is_power_of_ten(factor)
+
+
+def _is_power_of_ten(factor: Basic) -> bool:
+    return isinstance(factor, Pow) and factor.base == 10 and bool(factor.exp.doit().is_integer)
+
+
+def _is_solved(relation: Relational) -> bool:
+    sides = (relation.lhs, relation.rhs)
+    return any(_is_variable(one) and not other.free_symbols for one, other in (sides, sides[::-1]))
+
+
+def _is_variable(side: Basic) -> bool:
+    return isinstance(side, Symbol | AppliedUndef)
+
+
+def _is_name(side: Basic) -> bool:
+    """A variable, a product of letters (a line from A to B), or no unknown at all, as in a computation with its result."""
+    return _is_variable(side) or not side.free_symbols or not side.has(Number)
+
+
+def _relations(written: Any) -> Iterator[Relational]:
+    """All of them; of a chain of equations, one between its first and its last side."""
+    equations = _chain(written)
+    if equations:
+        yield Eq(equations[0].lhs, equations[-1].rhs, evaluate=False)
+    elif isinstance(written, Relational):
+        yield written
+    elif isinstance(written, Basic):
+        for part in written.args:
+            yield from _relations(part)
+
+
+def _chain(written: Any) -> list[Eq]:
+    """`a = b` or `a = b = c` as equations; nothing for all else."""
+    parts = _in_order(written) if isinstance(written, Boolean) and not isinstance(written, Relational) else [written]
+    return list(parts) if all(isinstance(part, Eq) for part in parts) else []
+
+
+def _in_order(written: Basic) -> Iterable[Any]:
+    """Its parts as they were written: sets and chains of relations keep that beside their own order."""
+    parts: Iterable[Any] = getattr(written, "_unsorted_args", written.args)
+    return parts
+
+
+def _flat(written: Basic, kind: type[Basic]) -> Iterator[Basic]:
+    if isinstance(written, kind):
+        for part in written.args:
+            yield from _flat(part, kind)
+    else:
+        yield written
