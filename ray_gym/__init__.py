@@ -7,7 +7,7 @@ from ray_gym.environment import Environment, Opening, Options, Score, Task
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.load import Run, load
-from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.messages import Message, ToolCall, ToolSchema, tool_call_message
 from ray_gym.participant import Participant
 from ray_gym.tools import IdempotencyKey, ToolError, tool
 from ray_gym.turn import Turn
@@ -31,4 +31,5 @@ __all__ = [
     "Turn",
     "load",
     "tool",
+    "tool_call_message",
 ]

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
 from envs.multi_step.thesaurus import THESAURUS, value_of
-from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, tool
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
 from ray_gym.graders import Grader, Verdict
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
@@ -146,14 +146,12 @@ class MultiStep(Environment[SynonymsTask, HandedOver]):
             """Hands over what the tool said, and not what it could work out itself."""
             results = [json.loads(message.content) for message in request.messages if message.role == "tool"]
             values = [result["value"] for result in results if "value" in result]
+            call_id = f"call_{len(results)}"
             if len(values) < len(task.synonyms):
-                return _call(len(results), "get_synonym_value", {"synonym": task.synonyms[len(values)]})
+                synonym = task.synonyms[len(values)]
+                return tool_call_message("get_synonym_value", {"synonym": synonym}, call_id)
             if len(results) == len(values):
-                return _call(len(results), "extract_synonym_values", {"synonym_values": values})
+                return tool_call_message("extract_synonym_values", {"synonym_values": values}, call_id)
             return Message("assistant", "Done.")
 
         return {"policy": player}
-
-
-def _call(number: int, name: str, arguments: Mapping[str, object]) -> Message:
-    return Message("assistant", tool_calls=(ToolCall(f"call_{number}", name, json.dumps(arguments)),))

@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from envs.single_tool_call.weather import CITIES, Asked, Weather, made_up, reports, says
-from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, tool
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolError, tool, tool_call_message
 from ray_gym.graders import Constraints, folded
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
@@ -131,8 +131,7 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         def player(request: CompletionRequest, rng: random.Random) -> Message:
             last = request.messages[-1]
             if last.role != "tool":
-                call = ToolCall("call_weather", "get_weather", json.dumps({"city": city}))
-                return Message("assistant", tool_calls=(call,))
+                return tool_call_message("get_weather", {"city": city}, "call_weather")
             return Message("assistant", f"In {city} it is: {json.loads(last.content)[asked]}.")
 
         return {"policy": player}
