@@ -12,14 +12,16 @@ from playing_tasks import call_of, generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from envs.multi_step import MultiStep
-from envs.multi_step.environment import SynonymsTask
+from envs.multi_step.environment import MOST, SynonymsTask
 from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Message
 from ray_gym.config import TasksSection
+from ray_gym.config_file import read_config
 from ray_gym.play import Played
 from ray_gym.tasks import read_tasks
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "multi_step" / "example.jsonl"
+CONFIG = Path(__file__).parents[2] / "configs" / "multi_step.yaml"
 TASK = SynonymsTask(word="cab", synonyms=("ab", "c", "bb"))  # worth 195, 99 and 196
 
 
@@ -84,6 +86,17 @@ async def test_what_the_tools_answer() -> None:
     assert results == [{"synonym": "bb", "value": 196}, {"received": [196]}]
     (question,) = [event.content for event in played.episode.events if event.kind == "opening"]
     assert question == "Word: cab\nSynonyms: ab, c, bb"
+
+
+async def test_the_config_leaves_room_for_the_longest_task_and_for_its_end() -> None:
+    """Where every message had to be a call, the right list would be followed by others."""
+    config = read_config(CONFIG)
+    assert config.participants["policy"].tool_choice == "auto"
+    synonyms = THESAURUS["brave"][:MOST]
+    played = await play_task(
+        MultiStep(), SynonymsTask(word="brave", synonyms=synonyms), limits=config.limits.model_dump()
+    )
+    assert len(synonyms) == MOST and reward_of(played) == 1 and played.episode.answer == "Done."
 
 
 async def test_the_example_rows_are_played() -> None:
