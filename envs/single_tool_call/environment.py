@@ -94,7 +94,7 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return WeatherService(dict(task.weather), task.is_free)
 
     def opening(self, task: WeatherTask, state: WeatherService) -> Opening:
-        system = "You answer questions about the weather. Look it up with get_weather, then say what was asked for."
+        system = "You answer questions about the weather. Look it up with get_weather, then say what was asked for, and nothing else."
         return Opening(messages={"policy": task.question or []}, system={"policy": system})
 
     @tool()
@@ -121,7 +121,8 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         answer = said[-1].content if said and not said[-1].tool_calls else ""
         right = [task.city] if task.city is not None else state.asked_for
         asked: Sequence[Asked] = [task.asked] if task.asked is not None else ("temperature", "condition")
-        answered = any(says(answer, state.weather[city], what) for city in right for what in asked)
+        known = [report.condition for report in state.weather.values()]
+        answered = any(says(answer, state.weather[city], what, known) for city in right for what in asked)
         looked_up = any(city in state.asked_for for city in right)
         return await Constraints({"right_city": looked_up, "answered": answered}).score(episode)
 
