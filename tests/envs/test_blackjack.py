@@ -204,6 +204,7 @@ async def test_the_hidden_card_is_not_told_before_the_end() -> None:
     [
         (HIT, "hit"),
         ("<action>\n Stand\n</action> yes", "stand"),
+        ("<ACTION>HIT</Action>", "hit"),
         ("hit", None),
         ("<action>hit", None),
         (f"{HIT}{STAND}", "stand"),
