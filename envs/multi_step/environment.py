@@ -13,6 +13,7 @@ from pydantic import AliasChoices, BaseModel, Field, field_validator, model_vali
 from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
 from ray_gym.graders import Grader, Verdict
+from ray_gym.graders.grader import shown
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 
@@ -95,8 +96,8 @@ class LastList(Grader):
         is_right = given == self.expected
         only_order = not is_right and sorted(given) == sorted(self.expected)
         parts = {"overlap": len(both) / len(either), "order_failure": float(only_order)}
-        what = "nothing was handed over" if self.handed_over is None else f"handed over {given}"
-        return Verdict(float(is_right), f"{what}, expected {self.expected}", parts)
+        what = "nothing was handed over" if self.handed_over is None else f"handed over {shown(given)}"
+        return Verdict(float(is_right), f"{what}, expected {shown(self.expected)}", parts)
 
 
 class MultiStep(Environment[SynonymsTask, HandedOver]):

@@ -79,6 +79,12 @@ async def test_the_last_list_that_was_handed_over_counts(
     assert "expected [195, 99, 196]" in verdict.content and verdict.reward == expected[0]
 
 
+async def test_a_long_list_is_cut_in_the_verdict() -> None:
+    played = await play_task(MultiStep(), TASK, {"policy": says(extract(*range(5_000)), "Done.")})
+    (verdict,) = [event.content for event in played.episode.events if event.kind == "verdict"]
+    assert len(verdict) < 400 and "handed over [0, 1, 2" in verdict and verdict.endswith("expected [195, 99, 196]")
+
+
 async def test_what_the_tools_answer() -> None:
     calls = (call_of("get_synonym_value", '{"synonym": "bb"}'), extract(196), "Done.")
     played = await play_task(MultiStep(), TASK, {"policy": says(*calls)}, limits={"max_turns": 1})
