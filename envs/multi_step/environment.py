@@ -12,6 +12,7 @@ from pydantic import AliasChoices, BaseModel, Field, field_validator, model_vali
 
 from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
+from ray_gym.conversation import CarriedOut, carried_out, json_object
 from ray_gym.graders import Grader, Verdict
 from ray_gym.graders.grader import shown
 from ray_gym.models.base import CompletionRequest
@@ -63,8 +64,26 @@ class SynonymsTask(Task):
             raise ValueError(f"{twice!r} is there twice")
         return synonyms
 
+    @model_validator(mode="after")
+    def _earlier_calls_can_be_read(self) -> SynonymsTask:
+        self.handed_over()
+        return self
+
     def expected(self) -> list[int]:
         return [value_of(synonym) for synonym in self.synonyms]
+
+    def handed_over(self) -> list[list[int]]:
+        """The lists of the extract calls in `messages`. Errors: ValueError for arguments that can't be read."""
+        return [_list_in(done) for done in carried_out(self.messages) if done.call.name == "extract_synonym_values"]
+
+
+def _list_in(done: CarriedOut) -> list[int]:
+    given = json_object(done.call.arguments).get("synonym_values")
+    if not isinstance(given, list) or any(type(value) is not int for value in given):
+        raise ValueError(
+            f"messages: call {done.call.id!r} was carried out, but has no list of whole numbers: {done.call.arguments}"
+        )
+    return given
 
 
 @dataclass(slots=True)
@@ -116,7 +135,8 @@ class MultiStep(Environment[SynonymsTask, HandedOver]):
         )
 
     def setup(self, task: SynonymsTask, episode: Episode) -> HandedOver:
-        return HandedOver()
+        """Earlier calls are not made again: what they handed over is there already."""
+        return HandedOver(task.handed_over())
 
     def opening(self, task: SynonymsTask, state: HandedOver) -> Opening:
         question = f"Word: {task.word}\nSynonyms: {', '.join(task.synonyms)}"
@@ -143,9 +163,12 @@ class MultiStep(Environment[SynonymsTask, HandedOver]):
         return await LastList(state.lists[-1] if state.lists else None, task.expected()).score(episode)
 
     def perfect(self, task: SynonymsTask) -> Mapping[str, Player]:
+        earlier = sum(message.role == "tool" for message in task.messages)
+
         def player(request: CompletionRequest, rng: random.Random) -> Message:
             """Hands over what the tool said, and not what it could work out itself."""
-            results = [json.loads(message.content) for message in request.messages if message.role == "tool"]
+            answers = [message.content for message in request.messages if message.role == "tool"]
+            results = [json.loads(answer) for answer in answers[earlier:]]
             values = [result["value"] for result in results if "value" in result]
             call_id = f"call_{len(results)}"
             if len(values) < len(task.synonyms):

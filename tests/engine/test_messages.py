@@ -9,7 +9,11 @@ from ray_gym import Message, ToolCall, tool_call_message
 
 @pytest.mark.parametrize(
     ("arguments", "written"),
-    [({"city": "Łódź", "days": 2}, '{"city": "\\u0141\\u00f3d\\u017a", "days": 2}'), ({}, "{}"), ('{"city": ', '{"city": ')],
+    [
+        ({"city": "Łódź", "days": 2}, '{"city": "\\u0141\\u00f3d\\u017a", "days": 2}'),
+        ({}, "{}"),
+        ('{"city": ', '{"city": '),
+    ],
 )
 def test_a_message_that_calls_a_tool(arguments: dict[str, object] | str, written: str) -> None:
     """Arguments that are a text may be malformed, as a model's are."""

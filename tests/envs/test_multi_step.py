@@ -105,6 +105,40 @@ async def test_the_config_leaves_room_for_the_longest_task_and_for_its_end() -> 
     assert len(synonyms) == MOST and reward_of(played) == 1 and played.episode.answer == "Done."
 
 
+def begun(arguments: str, answer: str) -> list[dict[str, Any]]:
+    """A conversation in which a list was handed over, or nearly so."""
+    call = {"id": "a", "name": "extract_synonym_values", "arguments": arguments}
+    return [
+        {"role": "user", "content": "Word: cab\nSynonyms: ab, c, bb"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": answer},
+        {"role": "assistant", "content": "Is that all?"},
+        {"role": "user", "content": "Look again."},
+    ]
+
+
+RIGHT_LIST = '{"synonym_values": [195, 99, 196]}'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer", "said", "reward"),
+    [
+        (RIGHT_LIST, '{"received": [195, 99, 196]}', ("It is.",), 1),
+        (RIGHT_LIST, '{"error": "not now"}', ("It is.",), 0),
+        (RIGHT_LIST, '{"received": [195, 99, 196]}', (extract(1), "It is."), 0),
+        ('{"synonym_values": [1]}', '{"received": [1]}', (extract(195, 99, 196), "It is."), 1),
+    ],
+)
+async def test_what_was_handed_over_earlier_counts_until_another_list_is(
+    arguments: str, answer: str, said: tuple[str | Message, ...], reward: float
+) -> None:
+    row = {"word": "cab", "synonyms": ["ab", "c", "bb"], "messages": begun(arguments, answer)}
+    task = SynonymsTask.model_validate(row)
+    played = await play_task(MultiStep(), task, {"policy": says(*said)}, limits={"max_turns": 1})
+    assert reward_of(played) == reward
+    assert reward_of(await play_task(MultiStep(), task)) == 1, "by the perfect player"
+
+
 async def test_the_example_rows_are_played() -> None:
     rows = read_tasks(TasksSection(path=str(EXAMPLES)), MultiStep(), 0, Path())
     assert [row.task_id for row in rows] == [f"multi_step-{index}" for index in range(5)]
@@ -121,6 +155,10 @@ async def test_the_example_rows_are_played() -> None:
         ({"word": "", "synonyms": ["large"]}, "at least 1 character"),
         ({"synonyms": ["large"]}, "Field required"),
         ({"word": "big", "synonyms": [5]}, "valid string"),
+        (
+            {"word": "cab", "synonyms": ["ab"], "messages": begun('{"synonym_values": ["1"]}', "{}")},
+            """call 'a' was carried out, but has no list of whole numbers: {"synonym_values": ["1"]}""",
+        ),
     ],
 )
 def test_bad_rows_are_refused(row: dict[str, Any], complaint: str) -> None:

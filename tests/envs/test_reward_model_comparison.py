@@ -211,7 +211,9 @@ def test_what_is_left_has_no_tags(answer: str, left: str) -> None:
     assert f"<first>\n{left}\n</first>" in question([], answer, "")
 
 
-@pytest.mark.parametrize("answer", ["<first" * 60_000 + ">" * 60_000, "<" * 400_000, "<a>" * 60_000, "<first" + ">" * 400_000])
+@pytest.mark.parametrize(
+    "answer", ["<first" * 60_000 + ">" * 60_000, "<" * 400_000, "<a>" * 60_000, "<first" + ">" * 400_000]
+)
 def test_nested_tags_take_no_longer_than_their_length(answer: str) -> None:
     began = time.perf_counter()
     question([], answer, "")

@@ -170,6 +170,42 @@ def test_conditions_are_words_of_their_own(answer: str, expected: bool) -> None:
     assert weather_module.says(answer, weather, "condition", ["snow", "hail"]) is expected
 
 
+def begun(city: str, answer: str) -> list[dict[str, Any]]:
+    """A conversation in which the weather was looked up."""
+    call = {"id": "a", "name": "get_weather", "arguments": json.dumps({"city": city})}
+    return [
+        {"role": "user", "content": "How warm is it in Lisbon?"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": answer},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("city", "answer", "expected"),
+    [
+        (" lisbon", '{"temperature": 24, "condition": "sunny"}', (1, 1, 1)),
+        ("Oslo", '{"temperature": -7, "condition": "light snow"}', (0, 0, 1)),
+        ("Lisbon", '{"error": "the service is down"}', (0, 0, 1)),
+        ("Lisbon", "It is nice there.", (0, 0, 1)),
+    ],
+)
+async def test_what_was_looked_up_earlier_is_looked_up(city: str, answer: str, expected: tuple[float, ...]) -> None:
+    task = task_of(question=None, messages=begun(city, answer))
+    assert parts_of(await play_with("24 degrees", task=task)) == expected
+    assert parts_of(await play_task(SingleToolCall(), task)) == (1, 1, 1), "by the perfect player"
+
+
+async def test_where_only_a_conversation_is_given_its_reports_are_the_weather() -> None:
+    report = '{"temperature": 24, "condition": "quite unlike any other"}'
+    task = WeatherTask.model_validate({"messages": begun("Atlantis", report)})
+    assert task.is_free
+    played = await play_with(look("atlantis"), "Quite unlike any other.", task=task)
+    assert parts_of(played) == (1, 1, 1)
+    (result,) = [event.content for event in played.episode.events if event.kind == "tool_result"]
+    assert json.loads(result) == json.loads(report)
+    assert parts_of(await play_with("24", task=task)) == (1, 1, 1)
+
+
 async def test_the_example_rows_are_played() -> None:
     rows = read_tasks(TasksSection(path=str(EXAMPLES)), SingleToolCall(), 0, Path())
     assert [row.task_id for row in rows] == [f"single_tool_call-{index}" for index in range(5)]
@@ -188,6 +224,21 @@ async def test_the_example_rows_are_played() -> None:
         ({"weather": {"Lisbon": {"temperature": 3, "condition": ""}}}, "at least 1 character"),
         ({"asked": "wind"}, "'temperature' or 'condition'"),
         ({"question": ""}, "at least 1 character"),
+        (
+            {"messages": begun("Lisbon", '{"temperature": 23, "condition": "sunny"}')},
+            "weather: not what messages say of Lisbon: temperature=23 condition='sunny'",
+        ),
+        (
+            {"messages": begun("Rome", '{"temperature": 23, "condition": "sunny"}')},
+            "weather: not what messages say of Rome",
+        ),
+        (
+            {
+                "messages": begun("Rome", '{"temperature": 23, "condition": "sunny"}')
+                + begun("ROME", '{"temperature": 22, "condition": "sunny"}')
+            },
+            "messages[5]: Rome had other weather before",
+        ),
     ],
 )
 def test_bad_rows_are_refused(changed: dict[str, Any], complaint: str) -> None:

@@ -169,6 +169,29 @@ async def test_an_event_that_was_put_right_leaves_no_trace_but_the_wrong_guest_d
     assert verdict.content == "FinalState: withdrawn_invitations should not be there"
 
 
+def begun(*calls: tuple[ExpectedCall, str]) -> list[dict[str, Any]]:
+    """A conversation in which these calls were answered so."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Cancel it."}]
+    for number, (made, answer) in enumerate(calls):
+        tool_call = {"id": f"c{number}", "name": made.name, "arguments": json.dumps(made.arguments)}
+        messages.append({"role": "assistant", "tool_calls": [tool_call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": answer})
+    return [*messages, {"role": "assistant", "content": "Done."}, {"role": "user", "content": "Now tell them."}]
+
+
+async def test_a_conversation_is_gone_on_with_in_the_office_that_it_has_left() -> None:
+    refused = changed(LEAD, new_value="Big")
+    earlier = begun((CANCEL, "deleted event-200"), (refused, '{"error": "there is no such status"}'))
+    task = WorkplaceTask.model_validate({"request": "-", "messages": earlier, "expected_calls": [MAIL.model_dump()]})
+    done = await play_task(ENVIRONMENT, task)
+    assert reward_of(done) == 1 and done.episode.usage.tool_calls == 1
+    assert done.episode.state.events.get("event-200") is None, "it was deleted before"
+    assert reward_of(await play_task(ENVIRONMENT, task, {"policy": says("Told.")})) == 0
+    again = call_of(CANCEL.name, json.dumps(CANCEL.arguments))
+    tried = await play_task(ENVIRONMENT, task, {"policy": says(again, "It is gone.")})
+    assert errors_of(tried) == ["there is no event 'event-200'; ids look like event-7, and a search tells them"]
+
+
 async def test_new_rows_may_have_got_their_ids_in_another_order() -> None:
     other = changed(MAIL, recipient=OTHER)
     task = WorkplaceTask(request="Tell both.", expected_calls=(MAIL, other))
@@ -367,6 +390,14 @@ def test_there_are_five_example_rows() -> None:
         (
             {"request": "Do it.", "expected_calls": [MAIL.model_dump(), CANCEL.model_dump(), CANCEL.model_dump()]},
             "expected_calls[2]: calendar_delete refuses it: there is no event 'event-200'",
+        ),
+        (
+            {"request": "-", "expected_calls": [], "messages": begun((CANCEL, "deleted"), (CANCEL, "deleted"))},
+            "messages[4]: call 'c1' was carried out, but: calendar_delete refuses it: there is no event 'event-200'",
+        ),
+        (
+            {"request": "-", "expected_calls": [CANCEL.model_dump()], "messages": begun((CANCEL, "deleted"))},
+            "expected_calls[0]: calendar_delete refuses it: there is no event 'event-200'",
         ),
     ],
 )

@@ -9,7 +9,16 @@ from datetime import date, datetime, timedelta
 from typing import TypeVar
 
 from envs.workplace_assistant import words
-from envs.workplace_assistant.clock import MONTHS, NOW, TODAY, WEEKDAYS, read_moment, spoken_day, written_day, written_moment
+from envs.workplace_assistant.clock import (
+    MONTHS,
+    NOW,
+    TODAY,
+    WEEKDAYS,
+    read_moment,
+    spoken_day,
+    written_day,
+    written_moment,
+)
 from envs.workplace_assistant.rows import Email, Event, Person
 from envs.workplace_assistant.task import ExpectedCall
 from envs.workplace_assistant.workplace import Workplace
