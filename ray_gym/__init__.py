@@ -7,7 +7,7 @@ from ray_gym.environment import Environment, Opening, Options, Score, Task
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.load import Run, load
-from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.messages import Message, ToolCall, ToolSchema, tool_call_message
 from ray_gym.participant import Participant
 from ray_gym.tools import IdempotencyKey, Tool, ToolError, tool, tool_by_schema
 from ray_gym.turn import Turn
@@ -33,4 +33,5 @@ __all__ = [
     "load",
     "tool",
     "tool_by_schema",
+    "tool_call_message",
 ]

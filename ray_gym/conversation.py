@@ -7,7 +7,8 @@ Rows may spell them as chat messages (`{"role", "content", "tool_calls", ...}`) 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
@@ -88,6 +89,35 @@ def mirrored(messages: Sequence[EarlierMessage]) -> list[Message]:
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
     heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
     return [Message(other[one.role], one.content) for one in heard]
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """A tool call of a conversation, and what it was answered; `number` is that of the answer among the messages."""
+
+    number: int
+    call: EarlierCall
+    answer: str
+
+
+def carried_out(messages: Sequence[EarlierMessage]) -> Iterator[CarriedOut]:
+    """In the order of their answers, without those that were answered with an error, which have changed nothing: for the `setup` of
+    environments with tools."""
+    calls: dict[str | None, EarlierCall] = {}
+    for number, message in enumerate(messages):
+        calls |= {call.id: call for call in message.tool_calls}
+        call = calls.get(message.tool_call_id) if message.role == "tool" else None
+        if call is not None and "error" not in json_object(message.content):
+            yield CarriedOut(number, call, message.content)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Empty for a text that is none."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
 
 
 def _add(found: list[dict[str, Any]], item: Any) -> None:

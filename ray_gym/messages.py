@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -32,6 +33,12 @@ class Message:
         calls = tuple(ToolCall(_utf8(call.id), _utf8(call.name), _utf8(call.arguments)) for call in self.tool_calls)
         reasoning = None if self.reasoning is None else _utf8(self.reasoning)
         return replace(self, content=_utf8(self.content), reasoning=reasoning, tool_calls=calls)
+
+
+def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: str = "call") -> Message:
+    """A message of the assistant's that calls one tool. Arguments that are a text stay as they are, perhaps malformed."""
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return Message("assistant", tool_calls=(ToolCall(call_id, name, text),))
 
 
 def _utf8(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from ray_gym.config import LimitsSection, ParticipantSection
 from ray_gym.environment import Environment, Task
-from ray_gym.messages import Message, ToolCall
+from ray_gym.messages import Message, tool_call_message
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player, ScriptedModel
 from ray_gym.participant import Participant
@@ -46,7 +46,7 @@ def says(*texts: str | Message) -> Player:
 
 def call_of(name: str, arguments: str, call_id: str = "call") -> Message:
     """A message that calls a tool; `arguments` is JSON text, perhaps malformed."""
-    return Message("assistant", tool_calls=(ToolCall(call_id, name, arguments),))
+    return tool_call_message(name, arguments, call_id)
 
 
 async def play_task(

@@ -111,6 +111,6 @@ _between_tags = tagged("action")
 
 
 def action_in(text: str) -> str | None:
-    """What stands between the last tags, whatever its case."""
-    found = _between_tags(text)
+    """What stands between the last tags, whatever its case and theirs."""
+    found = _between_tags(text.lower())
     return None if found is None else folded(found)

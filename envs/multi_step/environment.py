@@ -11,8 +11,10 @@ from typing import Annotated, Any
 from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
 from envs.multi_step.thesaurus import THESAURUS, value_of
-from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, tool
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
+from ray_gym.conversation import CarriedOut, carried_out, json_object
 from ray_gym.graders import Grader, Verdict
+from ray_gym.graders.grader import shown
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 
@@ -62,8 +64,26 @@ class SynonymsTask(Task):
             raise ValueError(f"{twice!r} is there twice")
         return synonyms
 
+    @model_validator(mode="after")
+    def _earlier_calls_can_be_read(self) -> SynonymsTask:
+        self.handed_over()
+        return self
+
     def expected(self) -> list[int]:
         return [value_of(synonym) for synonym in self.synonyms]
+
+    def handed_over(self) -> list[list[int]]:
+        """The lists of the extract calls in `messages`. Errors: ValueError for arguments that can't be read."""
+        return [_list_in(done) for done in carried_out(self.messages) if done.call.name == "extract_synonym_values"]
+
+
+def _list_in(done: CarriedOut) -> list[int]:
+    given = json_object(done.call.arguments).get("synonym_values")
+    if not isinstance(given, list) or any(type(value) is not int for value in given):
+        raise ValueError(
+            f"messages: call {done.call.id!r} was carried out, but has no list of whole numbers: {done.call.arguments}"
+        )
+    return given
 
 
 @dataclass(slots=True)
@@ -95,8 +115,8 @@ class LastList(Grader):
         is_right = given == self.expected
         only_order = not is_right and sorted(given) == sorted(self.expected)
         parts = {"overlap": len(both) / len(either), "order_failure": float(only_order)}
-        what = "nothing was handed over" if self.handed_over is None else f"handed over {given}"
-        return Verdict(float(is_right), f"{what}, expected {self.expected}", parts)
+        what = "nothing was handed over" if self.handed_over is None else f"handed over {shown(given)}"
+        return Verdict(float(is_right), f"{what}, expected {shown(self.expected)}", parts)
 
 
 class MultiStep(Environment[SynonymsTask, HandedOver]):
@@ -115,7 +135,8 @@ class MultiStep(Environment[SynonymsTask, HandedOver]):
         )
 
     def setup(self, task: SynonymsTask, episode: Episode) -> HandedOver:
-        return HandedOver()
+        """Earlier calls are not made again: what they handed over is there already."""
+        return HandedOver(task.handed_over())
 
     def opening(self, task: SynonymsTask, state: HandedOver) -> Opening:
         question = f"Word: {task.word}\nSynonyms: {', '.join(task.synonyms)}"
@@ -142,18 +163,19 @@ class MultiStep(Environment[SynonymsTask, HandedOver]):
         return await LastList(state.lists[-1] if state.lists else None, task.expected()).score(episode)
 
     def perfect(self, task: SynonymsTask) -> Mapping[str, Player]:
+        earlier = sum(message.role == "tool" for message in task.messages)
+
         def player(request: CompletionRequest, rng: random.Random) -> Message:
             """Hands over what the tool said, and not what it could work out itself."""
-            results = [json.loads(message.content) for message in request.messages if message.role == "tool"]
+            answers = [message.content for message in request.messages if message.role == "tool"]
+            results = [json.loads(answer) for answer in answers[earlier:]]
             values = [result["value"] for result in results if "value" in result]
+            call_id = f"call_{len(results)}"
             if len(values) < len(task.synonyms):
-                return _call(len(results), "get_synonym_value", {"synonym": task.synonyms[len(values)]})
+                synonym = task.synonyms[len(values)]
+                return tool_call_message("get_synonym_value", {"synonym": synonym}, call_id)
             if len(results) == len(values):
-                return _call(len(results), "extract_synonym_values", {"synonym_values": values})
+                return tool_call_message("extract_synonym_values", {"synonym_values": values}, call_id)
             return Message("assistant", "Done.")
 
         return {"policy": player}
-
-
-def _call(number: int, name: str, arguments: Mapping[str, object]) -> Message:
-    return Message("assistant", tool_calls=(ToolCall(f"call_{number}", name, json.dumps(arguments)),))

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from ray_gym import Message
 from ray_gym.graders.comparison import FORM
 
-_TAGS = re.compile(r"</?\s*(?:conversation|first|second)\s*>", re.IGNORECASE)
+_TAG = re.compile(r"</?\s*(?:conversation|first|second)\s*>", re.IGNORECASE)
+_BRACKET = re.compile(r"([<>])")
 _SPEAKERS = {"system": "Instructions", "user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
@@ -26,7 +27,15 @@ def question(conversation: Sequence[Message], first: str, second: str) -> str:
 
 
 def _untagged(text: str) -> str:
-    """Until none is left: taking one out may make another."""
-    while (without := _TAGS.sub("", text)) != text:
-        text = without
-    return text.strip() or "(nothing)"
+    """In one pass, for answers may be long: taking a tag out may make another, of what stands on both sides of it."""
+    kept: list[str] = []
+    begins: list[int] = []  # where in `kept` a tag may have begun
+    for piece in _BRACKET.split(text):
+        kept.append(piece)
+        if piece == "<":
+            begins.append(len(kept) - 1)
+        elif piece == ">" and begins and _TAG.fullmatch("".join(kept[begins[-1] :])):
+            del kept[begins.pop() :]
+        elif piece == ">":
+            begins.clear()
+    return "".join(kept).strip() or "(nothing)"

@@ -2,47 +2,33 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
-from ray_gym.conversation import EarlierCall, EarlierMessage
+from ray_gym.conversation import EarlierCall, EarlierMessage, carried_out, json_object
 
 
 def count_after(initial: int, messages: Sequence[EarlierMessage]) -> int:
-    """Where the counter stands after the calls that were made. One that was answered with an error has changed nothing.
+    """Where the counter stands after the calls that were made.
 
     Errors: ValueError for arguments that can't be read, and for a value in the conversation that the calls don't lead to.
     """
     count = initial
-    calls: dict[str | None, EarlierCall] = {}
-    for number, message in enumerate(messages):
-        calls |= {call.id: call for call in message.tool_calls}
-        call = calls.get(message.tool_call_id) if message.role == "tool" else None
-        answer = _json_object(message.content)
-        if call is None or "error" in answer:
-            continue
-        if call.name == "increment_counter":
-            count += _count_in(call)
-        elif call.name == "get_counter_value" and answer.get("count", count) != count:
-            raise ValueError(
-                f"messages[{number}]: the counter is {answer['count']} here, but the calls before lead to {count}"
-            )
+    for done in carried_out(messages):
+        if done.call.name == "increment_counter":
+            count += _count_in(done.call)
+        elif done.call.name == "get_counter_value":
+            read = json_object(done.answer).get("count", count)
+            if read != count:
+                raise ValueError(
+                    f"messages[{done.number}]: the counter is {read} here, but the calls before lead to {count}"
+                )
     return count
 
 
 def _count_in(call: EarlierCall) -> int:
-    count = _json_object(call.arguments).get("count")
+    count = json_object(call.arguments).get("count")
     if not isinstance(count, int) or isinstance(count, bool):
         raise ValueError(
             f"messages: call {call.id!r} was carried out, but has no whole number as its count: {call.arguments}"
         )
     return count
-
-
-def _json_object(text: str) -> dict[str, Any]:
-    try:
-        read = json.loads(text)
-    except ValueError:
-        return {}
-    return read if isinstance(read, dict) else {}

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 
 from envs.session_counter.earlier import count_after
 from envs.session_counter.requests import REQUESTS, earlier_turns
-from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, tool
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
 from ray_gym.graders import FinalState
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
@@ -112,13 +112,10 @@ class SessionCounter(Environment[CounterTask, Counter]):
             last = request.messages[-1]
             answer = json.loads(last.content) if last.role == "tool" else {}
             if "count" in answer and answer["count"] != task.expected_count:
-                return _call("increment_counter", {"count": task.expected_count - answer["count"]})
+                missing = task.expected_count - answer["count"]
+                return tool_call_message("increment_counter", {"count": missing}, "call_increment")
             if "count" in answer:
                 return Message("assistant", f"Done: the counter is at {task.expected_count}.")
-            return _call("get_counter_value", {})
+            return tool_call_message("get_counter_value", {}, "call_read")
 
         return {"policy": player}
-
-
-def _call(name: str, arguments: Mapping[str, int]) -> Message:
-    return Message("assistant", tool_calls=(ToolCall(f"call_{name}", name, json.dumps(arguments)),))

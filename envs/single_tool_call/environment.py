@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from envs.single_tool_call.earlier import looked_up
 from envs.single_tool_call.weather import CITIES, Asked, Weather, made_up, reports, says
-from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, tool
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolError, tool, tool_call_message
 from ray_gym.graders import Constraints, folded
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
@@ -48,6 +49,7 @@ class WeatherTask(Task):
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> WeatherTask:
+        earlier = looked_up(self.messages)
         if self.is_free:
             return self
         for name in ("question", "city", "asked"):
@@ -58,6 +60,10 @@ class WeatherTask(Task):
             raise ValueError("weather: a city is there twice (upper and lower case are the same)")
         if self.city not in self.weather:
             raise ValueError(f"city: there is no weather for {self.city!r}; known: {', '.join(self.weather) or 'none'}")
+        reports = {folded(city): report for city, report in self.weather.items()}
+        for city, report in earlier.items():
+            if reports.get(folded(city)) != report:
+                raise ValueError(f"weather: not what messages say of {city}: {report}")
         return self
 
     @property
@@ -76,6 +82,10 @@ class WeatherService:
     asked_for: list[str] = field(default_factory=list)
     """The cities that were asked for, as the task spells them."""
 
+    def known(self, city: str) -> str | None:
+        """How the city is spelled here, if there is a report from it."""
+        return next((known for known in self.weather if folded(known) == folded(city)), None)
+
 
 class SingleToolCall(Environment[WeatherTask, WeatherService]):
     """A question about a city's weather, and one tool that knows it."""
@@ -91,10 +101,16 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return WeatherTask(question=question, city=city, asked=asked, weather=weather)
 
     def setup(self, task: WeatherTask, episode: Episode) -> WeatherService:
-        return WeatherService(dict(task.weather), task.is_free)
+        """Earlier calls are not made again: what they looked up is known."""
+        service = WeatherService(dict(task.weather), task.is_free)
+        for city, report in looked_up(task.messages).items():
+            known = service.known(city) or city
+            service.weather[known] = report
+            service.asked_for.append(known)
+        return service
 
     def opening(self, task: WeatherTask, state: WeatherService) -> Opening:
-        system = "You answer questions about the weather. Look it up with get_weather, then say what was asked for."
+        system = "You answer questions about the weather. Look it up with get_weather, then say what was asked for, and nothing else."
         return Opening(messages={"policy": task.question or []}, system={"policy": system})
 
     @tool()
@@ -105,7 +121,7 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         city: Annotated[str, Field(description="The city's name alone.")],
     ) -> Weather:
         """The weather in a city now: temperature in degrees Celsius, and condition."""
-        found = next((known for known in service.weather if folded(known) == folded(city)), None)
+        found = service.known(city)
         if found is None and service.knows_all and city.strip():
             found = city.strip()
             service.weather[found] = made_up(found)
@@ -121,7 +137,8 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         answer = said[-1].content if said and not said[-1].tool_calls else ""
         right = [task.city] if task.city is not None else state.asked_for
         asked: Sequence[Asked] = [task.asked] if task.asked is not None else ("temperature", "condition")
-        answered = any(says(answer, state.weather[city], what) for city in right for what in asked)
+        known = [report.condition for report in state.weather.values()]
+        answered = any(says(answer, state.weather[city], what, known) for city in right for what in asked)
         looked_up = any(city in state.asked_for for city in right)
         return await Constraints({"right_city": looked_up, "answered": answered}).score(episode)
 
@@ -130,9 +147,8 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
 
         def player(request: CompletionRequest, rng: random.Random) -> Message:
             last = request.messages[-1]
-            if last.role != "tool":
-                call = ToolCall("call_weather", "get_weather", json.dumps({"city": city}))
-                return Message("assistant", tool_calls=(call,))
+            if last.tool_call_id != "call_weather":
+                return tool_call_message("get_weather", {"city": city}, "call_weather")
             return Message("assistant", f"In {city} it is: {json.loads(last.content)[asked]}.")
 
         return {"policy": player}

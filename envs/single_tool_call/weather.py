@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -25,8 +27,9 @@ Tbilisi Toronto Tunis Turin Utrecht Valencia Vienna Vilnius Warsaw Windhoek Yere
 CITIES = tuple(_CITIES.split())
 CONDITIONS = ("sunny", "cloudy", "foggy", "windy", "rainy", "snowy", "stormy", "hazy", "misty", "icy")
 COLDEST, HOTTEST = -20, 42
-_NUMBER = re.compile(r"(?<![\d.,])(?:(?<!\w)-)?\d+(?:\.\d+)?(?![\d])")
+_NUMBER = re.compile(r"(?:(?<![\w.,])-)?\d+(?:[.,]\d+)*")
 _MINUS = re.compile(r"\u2212|\bminus\s+", re.IGNORECASE)
+_NEGATION = re.compile(r"\b(?:not|no|none|never|neither|nor|cannot|without)\b|n['\u2019]t\b", re.IGNORECASE)
 
 
 class Weather(BaseModel):
@@ -54,9 +57,28 @@ def made_up(city: str) -> Weather:
     return Weather(temperature=rng.randint(COLDEST, HOTTEST), condition=rng.choice(CONDITIONS))
 
 
-def says(answer: str, weather: Weather, asked: Asked) -> bool:
-    """Whether the temperature is one of the numbers in an answer, or the condition stands in it as words of their own."""
+def says(answer: str, weather: Weather, asked: Asked, vocabulary: Iterable[str] = ()) -> bool:
+    """Whether an answer says this temperature and no other number, or this condition and no other one of `CONDITIONS` and `vocabulary`.
+
+    What is denied is not said: an answer with a negation says nothing.
+    """
+    if _NEGATION.search(answer):
+        return False
     if asked == "temperature":
-        return weather.temperature in {float(number) for number in _NUMBER.findall(_MINUS.sub("-", answer))}
-    words = re.escape(folded(weather.condition))
-    return re.search(rf"(?<!\w){words}(?!\w)", folded(answer)) is not None
+        return {_value(number) for number in _NUMBER.findall(_MINUS.sub("-", answer))} == {weather.temperature}
+    return _conditions_in(answer, {*CONDITIONS, *vocabulary, weather.condition}) == {folded(weather.condition)}
+
+
+def _conditions_in(answer: str, vocabulary: Iterable[str]) -> set[str]:
+    """Words of their own; of "light snow" and "snow", the longer one where both fit."""
+    longest_first = sorted({folded(condition) for condition in vocabulary}, key=len, reverse=True)
+    either = "|".join(map(re.escape, longest_first))
+    return set(re.findall(rf"(?<!\w)(?:{either})(?!\w)", folded(answer)))
+
+
+def _value(number: str) -> float:
+    """Not a number where it can't be told what a comma or several points mean: that is no temperature of ours, but a number it is."""
+    try:
+        return float(number)
+    except ValueError:
+        return math.nan

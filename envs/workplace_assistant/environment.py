@@ -27,18 +27,21 @@ class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
         return WorkplaceTask(request=wanted.request, expected_calls=(*wanted.lookups, *wanted.actions))
 
     def setup(self, task: WorkplaceTask, episode: Episode) -> Workplace:
-        return Workplace.fresh()
+        """Earlier calls are not made again in the episode: what they did is done."""
+        return task.begun()
 
     def opening(self, task: WorkplaceTask, state: Workplace) -> Opening:
         return Opening(system={"policy": _instructions(state)}, messages={"policy": task.request})
 
     def perfect(self, task: WorkplaceTask) -> Mapping[str, Player]:
-        return {"policy": carrying_out(task.expected_calls)}
+        return {
+            "policy": carrying_out(task.expected_calls, sum(message.role == "assistant" for message in task.messages))
+        }
 
     async def score(self, state: Workplace, episode: Episode) -> Score:
         """The session's tables as they are; its calls are not played again."""
         task: WorkplaceTask = episode.task
-        return await FinalState(state.changes(), played(task.expected_calls).changes()).score(episode)
+        return await FinalState(state.changes(), played(task.expected_calls, task.begun()).changes()).score(episode)
 
 
 def _instructions(workplace: Workplace) -> str:

@@ -15,14 +15,15 @@ MESSAGES_OF_ONE_CALL = 4
 """All calls after these are one message; with the last words, that makes six steps."""
 
 
-def carrying_out(calls: Sequence[ExpectedCall]) -> Player:
-    """First one call a message, as a model does that needs the answers; then all the rest at once, then words."""
+def carrying_out(calls: Sequence[ExpectedCall], earlier: int = 0) -> Player:
+    """First one call a message, as a model does that needs the answers; then all the rest at once, then words. `earlier`: messages of
+    the assistant's that were there before."""
     messages = [[call] for call in calls[:MESSAGES_OF_ONE_CALL]]
     if rest := list(calls[MESSAGES_OF_ONE_CALL:]):
         messages.append(rest)
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
-        said = sum(message.role == "assistant" for message in request.messages)
+        said = sum(message.role == "assistant" for message in request.messages) - earlier
         if said >= len(messages):
             return Message("assistant", "That is done.")
         return Message("assistant", tool_calls=tuple(_as_tool_call(call, rng) for call in messages[said]))

@@ -12,6 +12,7 @@ from envs.workplace_assistant.tools import Toolbox
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Task, ToolError
 from ray_gym.arguments import BadArguments
+from ray_gym.conversation import carried_out, json_object
 from ray_gym.tools import tools_of
 
 TOOLS = tools_of(Toolbox)
@@ -38,20 +39,36 @@ class ExpectedCall(BaseModel):
 
 
 class WorkplaceTask(Task):
-    """The calls are the lookups that the request needs, if they are written down, and then what changes the tables."""
+    """The calls are the lookups that the request needs, if they are written down, and then what changes the tables.
+
+    They begin where `messages`, if there are any, have led to.
+    """
 
     request: Annotated[str, Field(min_length=1)]
     expected_calls: tuple[ExpectedCall, ...]
 
     @model_validator(mode="after")
     def _can_be_done(self) -> WorkplaceTask:
-        played(self.expected_calls)
+        played(self.expected_calls, self.begun())
         return self
 
+    def begun(self) -> Workplace:
+        """A fresh workplace after the calls in `messages`. Errors: ValueError for one that was carried out there and is refused here."""
+        workplace = Workplace.fresh()
+        for done in carried_out(self.messages):
+            try:
+                arguments = json_object(done.call.arguments)
+                ExpectedCall(name=done.call.name, arguments=arguments).carry_out(workplace)
+            except ValueError as error:
+                raise ValueError(
+                    f"messages[{done.number}]: call {done.call.id!r} was carried out, but: {error}"
+                ) from None
+        return workplace
 
-def played(calls: Sequence[ExpectedCall]) -> Workplace:
-    """A fresh workplace after these calls. Errors: ValueError that names the first call that is refused."""
-    workplace = Workplace.fresh()
+
+def played(calls: Sequence[ExpectedCall], begun: Workplace | None = None) -> Workplace:
+    """A fresh workplace, or the one that is given, after these calls. Errors: ValueError that names the first call that is refused."""
+    workplace = begun or Workplace.fresh()
     for number, call in enumerate(calls):
         try:
             call.carry_out(workplace)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from envs.workplace_assistant.base_data import base_data
@@ -28,6 +29,8 @@ class Workplace:
     tasks: Table[ProjectTask]
     customers: Table[Customer]
     plots: Table[Plot]
+    invited: list[tuple[str, str]] = field(default_factory=list)
+    """Events and whom the session has invited to them. Like an email, an invitation can't be taken back."""
 
     @classmethod
     def fresh(cls) -> Workplace:
@@ -47,7 +50,7 @@ class Workplace:
         return next(iter(self.people.values()))
 
     def changes(self) -> dict[str, dict[str, Any]]:
-        """How the tables differ from the shared ones. Two sessions with equal changes have equal tables."""
+        """How the tables differ from the shared ones, and who was invited for nothing. Sessions with equal changes have equal tables."""
         tables: Mapping[str, Table[Any]] = {
             "emails": self.emails,
             "events": self.events,
@@ -55,7 +58,24 @@ class Workplace:
             "customers": self.customers,
             "plots": self.plots,
         }
-        return {name: found for name, table in tables.items() if (found := _changes(table))}
+        changes = {name: found for name, table in tables.items() if (found := _changes(table))}
+        withdrawn = self._withdrawn()
+        return {**changes, "withdrawn_invitations": withdrawn} if withdrawn else changes
+
+    def put_event(self, event: Event) -> None:
+        """Add or replace it. Whoever it is with, and was not before, gets an invitation."""
+        before = self.events.get(event.id)
+        self.events.put(event)
+        if event.participant not in (before and before.participant, self.user.address):
+            self.invited.append((event.id, event.participant))
+
+    def _withdrawn(self) -> dict[str, int]:
+        """How often each address was invited to an event that it does not belong to in the end."""
+        withdrawn = Counter[str]()
+        for event_id, address in self.invited:
+            event = self.events.get(event_id)
+            withdrawn[address] += event is None or event.participant != address
+        return dict(+withdrawn)
 
 
 def _changes(table: Table[RowT]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task, tool
 from ray_gym.config import TasksSection
-from ray_gym.conversation import EarlierMessage, mirrored, plain
+from ray_gym.conversation import EarlierMessage, carried_out, json_object, mirrored, plain
 from ray_gym.errors import UserError
 from ray_gym.tasks import read_tasks
 from ray_gym.trajectory import as_row, as_table, checked
@@ -371,3 +371,22 @@ async def test_a_worker_refuses_it_too() -> None:
     game: Game = await play_script(Alone(), [], task=task_of(CHAT[:5]))
     assert game.played.failure is not None and game.played.failure.kind == "data"
     assert isinstance(game.models["policy"], ScriptModel) and game.models["policy"].requests == []
+
+
+def test_calls_that_were_carried_out() -> None:
+    """An id may be used again once its call is answered; an answer that is an error means that nothing was done."""
+    items = [
+        call_item("find", "a"),
+        call_item("buy", "b"),
+        output_item("b", "bought"),
+        output_item("a", json.dumps({"error": "not there"})),
+        call_item("sell", "a"),
+        output_item("a", '["error"]'),
+    ]
+    done = [(one.number, one.call.name, one.answer) for one in carried_out(task_of(items).messages)]
+    assert done == [(1, "buy", "bought"), (4, "sell", '["error"]')]
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", "null", "[" * 100_000])
+def test_what_is_no_object_is_an_empty_one(text: str) -> None:
+    assert json_object(text) == {} and json_object('{"x": [1]}') == {"x": [1]}

@@ -12,14 +12,16 @@ from playing_tasks import call_of, generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from envs.multi_step import MultiStep
-from envs.multi_step.environment import SynonymsTask
+from envs.multi_step.environment import MOST, SynonymsTask
 from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Message
 from ray_gym.config import TasksSection
+from ray_gym.config_file import read_config
 from ray_gym.play import Played
 from ray_gym.tasks import read_tasks
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "multi_step" / "example.jsonl"
+CONFIG = Path(__file__).parents[2] / "configs" / "multi_step.yaml"
 TASK = SynonymsTask(word="cab", synonyms=("ab", "c", "bb"))  # worth 195, 99 and 196
 
 
@@ -77,6 +79,12 @@ async def test_the_last_list_that_was_handed_over_counts(
     assert "expected [195, 99, 196]" in verdict.content and verdict.reward == expected[0]
 
 
+async def test_a_long_list_is_cut_in_the_verdict() -> None:
+    played = await play_task(MultiStep(), TASK, {"policy": says(extract(*range(5_000)), "Done.")})
+    (verdict,) = [event.content for event in played.episode.events if event.kind == "verdict"]
+    assert len(verdict) < 400 and "handed over [0, 1, 2" in verdict and verdict.endswith("expected [195, 99, 196]")
+
+
 async def test_what_the_tools_answer() -> None:
     calls = (call_of("get_synonym_value", '{"synonym": "bb"}'), extract(196), "Done.")
     played = await play_task(MultiStep(), TASK, {"policy": says(*calls)}, limits={"max_turns": 1})
@@ -84,6 +92,51 @@ async def test_what_the_tools_answer() -> None:
     assert results == [{"synonym": "bb", "value": 196}, {"received": [196]}]
     (question,) = [event.content for event in played.episode.events if event.kind == "opening"]
     assert question == "Word: cab\nSynonyms: ab, c, bb"
+
+
+async def test_the_config_leaves_room_for_the_longest_task_and_for_its_end() -> None:
+    """Where every message had to be a call, the right list would be followed by others."""
+    config = read_config(CONFIG)
+    assert config.participants["policy"].tool_choice == "auto"
+    synonyms = THESAURUS["brave"][:MOST]
+    played = await play_task(
+        MultiStep(), SynonymsTask(word="brave", synonyms=synonyms), limits=config.limits.model_dump()
+    )
+    assert len(synonyms) == MOST and reward_of(played) == 1 and played.episode.answer == "Done."
+
+
+def begun(arguments: str, answer: str) -> list[dict[str, Any]]:
+    """A conversation in which a list was handed over, or nearly so."""
+    call = {"id": "a", "name": "extract_synonym_values", "arguments": arguments}
+    return [
+        {"role": "user", "content": "Word: cab\nSynonyms: ab, c, bb"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": answer},
+        {"role": "assistant", "content": "Is that all?"},
+        {"role": "user", "content": "Look again."},
+    ]
+
+
+RIGHT_LIST = '{"synonym_values": [195, 99, 196]}'
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer", "said", "reward"),
+    [
+        (RIGHT_LIST, '{"received": [195, 99, 196]}', ("It is.",), 1),
+        (RIGHT_LIST, '{"error": "not now"}', ("It is.",), 0),
+        (RIGHT_LIST, '{"received": [195, 99, 196]}', (extract(1), "It is."), 0),
+        ('{"synonym_values": [1]}', '{"received": [1]}', (extract(195, 99, 196), "It is."), 1),
+    ],
+)
+async def test_what_was_handed_over_earlier_counts_until_another_list_is(
+    arguments: str, answer: str, said: tuple[str | Message, ...], reward: float
+) -> None:
+    row = {"word": "cab", "synonyms": ["ab", "c", "bb"], "messages": begun(arguments, answer)}
+    task = SynonymsTask.model_validate(row)
+    played = await play_task(MultiStep(), task, {"policy": says(*said)}, limits={"max_turns": 1})
+    assert reward_of(played) == reward
+    assert reward_of(await play_task(MultiStep(), task)) == 1, "by the perfect player"
 
 
 async def test_the_example_rows_are_played() -> None:
@@ -102,6 +155,10 @@ async def test_the_example_rows_are_played() -> None:
         ({"word": "", "synonyms": ["large"]}, "at least 1 character"),
         ({"synonyms": ["large"]}, "Field required"),
         ({"word": "big", "synonyms": [5]}, "valid string"),
+        (
+            {"word": "cab", "synonyms": ["ab"], "messages": begun('{"synonym_values": ["1"]}', "{}")},
+            """call 'a' was carried out, but has no list of whole numbers: {"synonym_values": ["1"]}""",
+        ),
     ],
 )
 def test_bad_rows_are_refused(row: dict[str, Any], complaint: str) -> None:

@@ -15,11 +15,13 @@ from envs.session_counter import SessionCounter
 from envs.session_counter.environment import CounterTask
 from ray_gym import Message, ToolCall
 from ray_gym.config import TasksSection
+from ray_gym.config_file import read_config
 from ray_gym.models.base import CompletionRequest
 from ray_gym.play import Played
 from ray_gym.tasks import read_tasks
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "session_counter" / "example.jsonl"
+CONFIG = Path(__file__).parents[2] / "configs" / "session_counter.yaml"
 READ = call_of("get_counter_value", "{}")
 
 
@@ -99,6 +101,15 @@ async def test_the_final_value_is_the_score(said: tuple[str | Message, ...], cou
     assert (value_of(played), reward_of(played)) == (count, reward)
     (verdict,) = [event.content for event in played.episode.events if event.kind == "verdict"]
     assert verdict == ("FinalState: as expected" if reward else f"FinalState: count is {count}, expected 10")
+
+
+async def test_the_config_leaves_room_for_plain_calls_and_for_the_end() -> None:
+    config = read_config(CONFIG)
+    assert config.participants["policy"].tool_choice == "auto", "the prompt asks for words at the end"
+    task = CounterTask(initial_count=1, expected_count=29, request="Add 7 to the counter four times.")
+    said = (add(7), add(7), add(7), add(7), READ, "Done.")
+    played = await play_task(SessionCounter(), task, {"policy": says(*said)}, limits=config.limits.model_dump())
+    assert reward_of(played) == 1 and played.episode.answer == "Done."
 
 
 async def test_several_calls_in_one_message_and_none_after_the_steps() -> None:

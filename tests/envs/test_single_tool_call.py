@@ -65,7 +65,11 @@ async def test_the_perfect_player_is_right_on_every_generated_task() -> None:
         ((look(" lisbon "), "24°C"), (1, 1, 1)),
         ((look("Oslo"), look("Lisbon"), "24.0"), (1, 1, 1)),
         ((look("Atlantis"), look("Lisbon"), "24."), (1, 1, 1)),
-        ((look("Lisbon"), look("Quito"), "In Lisbon 24, in Quito 15."), (1, 1, 1)),
+        ((look("Lisbon"), look("Quito"), "24. I say it again: 24."), (1, 1, 1)),
+        ((look("Lisbon"), "It is sunny, at 24 degrees, and not cold."), (0, 1, 0)),
+        ((look("Lisbon"), look("Quito"), "In Lisbon 24, in Quito 15."), (0, 1, 0)),
+        ((look("Lisbon"), look("Quito"), look("Oslo"), "24, 15, -7, sunny, foggy, light snow"), (0, 1, 0)),
+        ((look("Lisbon"), "It isn't 24."), (0, 1, 0)),
         (("It is 24 degrees.",), (0, 0, 1)),
         ((look("Oslo"), "24"), (0, 0, 1)),
         ((look("Atlantis"), "24"), (0, 0, 1)),
@@ -82,6 +86,17 @@ async def test_the_call_and_the_answer_both_have_to_be_right(
     said: tuple[str | Message, ...], expected: tuple[float, float, float]
 ) -> None:
     assert parts_of(await play_with(*said)) == expected
+
+
+@pytest.mark.parametrize("asked", ["temperature", "condition"])
+async def test_saying_everything_is_no_answer(asked: str) -> None:
+    """Every city looked up, then all that can be said of them: the right thing is among it, on every task."""
+    environment = SingleToolCall()
+    tasks = [task for task in (generated(environment, index) for index in range(40)) if task.asked == asked]
+    for task in tasks:
+        said = ", ".join(str(getattr(weather, asked)) for weather in task.weather.values())
+        played = await play_task(environment, task, {"policy": says(*map(look, task.weather), said)})
+        assert parts_of(played) == (0, 1, 0)
 
 
 async def test_words_beside_a_call_are_no_answer() -> None:
@@ -109,7 +124,13 @@ async def test_what_a_city_without_a_report_is_answered_with() -> None:
         ("\u22127 °C", -7, True),
         ("It's 7 below zero", -7, False),
         ("-7", 7, False),
-        ("between 5-7 degrees", 7, True),
+        ("between 5-7 degrees", 7, False),
+        ("7, or 8", 7, False),
+        ("7 in the morning, minus 7 at night", 7, False),
+        ("It is not 7.", 7, False),
+        ("1,007", 1, False),
+        ("1.000.7", 7, False),
+        ("7. Really: 7.0!", 7, True),
         ("**7**", 7, True),
         ("17", 7, False),
         ("7.5", 7, False),
@@ -132,11 +153,57 @@ def test_temperatures_are_read(answer: str, temperature: int, expected: bool) ->
         ("slight snow", False),
         ("snow", False),
         ("-7", False),
+        ("Light snow at -7", True),
+        ("light snow, LIGHT SNOW", True),
+        ("light snow or rainy", False),
+        ("Sunny, cloudy, foggy, windy, rainy, light snow", False),
+        ("light snow, hail", False),
+        ("It is not light snow.", False),
+        ("There isn't light snow", False),
+        ("There isn\u2019t light snow", False),
+        ("It never has light snow", False),
+        ("Light snow in Notting Hill", True),
     ],
 )
 def test_conditions_are_words_of_their_own(answer: str, expected: bool) -> None:
     weather = Weather(temperature=0, condition="light snow")
-    assert weather_module.says(answer, weather, "condition") is expected
+    assert weather_module.says(answer, weather, "condition", ["snow", "hail"]) is expected
+
+
+def begun(city: str, answer: str) -> list[dict[str, Any]]:
+    """A conversation in which the weather was looked up."""
+    call = {"id": "a", "name": "get_weather", "arguments": json.dumps({"city": city})}
+    return [
+        {"role": "user", "content": "How warm is it in Lisbon?"},
+        {"role": "assistant", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": answer},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("city", "answer", "expected"),
+    [
+        (" lisbon", '{"temperature": 24, "condition": "sunny"}', (1, 1, 1)),
+        ("Oslo", '{"temperature": -7, "condition": "light snow"}', (0, 0, 1)),
+        ("Lisbon", '{"error": "the service is down"}', (0, 0, 1)),
+        ("Lisbon", "It is nice there.", (0, 0, 1)),
+    ],
+)
+async def test_what_was_looked_up_earlier_is_looked_up(city: str, answer: str, expected: tuple[float, ...]) -> None:
+    task = task_of(question=None, messages=begun(city, answer))
+    assert parts_of(await play_with("24 degrees", task=task)) == expected
+    assert parts_of(await play_task(SingleToolCall(), task)) == (1, 1, 1), "by the perfect player"
+
+
+async def test_where_only_a_conversation_is_given_its_reports_are_the_weather() -> None:
+    report = '{"temperature": 24, "condition": "quite unlike any other"}'
+    task = WeatherTask.model_validate({"messages": begun("Atlantis", report)})
+    assert task.is_free
+    played = await play_with(look("atlantis"), "Quite unlike any other.", task=task)
+    assert parts_of(played) == (1, 1, 1)
+    (result,) = [event.content for event in played.episode.events if event.kind == "tool_result"]
+    assert json.loads(result) == json.loads(report)
+    assert parts_of(await play_with("24", task=task)) == (1, 1, 1)
 
 
 async def test_the_example_rows_are_played() -> None:
@@ -157,6 +224,21 @@ async def test_the_example_rows_are_played() -> None:
         ({"weather": {"Lisbon": {"temperature": 3, "condition": ""}}}, "at least 1 character"),
         ({"asked": "wind"}, "'temperature' or 'condition'"),
         ({"question": ""}, "at least 1 character"),
+        (
+            {"messages": begun("Lisbon", '{"temperature": 23, "condition": "sunny"}')},
+            "weather: not what messages say of Lisbon: temperature=23 condition='sunny'",
+        ),
+        (
+            {"messages": begun("Rome", '{"temperature": 23, "condition": "sunny"}')},
+            "weather: not what messages say of Rome",
+        ),
+        (
+            {
+                "messages": begun("Rome", '{"temperature": 23, "condition": "sunny"}')
+                + begun("ROME", '{"temperature": 22, "condition": "sunny"}')
+            },
+            "messages[5]: Rome had other weather before",
+        ),
     ],
 )
 def test_bad_rows_are_refused(changed: dict[str, Any], complaint: str) -> None:

@@ -8,7 +8,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from envs.workplace_assistant.requests import TEMPLATES, make_request
 from envs.workplace_assistant.requests.about_analytics import plot_if_changed
 from envs.workplace_assistant.requests.about_calendar import book_if_free
 from envs.workplace_assistant.requests.about_projects import reassign_overdue
-from envs.workplace_assistant.requests.wanted import Wanted, call
+from envs.workplace_assistant.requests.wanted import Wanted, call, said_day
 from envs.workplace_assistant.task import ExpectedCall, WorkplaceTask, played
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Episode, Message, ToolCall
@@ -41,6 +41,9 @@ SOMEBODY, OTHER = list(OFFICE.people)[1:3]
 MAIL = call("email_send", recipient=SOMEBODY, subject="The office move", body="It is on Friday.")
 CANCEL = call("calendar_delete", event_id="event-200")
 LEAD = call("customer_update", customer_id="customer-1", field="status", new_value="Won")
+TALK = call("calendar_create", name="Talk", participant=OTHER, start="2026-03-20 10:00", minutes=30)
+EVENT_201 = OFFICE.events.base["event-201"]
+NEWCOMER = next(address for address in OFFICE.people if address not in (OFFICE.user.address, EVENT_201.participant))
 BOTH = WorkplaceTask(request="Cancel it, and tell them.", expected_calls=(MAIL, CANCEL))
 NOTHING = WorkplaceTask(request="If it rains, cancel it.", expected_calls=(call("email_search", query="rain"),))
 
@@ -113,6 +116,13 @@ WRONG: Mapping[str, tuple[ExpectedCall, ...]] = {
         MAIL,
         call("calendar_update", event_id="event-200", field="name", new_value="x"),
     ),
+    "an invitation can't be taken back": (MAIL, TALK, changed(CANCEL, event_id=OFFICE.events.next_id), CANCEL),
+    "nor one to an event that was there": (
+        MAIL,
+        call("calendar_update", event_id="event-201", field="participant", new_value=NEWCOMER),
+        call("calendar_update", event_id="event-201", field="participant", new_value=EVENT_201.participant),
+        CANCEL,
+    ),
     "a sent email can't be hidden": (MAIL, MAIL, CANCEL, call("email_delete", email_id="email-302")),
 }
 
@@ -133,9 +143,9 @@ RIGHT: Mapping[str, tuple[ExpectedCall, ...]] = {
         LEAD,
         changed(LEAD, new_value=OFFICE.customers.base["customer-1"].status),
     ),
-    "with an event that was added and deleted": (
+    "with an event of the user's own that was added and deleted": (
         MAIL,
-        call("calendar_create", name="Talk", participant=OTHER, start="2026-03-20 10:00", minutes=30),
+        changed(TALK, participant=OFFICE.user.address),
         changed(CANCEL, event_id=OFFICE.events.next_id),
         CANCEL,
     ),
@@ -145,6 +155,41 @@ RIGHT: Mapping[str, tuple[ExpectedCall, ...]] = {
 @pytest.mark.parametrize("calls", RIGHT.values(), ids=RIGHT)
 async def test_the_tables_count_and_not_the_way_to_them(calls: tuple[ExpectedCall, ...]) -> None:
     assert reward_of(await play_calls(BOTH, *calls)) == 1
+
+
+async def test_an_event_that_was_put_right_leaves_no_trace_but_the_wrong_guest_does() -> None:
+    task = WorkplaceTask(request="Book it.", expected_calls=(TALK,))
+    created = OFFICE.events.next_id
+    later = call("calendar_update", event_id=created, field="start", new_value="2026-03-20 10:00")
+    guest = call("calendar_update", event_id=created, field="participant", new_value=OTHER)
+    assert reward_of(await play_calls(task, changed(TALK, start="2026-03-21 09:00"), later)) == 1
+    wrong = await play_calls(task, changed(TALK, participant=SOMEBODY), guest)
+    assert reward_of(wrong) == 0
+    verdict = next(event for event in wrong.episode.events if event.kind == "verdict")
+    assert verdict.content == "FinalState: withdrawn_invitations should not be there"
+
+
+def begun(*calls: tuple[ExpectedCall, str]) -> list[dict[str, Any]]:
+    """A conversation in which these calls were answered so."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Cancel it."}]
+    for number, (made, answer) in enumerate(calls):
+        tool_call = {"id": f"c{number}", "name": made.name, "arguments": json.dumps(made.arguments)}
+        messages.append({"role": "assistant", "tool_calls": [tool_call]})
+        messages.append({"role": "tool", "tool_call_id": f"c{number}", "content": answer})
+    return [*messages, {"role": "assistant", "content": "Done."}, {"role": "user", "content": "Now tell them."}]
+
+
+async def test_a_conversation_is_gone_on_with_in_the_office_that_it_has_left() -> None:
+    refused = changed(LEAD, new_value="Big")
+    earlier = begun((CANCEL, "deleted event-200"), (refused, '{"error": "there is no such status"}'))
+    task = WorkplaceTask.model_validate({"request": "-", "messages": earlier, "expected_calls": [MAIL.model_dump()]})
+    done = await play_task(ENVIRONMENT, task)
+    assert reward_of(done) == 1 and done.episode.usage.tool_calls == 1
+    assert done.episode.state.events.get("event-200") is None, "it was deleted before"
+    assert reward_of(await play_task(ENVIRONMENT, task, {"policy": says("Told.")})) == 0
+    again = call_of(CANCEL.name, json.dumps(CANCEL.arguments))
+    tried = await play_task(ENVIRONMENT, task, {"policy": says(again, "It is gone.")})
+    assert errors_of(tried) == ["there is no event 'event-200'; ids look like event-7, and a search tells them"]
 
 
 async def test_new_rows_may_have_got_their_ids_in_another_order() -> None:
@@ -237,6 +282,16 @@ def test_every_template_changes_something_and_is_worded_in_several_ways(template
     made = [template(random.Random(seed), OFFICE) for seed in range(40)]
     assert any(wanted and wanted.actions for wanted in made)
     assert len({wanted.request[:12] for wanted in made if wanted}) > 1
+
+
+def test_days_of_another_year_are_said_with_it() -> None:
+    """In March, December is that of the year before, or the one to come."""
+    rng = random.Random(0)
+    ways = {said_day(rng, date(2025, 12, 22)) for _ in range(50)}
+    assert ways == {"2025-12-22", "December 22, 2025", "Monday, 22 December 2025"}
+    assert {said_day(rng, date(2026, 1, 2)) for _ in range(50)} == {"2026-01-02", "January 2", "Friday, 2 January"}
+    told = "\n".join(wanted_of(index).request for index in range(2000))
+    assert re.findall(r"December(?! \d+, 2025| 2025)", told) == [] and "December" in told
 
 
 def test_conditions_on_visits_hold_exactly_if_something_is_plotted() -> None:
@@ -335,6 +390,14 @@ def test_there_are_five_example_rows() -> None:
         (
             {"request": "Do it.", "expected_calls": [MAIL.model_dump(), CANCEL.model_dump(), CANCEL.model_dump()]},
             "expected_calls[2]: calendar_delete refuses it: there is no event 'event-200'",
+        ),
+        (
+            {"request": "-", "expected_calls": [], "messages": begun((CANCEL, "deleted"), (CANCEL, "deleted"))},
+            "messages[4]: call 'c1' was carried out, but: calendar_delete refuses it: there is no event 'event-200'",
+        ),
+        (
+            {"request": "-", "expected_calls": [CANCEL.model_dump()], "messages": begun((CANCEL, "deleted"))},
+            "expected_calls[0]: calendar_delete refuses it: there is no event 'event-200'",
         ),
     ],
 )

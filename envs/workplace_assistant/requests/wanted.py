@@ -9,7 +9,16 @@ from datetime import date, datetime, timedelta
 from typing import TypeVar
 
 from envs.workplace_assistant import words
-from envs.workplace_assistant.clock import MONTHS, NOW, TODAY, WEEKDAYS, read_moment, written_day, written_moment
+from envs.workplace_assistant.clock import (
+    MONTHS,
+    NOW,
+    TODAY,
+    WEEKDAYS,
+    read_moment,
+    spoken_day,
+    written_day,
+    written_moment,
+)
 from envs.workplace_assistant.rows import Email, Event, Person
 from envs.workplace_assistant.task import ExpectedCall
 from envs.workplace_assistant.workplace import Workplace
@@ -99,8 +108,13 @@ def task_name(rng: random.Random) -> str:
 
 
 def said_day(rng: random.Random, day: date) -> str:
-    month = MONTHS[day.month - 1]
-    ways = (written_day(day), f"{month} {day.day}", f"{WEEKDAYS[day.weekday()]}, {day.day} {month}")
+    """With its year unless that is the current one: around the turn of the year there would be two such days."""
+    month, is_this_year = MONTHS[day.month - 1], day.year == TODAY.year
+    ways = (
+        written_day(day),
+        f"{month} {day.day}" if is_this_year else f"{month} {day.day}, {day.year}",
+        f"{WEEKDAYS[day.weekday()]}, {day.day} {month}" if is_this_year else spoken_day(day),
+    )
     return rng.choice(ways)
 
 

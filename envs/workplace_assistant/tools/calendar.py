@@ -52,9 +52,9 @@ class CalendarTools:
         start: str,
         minutes: Annotated[int, Field(ge=5, le=480)],
     ) -> str:
-        """Put an event into the calendar."""
+        """Put an event into the calendar. The participant gets an invitation."""
         event_id = workplace.events.next_id
-        workplace.events.put(Event(event_id, filled(name), address(participant), moment(start), minutes))
+        workplace.put_event(Event(event_id, filled(name), address(participant), moment(start), minutes))
         return f"created {event_id}"
 
     @tool()
@@ -68,7 +68,7 @@ class CalendarTools:
     ) -> str:
         """Change one field of an event."""
         event = row(workplace.events, event_id)
-        workplace.events.put(replace(event, **{field: _READ[field](new_value)}))
+        workplace.put_event(replace(event, **{field: _READ[field](new_value)}))
         return f"changed {event_id}"
 
     @tool()

@@ -1,0 +1,30 @@
+"""What a conversation that was begun elsewhere has looked up already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from envs.single_tool_call.weather import Weather
+from ray_gym.conversation import EarlierMessage, carried_out, json_object
+from ray_gym.graders import folded
+
+
+def looked_up(messages: Sequence[EarlierMessage]) -> dict[str, Weather]:
+    """Reports by city. An answer of another form than the tool's tells nothing.
+
+    Errors: ValueError for a city whose weather changes.
+    """
+    found: dict[str, Weather] = {}
+    for done in carried_out(messages):
+        city = json_object(done.call.arguments).get("city")
+        try:
+            report = Weather.model_validate_json(done.answer)
+        except ValidationError:
+            continue
+        if done.call.name == "get_weather" and isinstance(city, str) and city.strip():
+            known = next((name for name in found if folded(name) == folded(city)), city.strip())
+            if found.setdefault(known, report) != report:
+                raise ValueError(f"messages[{done.number}]: {known} had other weather before: {found[known]}")
+    return found
