@@ -36,6 +36,7 @@ from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import ToolAnswer, WhenLost, call_tool
 from ray_gym.transcript import Transcript
 from ray_gym.turn import Turn, Usage
+from ray_gym.wording import has_words
 
 
 class Episode:
@@ -398,7 +399,7 @@ class Episode:
         if not message.tool_calls and self._is_finished():
             return
         stop_text = self.participants[speaker].stop_text
-        if stop_text and stop_text in message.content:
+        if stop_text and has_words(message.content, stop_text):
             self.end(StopReason.STOP_TEXT, message.content)
 
     def _relay(self, turn: Turn) -> None:
