@@ -116,6 +116,7 @@ async def test_graders_from_the_cheapest_to_the_dearest() -> None:
         (["Go left, please.", "Right, please.", "Stop, please."], 1),
         (["Go left.", "Right, please.", "Stop, please."], 1),  # mean 2/3, later ones weigh more
         (["Go left, please.", "Right.", "Stop."], 0),
+        (["Go left, please.", "Pleased to help.", "I am pleased."], 0),
         (["Go left, please.", "please " * 40, "Stop, please."], 0),
     ],
 )
