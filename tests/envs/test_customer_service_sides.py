@@ -230,6 +230,24 @@ async def test_completion_signals_are_the_policys_own_words() -> None:
     assert reward_of(await played(task, signals)) == 1
 
 
+async def test_a_completion_signal_stands_by_itself() -> None:
+    signals = environment(judge=False, completion_signals=["resolved"])
+    lines = ["Your issue is still unresolved.", "Now it is RESOLVED!"]
+    one = await played(task_of("plan_change"), signals, policy=says(*lines), user=says("Hi."))
+    assert one.episode.stop is not None and one.episode.stop.text == "the agent said 'resolved'"
+    assert one.episode.turns_of("policy") == 2
+
+
+async def test_the_agent_is_told_its_completion_signals() -> None:
+    told: list[CompletionRequest] = []
+    signals = environment(judge=False, completion_signals=["all settled", "Glad I could help"])
+    await played(task_of("plan_change"), signals, policy=noting(says("All settled."), told), user=says("Hi."))
+    await played(task_of("plan_change"), policy=noting(says("Hm."), told), user=says("Hi.", f"Bye {STOP}"))
+    with_signals, without = (request.messages[0].content for request in (told[0], told[-1]))
+    assert with_signals.startswith(without)
+    assert with_signals.endswith('close the chat with a message that says "all settled" or "Glad I could help".')
+
+
 async def test_a_completion_signal_beside_a_call_waits_for_what_comes_of_it() -> None:
     signals = environment(judge=False, completion_signals=["anything else"])
     task = task_of("plan_change")
