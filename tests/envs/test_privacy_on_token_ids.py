@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY, ray_gym
-from transformers import AutoTokenizer
 
 from deployments.small_model import checkpoint_dir
 from envs.customer_service import CustomerService
@@ -65,6 +64,8 @@ def test_every_row_has_a_trajectory_of_each_side_and_an_ordered_one_of_both(rows
 
 @pytest.mark.parametrize(("owner", "other"), [SIDES, SIDES[::-1]])
 def test_nothing_private_is_among_the_tokens_of_the_other_side(rows: list[Row], owner: str, other: str) -> None:
+    from transformers import AutoTokenizer  # slow to import, so not where tests are only collected
+
     decode = AutoTokenizer.from_pretrained(checkpoint_dir()).decode
     for row in rows:
         own, others = (text_of(row, side, decode) for side in (owner, other))
