@@ -16,25 +16,20 @@ from customer_service_plays import (
     UNJUDGED,
     broken,
     environment,
-    judge_says,
-    noting,
     outage_of,
     parts_of,
     played,
     results_of,
     task_of,
 )
-from playing_tasks import generated, play_task, reward_of, says
+from playing_tasks import generated, play_task, reward_of
 from pydantic import ValidationError
 
 from envs.customer_service.company import CREDIT_LIMIT
 from envs.customer_service.generator import KINDS
-from envs.customer_service.judging import FAIR, GOOD, OUT_OF_ROLE, POOR, TRUE_TO_ROLE
 from envs.customer_service.perfect import agent_lines, call, says_and_does
 from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message
-from ray_gym.errors import FailureKind
-from ray_gym.models.base import CompletionRequest
 from ray_gym.stop import StopReason
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "customer_service" / "example.jsonl"
@@ -189,57 +184,6 @@ async def test_a_pin_can_not_be_found_by_trying() -> None:
     one = await played(task, policy=says_and_does([*looks[::2], *tries, credit, MORE]))
     assert broken(one) == {"identity_checked"}
     assert "too many wrong PINs" in results_of(one, "policy")[5]
-
-
-# ---- the judge ----
-
-
-@pytest.mark.parametrize(("label", "reward"), [(GOOD, 1.0), (FAIR, 0.9), (POOR, 0.8)])
-async def test_the_judge_of_the_agent_is_a_weighted_part(label: str, reward: float) -> None:
-    one = await played(task_of("plan_change"), JUDGED, judge=judge_says(TRUE_TO_ROLE, label))
-    assert reward_of(one) == pytest.approx(reward)
-    assert parts_of(one)["manner"] == pytest.approx(1 - (1 - reward) / 0.2)
-
-
-async def test_a_customer_out_of_their_role_is_not_the_policys_fault() -> None:
-    asked: list[CompletionRequest] = []
-    judge = noting(judge_says(f"It made up a dog. {OUT_OF_ROLE}"), asked)
-    one = await played(task_of("plan_change"), JUDGED, judge=judge)
-    assert one.status == "failed" and one.score is None
-    assert (
-        one.failure is not None
-        and one.failure.kind == FailureKind.USER
-        and "not true to its role" in one.failure.message
-    )
-    assert len(asked) == 1, "the agent is not judged any more"
-    question = asked[0].messages[0].content
-    assert task_of("plan_change").persona.occupation in question
-    assert '{"from": "customer", "said": "I would like to change' in question
-
-
-async def test_a_judge_without_a_verdict_is_at_fault_itself() -> None:
-    one = await played(task_of("plan_change"), JUDGED, judge=says("Well, well."))
-    assert one.failure is not None and one.failure.kind == FailureKind.JUDGE and one.score is None
-
-
-async def test_nobody_is_asked_about_the_manner_of_an_agent_without_words() -> None:
-    asked: list[CompletionRequest] = []
-    one = await played(task_of("plan_change"), JUDGED, policy=says(""), judge=noting(judge_says(TRUE_TO_ROLE), asked))
-    assert reward_of(one) == 0 and len(asked) == 1
-    task = task_of("plan_change")
-    silent = [line for line in agent_lines(task) if not line.content]
-    one = await played(task, JUDGED, policy=says_and_does([*silent, Message("assistant", "")]))
-    assert reward_of(one) == pytest.approx(0.8) and parts_of(one)["manner"] == 0
-
-
-async def test_the_judge_of_the_agent_sees_the_agents_side_alone() -> None:
-    asked: list[CompletionRequest] = []
-    task = task_of("wrong_invoice")
-    await played(task, JUDGED, judge=noting(judge_says(TRUE_TO_ROLE), asked))
-    of_customer, of_agent = (request.messages[-1].content for request in asked)
-    assert "check_bank_statement" in of_customer and "find_payment" not in of_customer
-    assert '{"from": "agent", "called": "find_payment"' in of_agent and "check_bank_statement" not in of_agent
-    assert task.persona.situation in of_customer and task.persona.situation not in of_agent
 
 
 # ---- tasks ----

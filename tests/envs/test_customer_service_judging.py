@@ -6,11 +6,12 @@ import json
 import random
 
 import pytest
-from customer_service_plays import JUDGED, STOP, environment, judge_says, noting, played, task_of
+from customer_service_plays import JUDGED, STOP, environment, judge_says, noting, parts_of, played, task_of
 from playing_tasks import call_of, reward_of, says
 
 from envs.customer_service import CustomerService
 from envs.customer_service.judging import (
+    FAIR,
     GOOD,
     MANNER_LABELS,
     OUT_OF_ROLE,
@@ -23,6 +24,7 @@ from envs.customer_service.judging import (
 from envs.customer_service.perfect import agent_lines, says_and_does
 from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message
+from ray_gym.errors import FailureKind
 from ray_gym.graders import fenced_texts
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
@@ -113,3 +115,54 @@ async def test_an_earlier_conversation_is_shown_to_its_first_word() -> None:
     for chat in await judged(JUDGED, CustomerServiceTask.model_validate(row)):
         assert [line["said"] for line in chat[:2]] == ["Good morning.", "Good morning, what can I do for you?"]
         assert [line["from"] for line in chat[:2]] == ["customer", "agent"]
+
+
+# ---- what its verdicts are worth ----
+
+
+@pytest.mark.parametrize(("label", "reward"), [(GOOD, 1.0), (FAIR, 0.9), (POOR, 0.8)])
+async def test_the_judge_of_the_agent_is_a_weighted_part(label: str, reward: float) -> None:
+    one = await played(task_of("plan_change"), JUDGED, judge=judge_says(TRUE_TO_ROLE, label))
+    assert reward_of(one) == pytest.approx(reward)
+    assert parts_of(one)["manner"] == pytest.approx(1 - (1 - reward) / 0.2)
+
+
+async def test_a_customer_out_of_their_role_is_not_the_policys_fault() -> None:
+    asked: list[CompletionRequest] = []
+    judge = noting(judge_says(f"It made up a dog. {OUT_OF_ROLE}"), asked)
+    one = await played(task_of("plan_change"), JUDGED, judge=judge)
+    assert one.status == "failed" and one.score is None
+    assert (
+        one.failure is not None
+        and one.failure.kind == FailureKind.USER
+        and "not true to its role" in one.failure.message
+    )
+    assert len(asked) == 1, "the agent is not judged any more"
+    question = asked[0].messages[0].content
+    assert task_of("plan_change").persona.occupation in question
+    assert '{"from": "customer", "said": "I would like to change' in question
+
+
+async def test_a_judge_without_a_verdict_is_at_fault_itself() -> None:
+    one = await played(task_of("plan_change"), JUDGED, judge=says("Well, well."))
+    assert one.failure is not None and one.failure.kind == FailureKind.JUDGE and one.score is None
+
+
+async def test_nobody_is_asked_about_the_manner_of_an_agent_without_words() -> None:
+    asked: list[CompletionRequest] = []
+    one = await played(task_of("plan_change"), JUDGED, policy=says(""), judge=noting(judge_says(TRUE_TO_ROLE), asked))
+    assert reward_of(one) == 0 and len(asked) == 1
+    task = task_of("plan_change")
+    silent = [line for line in agent_lines(task) if not line.content]
+    one = await played(task, JUDGED, policy=says_and_does([*silent, Message("assistant", "")]))
+    assert reward_of(one) == pytest.approx(0.8) and parts_of(one)["manner"] == 0
+
+
+async def test_the_judge_of_the_agent_sees_the_agents_side_alone() -> None:
+    asked: list[CompletionRequest] = []
+    task = task_of("wrong_invoice")
+    await played(task, JUDGED, judge=noting(judge_says(TRUE_TO_ROLE), asked))
+    of_customer, of_agent = (request.messages[-1].content for request in asked)
+    assert "check_bank_statement" in of_customer and "find_payment" not in of_customer
+    assert '{"from": "agent", "called": "find_payment"' in of_agent and "check_bank_statement" not in of_agent
+    assert task.persona.situation in of_customer and task.persona.situation not in of_agent
