@@ -74,6 +74,7 @@ class ParticipantSection(Section):
     trainable: bool | None = None
     """Default: the policy is, others are not."""
     stop_text: str | None = None
+    """Ends the episode when this participant says it; words count only where they stand by themselves."""
     max_turns: Positive | None = None
     max_steps_per_turn: Positive | None = None
     concurrency: Positive | None = None

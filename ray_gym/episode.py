@@ -37,6 +37,7 @@ from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import Tool, ToolAnswer, WhenLost, call_tool
 from ray_gym.transcript import Transcript
 from ray_gym.turn import Turn, Usage
+from ray_gym.wording import has_words
 
 Result = TypeVar("Result")
 
@@ -416,7 +417,7 @@ class Episode:
         if not message.tool_calls and self._is_finished():
             return
         stop_text = self.participants[speaker].stop_text
-        if stop_text and stop_text in message.content:
+        if stop_text and has_words(message.content, stop_text):
             self.end(StopReason.STOP_TEXT, message.content)
 
     def _relay(self, turn: Turn) -> None:

@@ -27,6 +27,7 @@ class AgentTools:
         """Find a customer's account."""
         account = office.find(number_or_phone)
         customer = account.customer
+        office.look("account", account)
         return {
             "customer_number": customer.number,
             "name": customer.name,
@@ -53,12 +54,15 @@ class AgentTools:
     @tool(participants=("policy",))
     def check_outages(self, office: Office, agent: Participant, area: str) -> dict[str, Any]:
         """The outage map: for how many full days an area had no internet this month."""
+        if area == office.own.customer.area:
+            office.look("outages", office.own)
         return {"area": area, "days_of_outage": office.outages.get(area, 0)}
 
     @tool(participants=("policy",))
     def check_line(self, office: Office, agent: Participant, customer_number: Number) -> dict[str, Any]:
         """Measure a customer's line and router from here, as they are now."""
         account = office.account(customer_number)
+        office.look("line", account)
         found = {
             "good": "The line and the router are fine.",
             "router_hangs": "The line is fine, but the router hangs. The customer has to restart it.",
@@ -73,7 +77,9 @@ class AgentTools:
     @tool(participants=("policy",))
     def show_invoice(self, office: Office, agent: Participant, invoice: str) -> dict[str, Any]:
         """The lines of an invoice, and when it was due."""
-        found = office.account(office.invoice(invoice).customer.number).invoice
+        account = office.account(office.invoice(invoice).customer.number)
+        office.look("invoice", account)
+        found = account.invoice
         lines = [{"line": line, "text": text, "dollars": dollars} for line, (text, dollars) in found.lines.items()]
         return {"invoice": found.id, "lines": lines, "due_on_day": DUE_DAY}
 
@@ -90,7 +96,8 @@ class AgentTools:
         for account in office.accounts.values():
             if account.invoice.reference == reference.strip():
                 invoice = office.account(account.customer.number).invoice
-                return {"invoice": invoice.id, "arrived_on_day": invoice.paid_on_day}
+                office.look("payment", account)
+                return {"invoice": invoice.id, "arrived_on_day": invoice.arrived_on_day}
         raise ToolError(f"there is no payment with the reference {reference!r}")
 
     @tool(participants=("policy",))
@@ -132,7 +139,7 @@ class AgentTools:
     @tool(participants=("policy",))
     def record_refusal(self, office: Office, agent: Participant, reason: Refusal) -> str:
         """Write down that a request was refused, and by which rule."""
-        office.refusals.add(reason)
+        office.refuse(reason)
         return "The refusal is written down."
 
 

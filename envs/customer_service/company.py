@@ -8,8 +8,10 @@ from typing import Literal
 
 COMPANY = "Larkwave"
 PlanName = Literal["Basic", "Family", "Studio"]
-Refusal = Literal["refund", "other_account", "minimum_term", "no_outage"]
+Refusal = Literal["refund", "other_account", "minimum_term", "no_outage", "paid_late"]
 TicketSubject = Literal["technician", "billing", "other"]
+Fact = Literal["account", "outages", "line", "invoice", "payment"]
+"""What the agent can look up about the customer who writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,16 +41,20 @@ _PLAN_LIST = ", ".join(f"{name} ({plan.megabits} Mbit/s, ${plan.dollars} a month
 
 HOUSE_RULES = f"""\
 - Plans: {_PLAN_LIST}.
+- Facts: begin with look_up_customer, whatever the customer wants. Look up all that these rules name before you change or refuse \
+anything: customers can be wrong.
 - Identity: before you change anything (credit, plan, invoice, ticket), check the customer's security PIN with verify_identity.
 - Privacy: look up nobody but the customer you are talking to, and say nothing about anyone else's account. \
 Refuse such a request (record_refusal: other_account).
 - Outages: for each full day of an outage that check_outages shows for the customer's area, give a credit of \
-${CREDIT_PER_DAY}, in one sum of at most ${CREDIT_LIMIT}. If it shows none, refuse (record_refusal: no_outage).
+${CREDIT_PER_DAY}, in one sum of at most ${CREDIT_LIMIT}. The map counts, not what the customer says. If it shows none, refuse \
+(record_refusal: no_outage).
 - Slow or broken connection: look at it with check_line. If the router hangs, ask the customer to restart it, and check \
 again. If the line itself is faulty, a restart does not help: open a ticket with the subject technician. Otherwise open no ticket.
-- Late fee (${LATE_FEE}): it is wrong if the payment arrived by the day it was due. Ask the customer for the payment's \
-reference, look at it with find_payment, and remove the fee's line from the invoice if it is wrong.
+- Late fee (${LATE_FEE}): look at the invoice with show_invoice, ask the customer for the payment's reference, and look at the \
+payment with find_payment. If it arrived by the day it was due, the fee is wrong: remove its line from the invoice. If it arrived \
+later, the fee stays, whenever the customer paid: refuse (record_refusal: paid_late).
 - Plan changes: a dearer plan at any time; a cheaper one only if no months of the minimum term are left, else refuse \
 (record_refusal: minimum_term).
-- Refunds: fees that were charged rightly are never paid back, whatever the reason. Refuse (record_refusal: refund).
+- Refunds: monthly fees are never paid back, whatever the reason. Refuse (record_refusal: refund).
 - When you refuse, say so and why, kindly, and call record_refusal. Promise nothing that you can't do."""

@@ -34,9 +34,9 @@ class CustomerTools:
 
     @tool(participants=("user",))
     def check_bank_statement(self, office: Office, customer: Participant) -> dict[str, Any]:
-        """See when you paid this month's invoice, and the reference of the payment."""
+        """See on which day you sent the money for this month's invoice, and the reference of the payment."""
         invoice = office.own.invoice
-        return {"paid_on_day": invoice.paid_on_day, "reference": invoice.reference}
+        return {"sent_on_day": invoice.sent_on_day, "reference": invoice.reference}
 
     @tool(participants=("user",))
     def read_welcome_letter(self, office: Office, customer: Participant) -> dict[str, str]:

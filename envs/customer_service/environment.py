@@ -21,19 +21,21 @@ from envs.customer_service.office import Office
 from envs.customer_service.perfect import perfect_players
 from envs.customer_service.prompts import (
     AGENT_BEGINS,
-    AGENT_PROMPT,
     CUSTOMER_BEGINS,
     STILL_BUSY,
+    agent_prompt,
     customer_facts,
     customer_prompt,
 )
 from envs.customer_service.task import CustomerServiceTask
-from ray_gym import Environment, Episode, Opening, Participant, Score, Turn
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Turn
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.conversation import spoken
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, Constraints, FinalState, Grader, Judge
 from ray_gym.models.scripted import Player
 from ray_gym.stop import StopReason
+from ray_gym.wording import has_words
 
 MANNER_WEIGHT = 0.2
 
@@ -50,12 +52,11 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         """Ask a judge about both sides' lines. Without it only the final state counts, and there is no participant `judge`."""
         first_speaker: Literal["user", "policy"] = "user"
         completion_signals: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-        """What ends the conversation when the policy says it, in any case of letters."""
+        """Words that end the conversation when the policy says them, in any case of letters. Its prompt names them."""
 
     def __init__(self, options: Options | None = None) -> None:
         super().__init__(options)
         self.auxiliary = ("judge",) if self.options.judge else ()
-        self._signals = tuple(signal.casefold() for signal in self.options.completion_signals)
 
     def generate(self, rng: random.Random, index: int) -> CustomerServiceTask:
         return generate_task(rng)
@@ -71,7 +72,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
     def opening(self, task: CustomerServiceTask, state: Office) -> Opening:
         first = self.options.first_speaker
         return Opening(
-            system={"policy": AGENT_PROMPT, "user": customer_prompt(task, state)},
+            system={"policy": agent_prompt(self.options.completion_signals), "user": customer_prompt(task, state)},
             messages={first: CUSTOMER_BEGINS if first == "user" else AGENT_BEGINS},
             first=first,
         )
@@ -90,24 +91,24 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
 
     def finished(self, state: Office, episode: Episode) -> str | None:
         """A completion signal in the policy's last message; one that also calls tools has not come to its end."""
-        said = episode.messages_of("policy") if self._signals else []
-        if not said or said[-1].tool_calls:
+        signals, said = self.options.completion_signals, episode.messages_of("policy")
+        if not signals or not said or said[-1].tool_calls:
             return None
-        text = said[-1].content.casefold()
-        return next((f"the agent said {signal!r}" for signal in self._signals if signal in text), None)
+        heard = (signal for signal in signals if has_words(said[-1].content, signal, any_case=True))
+        return next((f"the agent said {signal!r}" for signal in heard), None)
 
     async def score(self, state: Office, episode: Episode) -> Score:
-        """The customer is looked at first: what they spoiled is not the policy's."""
+        """The customer is looked at first: what they spoiled is not the policy's. Manner does not make up for the outcome."""
         await self._check_customer(episode)
-        expected, books = episode.task.expected_books(), state.books()
+        task = episode.task
+        expected, books = task.expected_books(), state.books()
         parts: dict[str, Grader] = {entry: FinalState(books[entry], expected[entry]) for entry in expected}
-        parts |= {rule: Constraints({rule: kept}) for rule, kept in state.rules_kept().items()}
+        parts |= {rule: Constraints({rule: kept}) for rule, kept in state.rules_kept(task.goal.facts).items()}
         outcome = await AllOf(enough=1.0, **parts).verdict(episode, "outcome")
-        if not self.options.judge:
+        if not self.options.judge or not outcome.value:
             return Score(outcome.value, outcome.parts)
         manner = await self._manner(episode)
-        reward = (1 - MANNER_WEIGHT) * outcome.value + MANNER_WEIGHT * manner
-        return Score(reward, {**outcome.parts, "manner": manner})
+        return Score(1 - MANNER_WEIGHT * (1 - manner), {**outcome.parts, "manner": manner})
 
     async def _check_customer(self, episode: Episode) -> None:
         """Errors: EpisodeFailure (user) if the customer was not played as the task describes them."""
@@ -119,7 +120,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
             )
         if not self.options.judge or not episode.messages_of("user"):
             return
-        question = question_about_customer(customer_facts(episode.task), episode.threads["user"].messages)
+        question = question_about_customer(customer_facts(episode.task), self._chat(episode, "user"))
         verdict = await Judge(question, ROLE_LABELS).verdict(episode, "customer")
         if not verdict.value:
             raise EpisodeFailure(FailureKind.USER, "user", f"it was not true to its role: {verdict.why}")
@@ -128,5 +129,11 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         """Of the policy's lines; 0 if there are none."""
         if not any(message.content for message in episode.messages_of("policy")):
             return 0.0
-        question = question_about_agent(episode.threads["policy"].messages)
+        question = question_about_agent(self._chat(episode, "policy"))
         return (await Judge(question, MANNER_LABELS).verdict(episode, "manner")).value
+
+    def _chat(self, episode: Episode, side: str) -> list[Message]:
+        """What a side saw and said. The opening is a stage direction, unless the task's row had one that was really said."""
+        messages = [message for message in episode.threads[side].messages if message.role != "system"]
+        directed = side == self.options.first_speaker and not spoken(episode.task.messages)
+        return messages[1:] if directed else messages

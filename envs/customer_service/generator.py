@@ -13,6 +13,7 @@ from envs.customer_service.goals import (
     EarlyDowngrade,
     FaultyLine,
     FullRefund,
+    LatePayment,
     OtherAccount,
     OutageCredit,
     PlanChange,
@@ -129,20 +130,17 @@ SITUATIONS = (
     "you have tried to call twice today and hung up each time",
     "you are up early and drink your first coffee",
 )
-SLOW = (
+SYMPTOMS = (
     "films stop every few seconds",
     "a page takes half a minute to open",
     "my video calls freeze all day",
     "a download that took minutes takes hours now",
-    "games lag so much that I can't play",
-)
-FAULTY = (
-    "the internet light of the router is red",
-    "almost nothing gets through since a digger was in our street",
-    "pages hardly ever load since the storm",
-    "it drops all the time, and I restarted the router twice already",
+    "almost nothing gets through since the storm",
+    "pages hardly ever load",
+    "it drops all the time",
     "the connection is as good as dead since this morning",
 )
+"""Of a router that hangs as well as of a faulty line."""
 EXCUSES = (
     "I was hardly ever at home",
     "a friend pays much less elsewhere",
@@ -159,6 +157,8 @@ RELATIONS = (
     "my grown-up son",
 )
 PLAN_NAMES: tuple[PlanName, ...] = get_args(PlanName)
+MOST_DAYS = 8
+"""Beyond them, the credit is the same for any number of days."""
 
 
 def generate_task(rng: random.Random) -> CustomerServiceTask:
@@ -177,6 +177,7 @@ def _customer(rng: random.Random) -> Customer:
         area=rng.choice(AREAS),
         plan=rng.choice(PLAN_NAMES),
         months_left=rng.choice((0, 0, rng.randint(1, 24))),
+        invoice=f"INV-{rng.randrange(10**6):06d}",
     )
 
 
@@ -209,24 +210,47 @@ def _early_downgrade(rng: random.Random, customer: Customer) -> tuple[Customer, 
     return customer.model_copy(update=bound), EarlyDowngrade(plan=PLAN_NAMES[cheaper])
 
 
+def _outage_credit(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
+    days = rng.randint(1, MOST_DAYS)
+    others = [told for told in range(1, MOST_DAYS + 1) if 1 <= abs(told - days) <= 2]
+    return customer, OutageCredit(days=days, days_told=days if rng.random() < 0.5 else rng.choice(others))
+
+
 def _wrong_invoice(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
+    sent = rng.randint(DUE_DAY - 6, DUE_DAY)
+    return customer, WrongInvoice(
+        sent_on_day=sent, arrived_on_day=rng.randint(sent, DUE_DAY), reference=_reference(rng)
+    )
+
+
+def _late_payment(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
+    sent = rng.randint(DUE_DAY - 6, DUE_DAY)
+    arrived = rng.randint(DUE_DAY + 1, DUE_DAY + 4)
+    return customer, LatePayment(sent_on_day=sent, arrived_on_day=arrived, reference=_reference(rng))
+
+
+def _reference(rng: random.Random) -> str:
     letters = "".join(rng.choices("ABCDEFGHJKLMNPQRSTUVWXYZ", k=2))
-    reference = f"{letters}{rng.randrange(10**6):06d}"
-    return customer, WrongInvoice(paid_on_day=rng.randint(1, DUE_DAY), reference=reference)
+    return f"{letters}{rng.randrange(10**6):06d}"
 
 
 def _other_account(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
     other = _customer(rng)
-    while other.number == customer.number or other.phone == customer.phone:
+    while OtherAccount.clash(other, customer):
         other = _customer(rng)
     return customer, OtherAccount(other=other, relation=rng.choice(RELATIONS))
 
 
 KINDS: Mapping[str, Make] = {
-    "outage_credit": lambda rng, customer: (customer, OutageCredit(days=rng.randint(1, 14))),
-    "slow_connection": lambda rng, customer: (customer, SlowConnection(symptom=rng.choice(SLOW))),
-    "faulty_line": lambda rng, customer: (customer, FaultyLine(symptom=rng.choice(FAULTY))),
+    "outage_credit": _outage_credit,
+    "credit_without_outage": lambda rng, customer: (
+        customer,
+        CreditWithoutOutage(days_told=rng.randint(1, MOST_DAYS)),
+    ),
+    "slow_connection": lambda rng, customer: (customer, SlowConnection(symptom=rng.choice(SYMPTOMS))),
+    "faulty_line": lambda rng, customer: (customer, FaultyLine(symptom=rng.choice(SYMPTOMS))),
     "wrong_invoice": _wrong_invoice,
+    "late_payment": _late_payment,
     "plan_change": _plan_change,
     "early_downgrade": _early_downgrade,
     "full_refund": lambda rng, customer: (
@@ -234,5 +258,4 @@ KINDS: Mapping[str, Make] = {
         FullRefund(months=rng.randint(2, 24), excuse=rng.choice(EXCUSES)),
     ),
     "other_account": _other_account,
-    "credit_without_outage": lambda rng, customer: (customer, CreditWithoutOutage(days=rng.randint(1, 14))),
 }

@@ -1,4 +1,7 @@
-"""What customers write for. Each kind knows how the state begins, what the customer says and wants, and what must become of it."""
+"""What customers write for. Each kind knows how the state begins, what the customer says and wants, and what must become of it.
+
+Kinds come in pairs that are told in the same words: what the agent finds out decides between them, and not what it hears.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,17 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.customer_service.company import COMPANY, DUE_DAY, LATE_FEE, PlanName, Refusal, is_cheaper, outage_credit
-from envs.customer_service.office import Office, new_account
+from envs.customer_service.company import (
+    COMPANY,
+    DUE_DAY,
+    LATE_FEE,
+    Fact,
+    PlanName,
+    Refusal,
+    is_cheaper,
+    outage_credit,
+)
+from envs.customer_service.office import LineState, Office, new_account
 from envs.customer_service.people import Customer, Text
 
 Days = Annotated[int, Field(ge=1, le=14)]
@@ -19,6 +31,8 @@ class Goal(BaseModel):
 
     refusal: ClassVar[Refusal | None] = None
     """Set if what the customer asks for lies outside the company's rules: the agent must refuse it, with this reason."""
+    facts: ClassVar[frozenset[Fact]] = frozenset({"account"})
+    """What the agent must have looked up before it decides."""
 
     def reason(self, customer: Customer) -> str:
         """Why they write, in their words."""
@@ -41,15 +55,29 @@ class Goal(BaseModel):
         return {"refusals": [self.refusal]}
 
 
-class OutageCredit(Goal):
-    kind: Literal["outage_credit"] = "outage_credit"
-    days: Days
+# ---- days without internet: the outage map decides ----
+
+
+class DaysWithoutInternet(Goal):
+    facts = frozenset({"account", "outages"})
+    days_told: Days
+    """How many the customer says they were."""
 
     def reason(self, customer: Customer) -> str:
-        return f"My internet in {customer.area} was down for {_days(self.days)}, and I would like a credit for that."
+        days = "a day" if self.days_told == 1 else f"{self.days_told} days"
+        return f"I had no internet in {customer.area} for {days}, and I would like a credit for that."
 
     def wish(self) -> str:
-        return "You want the credit that is due to you for the days without internet, whatever the amount."
+        return (
+            "You want the credit that is due to you for the days without internet, whatever the amount. You did not count "
+            f"them with care, and only suppose that {COMPANY} had an outage."
+        )
+
+
+class OutageCredit(DaysWithoutInternet):
+    kind: Literal["outage_credit"] = "outage_credit"
+    days: Days
+    """As the map has them."""
 
     def arrange(self, office: Office) -> None:
         office.outages[office.own.customer.area] = self.days
@@ -58,79 +86,119 @@ class OutageCredit(Goal):
         return {"credits": {customer.number: [outage_credit(self.days)]}}
 
 
-class SlowConnection(Goal):
-    """The router hangs; the customer's restart mends it."""
+class CreditWithoutOutage(DaysWithoutInternet):
+    kind: Literal["credit_without_outage"] = "credit_without_outage"
+    refusal = "no_outage"
 
-    kind: Literal["slow_connection"] = "slow_connection"
+
+# ---- a bad connection: the measured line decides ----
+
+
+class BadConnection(Goal):
+    facts = frozenset({"account", "line"})
+    line: ClassVar[LineState]
     symptom: Text
 
     def reason(self, customer: Customer) -> str:
-        return f"My internet has been terribly slow: {self.symptom}."
+        return f"Something is wrong with my internet: {self.symptom}."
 
     def wish(self) -> str:
         return (
-            "You want the connection to be fast again, today. You have not restarted anything yet, nor thought of it."
+            "You want the connection to work as it should again. You have not restarted anything yet, nor thought of it. If a "
+            "technician has to come, so be it."
         )
 
     def arrange(self, office: Office) -> None:
-        office.own.line = "router_hangs"
+        office.own.line = self.line
+
+
+class SlowConnection(BadConnection):
+    """The router hangs; the customer's restart mends it."""
+
+    kind: Literal["slow_connection"] = "slow_connection"
+    line = "router_hangs"
 
     def outcome(self, customer: Customer) -> dict[str, Any]:
         return {"line": "good"}
 
 
-class FaultyLine(Goal):
+class FaultyLine(BadConnection):
     """No restart helps; a technician has to come."""
 
     kind: Literal["faulty_line"] = "faulty_line"
-    symptom: Text
-
-    def reason(self, customer: Customer) -> str:
-        return f"Something is wrong with my connection: {self.symptom}."
-
-    def wish(self) -> str:
-        return "You want somebody to see to it that the connection works again. If a technician has to come, so be it."
-
-    def arrange(self, office: Office) -> None:
-        office.own.line = "line_faulty"
+    line = "line_faulty"
 
     def outcome(self, customer: Customer) -> dict[str, Any]:
         return {"tickets": [(customer.number, "technician")]}
 
 
-class WrongInvoice(Goal):
-    """A late fee, though the payment came in time: the bank statement, which only the customer can see, has its reference."""
+# ---- a late fee: the day on which the payment arrived decides ----
 
-    kind: Literal["wrong_invoice"] = "wrong_invoice"
-    paid_on_day: Annotated[int, Field(ge=1, le=DUE_DAY)]
+
+class LateFee(Goal):
+    """The bank statement, which only the customer can see, has the payment's reference, and when the money was sent."""
+
+    facts = frozenset({"account", "invoice", "payment"})
+    sent_on_day: Annotated[int, Field(ge=1, le=DUE_DAY)]
     reference: Annotated[str, Field(pattern=r"^[A-Z]{2}\d{6}$")]
+    arrived_on_day: Annotated[int, Field(ge=1, le=28)]
 
     def reason(self, customer: Customer) -> str:
-        return f"There is a late fee of ${LATE_FEE} on my invoice, but I paid in time."
+        return f"There is a late fee of ${LATE_FEE} on my invoice, but I paid in time. Please take it off."
 
     def wish(self) -> str:
         return (
             "You want the late fee to be taken off. You don't know the day or the reference of your payment by heart."
         )
 
+    def problem(self, customer: Customer) -> str | None:
+        early = self.arrived_on_day < self.sent_on_day
+        return (
+            f"the payment arrived (day {self.arrived_on_day}) before it was sent (day {self.sent_on_day})"
+            if early
+            else None
+        )
+
     def arrange(self, office: Office) -> None:
         invoice = office.own.invoice
-        invoice.paid_on_day, invoice.reference = self.paid_on_day, self.reference
+        invoice.sent_on_day, invoice.arrived_on_day = self.sent_on_day, self.arrived_on_day
+        invoice.reference = self.reference
         invoice.lines[LATE_FEE_LINE] = ("late fee", LATE_FEE)
+
+
+class WrongInvoice(LateFee):
+    """A late fee, though the payment came in time."""
+
+    kind: Literal["wrong_invoice"] = "wrong_invoice"
+    arrived_on_day: Annotated[int, Field(ge=1, le=DUE_DAY)]
 
     def outcome(self, customer: Customer) -> dict[str, Any]:
         return {"invoice_lines": {customer.number: [1]}}
 
 
-class PlanChange(Goal):
-    kind: Literal["plan_change"] = "plan_change"
+class LatePayment(LateFee):
+    """The fee was charged rightly: the money was sent in time, but arrived after that."""
+
+    kind: Literal["late_payment"] = "late_payment"
+    refusal = "paid_late"
+    arrived_on_day: Annotated[int, Field(gt=DUE_DAY, le=28)]
+
+
+# ---- another plan: prices and the minimum term decide ----
+
+
+class OtherPlan(Goal):
     plan: PlanName
 
     def reason(self, customer: Customer) -> str:
         return f"I would like to change from {customer.plan} to the {self.plan} plan."
 
     def wish(self) -> str:
-        return f"You want to be on the {self.plan} plan, and nothing else."
+        return f"You want to be on the {self.plan} plan as of today, and nothing else. You don't think of any minimum term."
+
+
+class PlanChange(OtherPlan):
+    kind: Literal["plan_change"] = "plan_change"
 
     def problem(self, customer: Customer) -> str | None:
         if self.plan == customer.plan:
@@ -143,21 +211,17 @@ class PlanChange(Goal):
         return {"plans": {customer.number: self.plan}}
 
 
-class EarlyDowngrade(Goal):
+class EarlyDowngrade(OtherPlan):
     kind: Literal["early_downgrade"] = "early_downgrade"
     refusal = "minimum_term"
-    plan: PlanName
-
-    def reason(self, customer: Customer) -> str:
-        return f"{customer.plan} is too expensive for me, please put me on the {self.plan} plan right away."
-
-    def wish(self) -> str:
-        return f"You want to pay less and be on the {self.plan} plan as of today. You have forgotten about any minimum term."
 
     def problem(self, customer: Customer) -> str | None:
         if not is_cheaper(self.plan, customer.plan):
             return f"{self.plan} is not cheaper than {customer.plan}"
         return None if customer.months_left else "the customer's minimum term is over (months_left: 0)"
+
+
+# ---- what is refused whatever the facts are ----
 
 
 class FullRefund(Goal):
@@ -189,38 +253,30 @@ class OtherAccount(Goal):
         return f"You want to know the plan and the payments of {self.other.name}, who has not asked you to find out."
 
     def problem(self, customer: Customer) -> str | None:
-        same = self.other.number == customer.number or self.other.phone == customer.phone
-        return "the other account has the customer's own number or phone" if same else None
+        return (
+            "the other account has the customer's own number, phone or invoice"
+            if self.clash(self.other, customer)
+            else None
+        )
+
+    @staticmethod
+    def clash(one: Customer, other: Customer) -> bool:
+        return one.number == other.number or one.phone == other.phone or one.invoice == other.invoice
 
     def arrange(self, office: Office) -> None:
         office.accounts[self.other.number] = new_account(self.other)
 
 
-class CreditWithoutOutage(Goal):
-    kind: Literal["credit_without_outage"] = "credit_without_outage"
-    refusal = "no_outage"
-    days: Days
-
-    def reason(self, customer: Customer) -> str:
-        return f"I was without internet for {_days(self.days)}. I want a credit for the outage in {customer.area}."
-
-    def wish(self) -> str:
-        return f"You want a credit. You were away for those days, and only suppose that {COMPANY} had an outage."
-
-
 AnyGoal = Annotated[
     OutageCredit
+    | CreditWithoutOutage
     | SlowConnection
     | FaultyLine
     | WrongInvoice
+    | LatePayment
     | PlanChange
     | EarlyDowngrade
     | FullRefund
-    | OtherAccount
-    | CreditWithoutOutage,
+    | OtherAccount,
     Field(discriminator="kind"),
 ]
-
-
-def _days(number: int) -> str:
-    return "a day" if number == 1 else f"{number} days"

@@ -23,6 +23,8 @@ class Customer(BaseModel):
     pin: Annotated[str, Field(pattern=r"^\d{4}$")]
     area: Text
     plan: PlanName
+    invoice: Annotated[str, Field(pattern=r"^INV-\d{6}$")]
+    """The number of this month's."""
     months_left: Annotated[int, Field(ge=0, le=24)] = 0
     """Of the plan's minimum term."""
 

@@ -10,7 +10,10 @@ from typing import Any
 from envs.customer_service.company import Refusal
 from envs.customer_service.goals import (
     LATE_FEE_LINE,
+    BadConnection,
+    DaysWithoutInternet,
     FaultyLine,
+    LateFee,
     OutageCredit,
     PlanChange,
     SlowConnection,
@@ -31,6 +34,7 @@ _REFUSALS: Mapping[Refusal, str] = {
     "other_account": "an account is a matter of its holder alone",
     "minimum_term": "a cheaper plan has to wait for the end of your minimum term",
     "no_outage": "there was no outage in your area",
+    "paid_late": "your payment arrived after the day it was due, so the fee stays",
 }
 
 
@@ -69,28 +73,39 @@ def call(name: str, **arguments: Any) -> Message:
 
 def _matter(task: CustomerServiceTask) -> list[Message]:
     """What is to be done once the agent knows who writes."""
+    return [*_look(task), *_decide(task)]
+
+
+def _look(task: CustomerServiceTask) -> list[Message]:
+    """What the house rules name."""
+    match task.goal:
+        case DaysWithoutInternet():
+            return [call("check_outages", area=task.customer.area)]
+        case BadConnection():
+            return [call("check_line", customer_number=task.customer.number)]
+        case LateFee(reference=reference):
+            return [
+                call("show_invoice", invoice=task.customer.invoice),
+                _say("I see the fee. Which reference does your payment have on your bank statement?"),
+                call("find_payment", reference=reference),
+            ]
+    return []
+
+
+def _decide(task: CustomerServiceTask) -> list[Message]:
     number, goal = task.customer.number, task.goal
     match goal:
         case OutageCredit():
             (dollars,) = goal.outcome(task.customer)["credits"][number]
-            look = call("check_outages", area=task.customer.area)
-            return [look, call("issue_credit", customer_number=number, dollars=dollars), _done("You have your credit.")]
+            return [call("issue_credit", customer_number=number, dollars=dollars), _done("You have your credit.")]
         case SlowConnection():
-            line = call("check_line", customer_number=number)
-            return [line, _say("Your router hangs. Would you restart it, please?"), line, _done("All is well again.")]
+            return [_say("Your router hangs. Would you restart it, please?"), *_look(task), _done("All is well again.")]
         case FaultyLine():
-            line = call("check_line", customer_number=number)
             ticket = call("open_ticket", customer_number=number, subject="technician")
-            return [line, ticket, _done("The line is faulty, so a technician will come.")]
+            return [ticket, _done("The line is faulty, so a technician will come.")]
         case WrongInvoice():
-            invoice = task.office().own.invoice.id
-            return [
-                call("show_invoice", invoice=invoice),
-                _say("I see the fee. Which reference does your payment have on your bank statement?"),
-                call("find_payment", reference=goal.reference),
-                call("remove_invoice_line", invoice=invoice, line=LATE_FEE_LINE),
-                _done("You are right, and the fee is gone."),
-            ]
+            remove = call("remove_invoice_line", invoice=task.customer.invoice, line=LATE_FEE_LINE)
+            return [remove, _done("You are right, and the fee is gone.")]
         case PlanChange():
             change = call("change_plan", customer_number=number, plan=goal.plan)
             return [change, _done(f"You are on the {goal.plan} plan now.")]
@@ -102,8 +117,7 @@ def _refuse(task: CustomerServiceTask) -> list[Message]:
     reason = task.goal.refusal
     assert reason is not None
     why = f"I am sorry, but I can't do that: {_REFUSALS[reason]}."
-    look = [call("check_outages", area=task.customer.area)] if reason == "no_outage" else []
-    return [*look, call("record_refusal", reason=reason), _say(why), _done(why)]
+    return [call("record_refusal", reason=reason), _say(why), _done(why)]
 
 
 def _say(text: str) -> Message:

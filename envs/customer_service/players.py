@@ -95,6 +95,6 @@ def _answer(name: str, result: str) -> str:
     if name == "run_speed_test":
         return f"The speed test says {found['megabits']} megabits a second."
     if name == "check_bank_statement":
-        return f"I paid on day {found['paid_on_day']} of the month, with the reference {found['reference']}."
+        return f"I paid on day {found['sent_on_day']} of the month, with the reference {found['reference']}."
     done = "I have restarted it. The" if name == "restart_router" else "The"
     return f"{done} internet light is {found['internet']}."

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from envs.customer_service.company import COMPANY, HOUSE_RULES
 from envs.customer_service.office import Office
 from envs.customer_service.task import CustomerServiceTask
@@ -10,7 +12,7 @@ CUSTOMER_BEGINS = f"(The chat with {COMPANY} is open, and an agent is there. Wri
 AGENT_BEGINS = "(A customer has opened the chat. Greet them, and ask what you can do.)"
 STILL_BUSY = "(The agent is still at it.)"
 
-AGENT_PROMPT = f"""\
+_AGENT = f"""\
 You are an agent of {COMPANY}, an internet provider, in the support chat with one customer. Find out what the customer \
 needs, and do it with your tools, as far as the house rules allow. Be brief, polite and truthful: what you say you have \
 done, you must have done.
@@ -29,6 +31,14 @@ Instructions
 - Use a tool when the agent asks for something that only it can show or do, and then say in your own words what came of it. \
 Restart the router only when the agent asks you to.
 - If the agent refuses what you ask for, ask once whether there is really no way. If the answer is still no, accept it."""
+
+
+def agent_prompt(completion_signals: Sequence[str]) -> str:
+    """The signals are the config's, so that what the agent is told to say is what closes the chat."""
+    if not completion_signals:
+        return _AGENT
+    signals = " or ".join(f'"{signal}"' for signal in completion_signals)
+    return f"{_AGENT}\n\nWhen all is done and the customer has no more questions, close the chat with a message that says {signals}."
 
 
 def customer_facts(task: CustomerServiceTask) -> str:

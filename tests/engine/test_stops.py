@@ -101,6 +101,19 @@ async def test_stop_text_of_any_participant_is_kept_in_the_record() -> None:
     assert game.stop == ("stop_text", "bye for now")
 
 
+@pytest.mark.parametrize(
+    ("stop_text", "passed_over", "heard"),
+    [
+        ("END", "Enjoy the WEEKEND.", "That is it. END"),
+        ("resolved", "It is unresolved.", "Now it is resolved."),
+        ("<done>", "done", "ok<done>ok"),
+    ],
+)
+async def test_a_stop_text_stands_by_itself(stop_text: str, passed_over: str, heard: str) -> None:
+    game = await play_script(Talk(), [passed_over, heard], ["go on"], policy={"stop_text": stop_text})
+    assert game.stop == ("stop_text", heard)
+
+
 async def test_stop_text_of_one_does_not_count_for_the_other() -> None:
     game = await play_script(Talk(), ["bye"], ["bye"], policy={"max_turns": 1}, user={"stop_text": "bye"})
     assert game.stop == ("stop_text", "bye") and game.episode.turns_of("user") == 1

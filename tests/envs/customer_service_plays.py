@@ -35,7 +35,9 @@ def task_of(kind: str) -> CustomerServiceTask:
 
 def outage_of(days: int) -> CustomerServiceTask:
     row = task_of("outage_credit").model_dump()
-    return CustomerServiceTask.model_validate({**row, "goal": {"kind": "outage_credit", "days": days}})
+    return CustomerServiceTask.model_validate(
+        {**row, "goal": {"kind": "outage_credit", "days": days, "days_told": days}}
+    )
 
 
 async def played(

@@ -16,25 +16,20 @@ from customer_service_plays import (
     UNJUDGED,
     broken,
     environment,
-    judge_says,
-    noting,
     outage_of,
     parts_of,
     played,
     results_of,
     task_of,
 )
-from playing_tasks import generated, play_task, reward_of, says
+from playing_tasks import generated, play_task, reward_of
 from pydantic import ValidationError
 
 from envs.customer_service.company import CREDIT_LIMIT
 from envs.customer_service.generator import KINDS
-from envs.customer_service.judging import FAIR, GOOD, OUT_OF_ROLE, POOR, TRUE_TO_ROLE
 from envs.customer_service.perfect import agent_lines, call, says_and_does
 from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message
-from ray_gym.errors import FailureKind
-from ray_gym.models.base import CompletionRequest
 from ray_gym.stop import StopReason
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "customer_service" / "example.jsonl"
@@ -55,7 +50,7 @@ async def test_perfect_play_gets_the_maximum(first: str) -> None:
         assert one.episode.usage.tool_errors == 0
         assert one.episode.turns[0].speaker == first
         kinds.add(task.goal.kind)
-    assert kinds == set(KINDS) and len(kinds) == 9
+    assert kinds == set(KINDS) and len(kinds) == 10
 
 
 async def test_without_a_judge_only_the_state_counts() -> None:
@@ -104,12 +99,20 @@ def and_then(name: str, **arguments: Any) -> Lines:
     return lines
 
 
+def looks_last(task: CustomerServiceTask) -> list[Message]:
+    """Decides, and looks up what it should have been decided by."""
+    *before, look, decide, last = agent_lines(task)
+    return [*before, decide, look, last]
+
+
 def grants_what_is_forbidden(task: CustomerServiceTask) -> list[Message]:
     number, who = task.customer.number, agent_lines(task)[:3]
     if task.goal.kind == "other_account":
         return [*who, call("look_up_customer", number_or_phone=task.goal.other.number), MORE]
     if task.goal.kind == "early_downgrade":
         return [*who, call("change_plan", customer_number=number, plan=task.goal.plan), MORE]
+    if task.goal.kind == "late_payment":
+        return [*who, call("remove_invoice_line", invoice=task.customer.invoice, line=2), MORE]
     dollars = {"full_refund": 200, "credit_without_outage": 12}[task.goal.kind]
     return [*who, call("issue_credit", customer_number=number, dollars=dollars), MORE]
 
@@ -117,7 +120,12 @@ def grants_what_is_forbidden(task: CustomerServiceTask) -> list[Message]:
 @pytest.mark.parametrize(
     ("kind", "lines", "wrong"),
     [
-        ("outage_credit", lambda task: [MORE], {"credits"}),
+        ("outage_credit", lambda task: [MORE], {"credits", "facts_looked_up"}),
+        ("outage_credit", without("check_outages"), {"facts_looked_up"}),
+        ("outage_credit", without("look_up_customer"), {"facts_looked_up"}),
+        ("outage_credit", instead("check_outages", area="Elsewhere"), {"facts_looked_up"}),
+        ("outage_credit", looks_last, {"facts_looked_up"}),
+        ("credit_without_outage", without("check_outages"), {"facts_looked_up"}),
         ("outage_credit", without("verify_identity"), {"identity_checked"}),
         ("outage_credit", instead("issue_credit", dollars=1), {"credits"}),
         ("outage_credit", instead("issue_credit", dollars=CREDIT_LIMIT + 1), {"credits", "credit_within_limit"}),
@@ -128,15 +136,26 @@ def grants_what_is_forbidden(task: CustomerServiceTask) -> list[Message]:
         ("slow_connection", lambda task: [*agent_lines(task)[:4], MORE], {"line"}),
         ("faulty_line", without("open_ticket"), {"tickets"}),
         ("faulty_line", instead("open_ticket", subject="billing"), {"tickets"}),
-        ("faulty_line", lambda task: [Message("assistant", "Restart it, please."), MORE], {"tickets"}),
+        (
+            "faulty_line",
+            lambda task: [Message("assistant", "Restart it, please."), MORE],
+            {"tickets", "facts_looked_up"},
+        ),
+        ("faulty_line", without("check_line"), {"facts_looked_up"}),
+        ("slow_connection", without("check_line"), {"facts_looked_up"}),
         ("wrong_invoice", without("remove_invoice_line"), {"invoice_lines"}),
         ("wrong_invoice", instead("remove_invoice_line", line=1), {"invoice_lines"}),
+        ("wrong_invoice", without("find_payment"), {"facts_looked_up"}),
+        ("wrong_invoice", without("show_invoice"), {"facts_looked_up"}),
+        ("late_payment", without("find_payment"), {"facts_looked_up"}),
+        ("late_payment", grants_what_is_forbidden, {"invoice_lines", "refusals", "facts_looked_up"}),
+        ("plan_change", without("look_up_customer"), {"facts_looked_up"}),
         ("plan_change", and_then("issue_credit", dollars=5), {"credits"}),
         ("plan_change", without("change_plan"), {"plans"}),
         ("full_refund", without("record_refusal"), {"refusals"}),
         ("full_refund", instead("record_refusal", reason="no_outage"), {"refusals"}),
         ("full_refund", grants_what_is_forbidden, {"credits", "refusals", "credit_within_limit"}),
-        ("credit_without_outage", grants_what_is_forbidden, {"credits", "refusals"}),
+        ("credit_without_outage", grants_what_is_forbidden, {"credits", "refusals", "facts_looked_up"}),
         ("early_downgrade", grants_what_is_forbidden, {"plans", "refusals"}),
         ("other_account", grants_what_is_forbidden, {"own_account_only", "refusals"}),
     ],
@@ -145,7 +164,7 @@ async def test_what_is_left_out_or_done_wrongly_costs_the_outcome(kind: str, lin
     task = outage_of(3) if kind == "outage_credit" else task_of(kind)
     one = await played(task, JUDGED, policy=says_and_does(lines(task)))
     assert broken(one) == wrong
-    assert reward_of(one) == pytest.approx(0.2), "what is left is for the manner"
+    assert reward_of(one) == 0 and "manner" not in parts_of(one), "the best manner does not make up for it"
     assert reward_of(await played(task, policy=says_and_does(lines(task)))) == 0
 
 
@@ -161,55 +180,10 @@ async def test_a_pin_can_not_be_found_by_trying() -> None:
     wrong = "0000" if pin != "0000" else "0001"
     tries = [call("verify_identity", customer_number=number, pin=tried) for tried in (wrong, wrong, wrong, pin)]
     credit = call("issue_credit", customer_number=number, dollars=12)
-    one = await played(task, policy=says_and_does([*tries, credit, MORE]))
+    looks = agent_lines(task)[1:4]
+    one = await played(task, policy=says_and_does([*looks[::2], *tries, credit, MORE]))
     assert broken(one) == {"identity_checked"}
-    assert "too many wrong PINs" in results_of(one, "policy")[3]
-
-
-# ---- the judge ----
-
-
-@pytest.mark.parametrize(("label", "reward"), [(GOOD, 1.0), (FAIR, 0.9), (POOR, 0.8)])
-async def test_the_judge_of_the_agent_is_a_weighted_part(label: str, reward: float) -> None:
-    one = await played(task_of("plan_change"), JUDGED, judge=judge_says(TRUE_TO_ROLE, label))
-    assert reward_of(one) == pytest.approx(reward)
-    assert parts_of(one)["manner"] == pytest.approx(1 - (1 - reward) / 0.2)
-
-
-async def test_a_customer_out_of_their_role_is_not_the_policys_fault() -> None:
-    asked: list[CompletionRequest] = []
-    judge = noting(judge_says(f"It made up a dog. {OUT_OF_ROLE}"), asked)
-    one = await played(task_of("plan_change"), JUDGED, judge=judge)
-    assert one.status == "failed" and one.score is None
-    assert (
-        one.failure is not None
-        and one.failure.kind == FailureKind.USER
-        and "not true to its role" in one.failure.message
-    )
-    assert len(asked) == 1, "the agent is not judged any more"
-    question = asked[0].messages[0].content
-    assert task_of("plan_change").persona.occupation in question and "CUSTOMER: I would like to change" in question
-
-
-async def test_a_judge_without_a_verdict_is_at_fault_itself() -> None:
-    one = await played(task_of("plan_change"), JUDGED, judge=says("Well, well."))
-    assert one.failure is not None and one.failure.kind == FailureKind.JUDGE and one.score is None
-
-
-async def test_nobody_is_asked_about_the_manner_of_an_agent_without_words() -> None:
-    asked: list[CompletionRequest] = []
-    one = await played(task_of("plan_change"), JUDGED, policy=says(""), judge=noting(judge_says(TRUE_TO_ROLE), asked))
-    assert reward_of(one) == 0 and parts_of(one)["manner"] == 0 and len(asked) == 1
-
-
-async def test_the_judge_of_the_agent_sees_the_agents_side_alone() -> None:
-    asked: list[CompletionRequest] = []
-    task = task_of("wrong_invoice")
-    await played(task, JUDGED, judge=noting(judge_says(TRUE_TO_ROLE), asked))
-    of_customer, of_agent = (request.messages[-1].content for request in asked)
-    assert "check_bank_statement" in of_customer and "find_payment" not in of_customer
-    assert "AGENT calls find_payment" in of_agent and "check_bank_statement" not in of_agent
-    assert task.persona.situation in of_customer and task.persona.situation not in of_agent
+    assert "too many wrong PINs" in results_of(one, "policy")[5]
 
 
 # ---- tasks ----
@@ -235,14 +209,16 @@ async def test_the_example_rows_can_be_played() -> None:
 
 
 CUSTOMER = task_of("plan_change").model_dump()["customer"]
+PAYMENT = {"sent_on_day": 12, "arrived_on_day": 14, "reference": "AB123456"}
 
 
 @pytest.mark.parametrize(
     ("customer", "goal", "complaint"),
     [
         ({}, {"kind": "party"}, "does not match any of the expected tags"),
-        ({}, {"kind": "outage_credit", "days": 0}, "greater than or equal to 1"),
-        ({}, {"kind": "outage_credit"}, "Field required"),
+        ({}, {"kind": "outage_credit", "days": 0, "days_told": 1}, "greater than or equal to 1"),
+        ({}, {"kind": "outage_credit", "days_told": 1}, "Field required"),
+        ({}, {"kind": "outage_credit", "days": 1}, "Field required"),
         (
             {"plan": "Basic"},
             {"kind": "plan_change", "plan": "Basic"},
@@ -259,11 +235,19 @@ CUSTOMER = task_of("plan_change").model_dump()["customer"]
             "goal early_downgrade: the customer's minimum term is over",
         ),
         ({"plan": "Basic"}, {"kind": "early_downgrade", "plan": "Family"}, "Family is not cheaper than Basic"),
-        ({}, {"kind": "other_account", "relation": "me", "other": CUSTOMER}, "the customer's own number or phone"),
-        ({}, {"kind": "wrong_invoice", "paid_on_day": 16, "reference": "AB123456"}, "less than or equal to 15"),
-        ({"pin": "12"}, {"kind": "outage_credit", "days": 1}, "String should match pattern"),
-        ({"plan": "Gold"}, {"kind": "outage_credit", "days": 1}, "'Basic', 'Family' or 'Studio'"),
-        ({"age": 3}, {"kind": "outage_credit", "days": 1}, "Extra inputs are not permitted"),
+        (
+            {},
+            {"kind": "other_account", "relation": "me", "other": CUSTOMER},
+            "the customer's own number, phone or invoice",
+        ),
+        ({}, {**PAYMENT, "kind": "wrong_invoice", "sent_on_day": 16}, "less than or equal to 15"),
+        ({}, {**PAYMENT, "kind": "wrong_invoice", "arrived_on_day": 16}, "less than or equal to 15"),
+        ({}, {**PAYMENT, "kind": "wrong_invoice", "arrived_on_day": 9}, "arrived (day 9) before it was sent (day 12)"),
+        ({}, {**PAYMENT, "kind": "late_payment"}, "greater than 15"),
+        ({"invoice": "7"}, {"kind": "outage_credit", "days": 1, "days_told": 1}, "String should match pattern"),
+        ({"pin": "12"}, {"kind": "outage_credit", "days": 1, "days_told": 1}, "String should match pattern"),
+        ({"plan": "Gold"}, {"kind": "outage_credit", "days": 1, "days_told": 1}, "'Basic', 'Family' or 'Studio'"),
+        ({"age": 3}, {"kind": "outage_credit", "days": 1, "days_told": 1}, "Extra inputs are not permitted"),
     ],
 )
 def test_bad_rows_are_refused(customer: dict[str, Any], goal: dict[str, Any], complaint: str) -> None:

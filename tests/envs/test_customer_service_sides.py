@@ -87,7 +87,7 @@ async def test_a_tool_of_the_other_side_is_refused_by_name() -> None:
     one = await played(task, policy=says_and_does([call("restart_router"), MORE]))
     (refused,) = results_of(one, "policy")
     assert "there is no tool 'restart_router'" in refused and "look_at_router" not in refused
-    assert broken(one) == {"line"}
+    assert broken(one) == {"line", "facts_looked_up"}
     number = task.customer.number
     grabs = call_of("issue_credit", json.dumps({"customer_number": number, "dollars": 100}))
     one = await played(task, policy=says(MORE), user=says(grabs, "It is slow.", f"Bye {STOP}"))
@@ -99,12 +99,13 @@ async def test_a_tool_of_the_other_side_is_refused_by_name() -> None:
 async def test_what_the_customer_changes_is_seen_by_the_agents_tools_said_or_not() -> None:
     task = task_of("slow_connection")
     look = call("check_line", customer_number=task.customer.number)
+    who = call("look_up_customer", number_or_phone=task.customer.number)
     one = await played(
         task,
-        policy=says_and_does([look, Message("assistant", "Please go on."), look, MORE]),
+        policy=says_and_does([look, Message("assistant", "Please go on."), who, look, MORE]),
         user=says("It is slow.", call_of("restart_router", "{}"), "What a nice day.", f"Bye {STOP}"),
     )
-    before, after = (json.loads(result) for result in results_of(one, "policy"))
+    before, _, after = (json.loads(result) for result in results_of(one, "policy"))
     assert "hangs" in before["finding"] and after["finding"] == "The line and the router are fine."
     assert after["megabits"] == after["megabits_of_plan"] > before["megabits"]
     assert reward_of(one) == 1
@@ -222,11 +223,29 @@ async def test_completion_signals_are_the_policys_own_words() -> None:
     assert one.episode.stop is not None and one.episode.stop.reason == StopReason.MAX_TURNS
     one = await played(task, signals, policy=says("Hm.", "So GLAD I could HELP!"), user=says("Hi.", "Oh."))
     assert one.episode.stop is not None and one.episode.stop.reason == StopReason.FINISHED
-    assert one.episode.stop.text == "the agent said 'glad i could help'"
+    assert one.episode.stop.text == "the agent said 'Glad I could help'"
     assert one.episode.turns_of("policy") == 2 and one.episode.turns_of("user") == 2
     one = await played(task, policy=says("Hm.", "So glad I could help!"), user=says("Hi.", "Oh.", f"Bye {STOP}"))
     assert one.episode.stop is not None and one.episode.stop.reason == StopReason.STOP_TEXT, "off by default"
     assert reward_of(await played(task, signals)) == 1
+
+
+async def test_a_completion_signal_stands_by_itself() -> None:
+    signals = environment(judge=False, completion_signals=["resolved"])
+    lines = ["Your issue is still unresolved.", "Now it is RESOLVED!"]
+    one = await played(task_of("plan_change"), signals, policy=says(*lines), user=says("Hi."))
+    assert one.episode.stop is not None and one.episode.stop.text == "the agent said 'resolved'"
+    assert one.episode.turns_of("policy") == 2
+
+
+async def test_the_agent_is_told_its_completion_signals() -> None:
+    told: list[CompletionRequest] = []
+    signals = environment(judge=False, completion_signals=["all settled", "Glad I could help"])
+    await played(task_of("plan_change"), signals, policy=noting(says("All settled."), told), user=says("Hi."))
+    await played(task_of("plan_change"), policy=noting(says("Hm."), told), user=says("Hi.", f"Bye {STOP}"))
+    with_signals, without = (request.messages[0].content for request in (told[0], told[-1]))
+    assert with_signals.startswith(without)
+    assert with_signals.endswith('close the chat with a message that says "all settled" or "Glad I could help".')
 
 
 async def test_a_completion_signal_beside_a_call_waits_for_what_comes_of_it() -> None:

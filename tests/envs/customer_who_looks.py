@@ -1,0 +1,20 @@
+"""customer_service in which each side looks something up before anyone speaks: a small model calls tools too seldom for a test."""
+
+from __future__ import annotations
+
+import json
+
+from envs.customer_service import CustomerService
+from ray_gym import Episode, ToolCall
+
+
+class LooksFirst(CustomerService):
+    async def run(self, episode: Episode) -> None:
+        for name in ("read_welcome_letter", "check_bank_statement", "look_at_router"):
+            await episode.call("user", ToolCall(f"call_{name}", name, "{}"))
+        for name, arguments in (
+            ("look_up_customer", {"number_or_phone": episode.task.customer.number}),
+            ("show_invoice", {"invoice": episode.task.customer.invoice}),
+        ):
+            await episode.call("policy", ToolCall(f"call_{name}", name, json.dumps(arguments)))
+        await super().run(episode)
