@@ -23,6 +23,8 @@ from ray_gym.wording import has_words
         ("a.*b", ".*"),
         ("a line\nEND\nanother", "END"),
         ("Es ist groß", "groß"),
+        ("对话结束了", "结束"),
+        ("今日はここまでです", "ここまで"),
     ],
 )
 def test_words_by_themselves_are_found(text: str, words: str) -> None:
