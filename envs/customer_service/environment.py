@@ -129,4 +129,4 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         if not any(message.content for message in episode.messages_of("policy")):
             return 0.0
         question = question_about_agent(episode.threads["policy"].messages)
-        return (await Judge(question, MANNER_LABELS).verdict(episode, "manner")).value
+        return (await Judge(question, MANNER_LABELS, too_long=0.0).verdict(episode, "manner")).value
