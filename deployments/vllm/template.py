@@ -21,7 +21,7 @@ Data = dict[str, Any]
 _TOOL = ToolSchema("a_probe_of_the_template", "", {"type": "object", "properties": {}})
 _USER: Data = {"role": "user", "content": "x"}
 _ANSWER: Data = {"role": "assistant", "content": "x"}
-_SYSTEM = "a system prompt of the probe"
+_SYSTEM, _ANOTHER = "a system prompt of the probe", "another one"
 _ARGUMENT, _RESULT = "an argument of the probe", "a result of the probe"
 _SHORT_ID, _LONG_ID = "abcdefghi", "call_of_the_probe_1"
 _TAKEN_BY_ALL = re.compile(r"[a-zA-Z0-9]{9}")
@@ -45,9 +45,9 @@ class Template:
         shown = self._probe(called) or ""
         self.shows_calls = all(part in shown for part in (_TOOL.name, _ARGUMENT, _RESULT))
         self._shortens_ids = bool(shown) and self._refuses(self._asked_and_answered({"key": _ARGUMENT}, _LONG_ID))
-        system: Data = {"role": "system", "content": _SYSTEM}
+        system, another = ({"role": "system", "content": text} for text in (_SYSTEM, _ANOTHER))
         joined = {
-            ("system", "system"): self._refuses([system, system, _USER], [system, _USER]),
+            ("system", "system"): _ANOTHER not in (self._probe([system, another, _USER]) or ""),
             ("user", "user"): self._refuses([_USER, _USER], [_USER, _ANSWER, _USER]),
             ("assistant", "assistant"): self._refuses([_USER, _ANSWER, _ANSWER, _USER], [_USER, _ANSWER, _USER]),
             ("tool", "user"): self._refuses([*called, _USER], called),
