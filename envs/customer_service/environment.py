@@ -125,7 +125,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
             raise EpisodeFailure(FailureKind.USER, "user", f"it was not true to its role: {verdict.why}")
 
     async def _manner(self, episode: Episode) -> float:
-        """Of the policy's lines; 0 if there are none."""
+        """Of the policy's lines; 0 if there are none, or more than the judge's context has room for."""
         if not any(message.content for message in episode.messages_of("policy")):
             return 0.0
         question = question_about_agent(episode.threads["policy"].messages)

@@ -44,4 +44,4 @@ def judge_who_compares(request: CompletionRequest, rng: random.Random) -> Messag
 
 
 def _judge(question: str, first: str, second: str) -> Judge:
-    return Judge(PROMPT.filled(LABELS, question=question, first=first, second=second), LABELS, too_long=0.0)
+    return Judge(PROMPT.filled(LABELS, question=question, first=first, second=second), LABELS)

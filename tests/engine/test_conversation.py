@@ -158,9 +158,6 @@ def test_arguments_may_be_spelled_as_an_object() -> None:
     assert call.tool_calls[0].arguments == '{"x": [1]}'
 
 
-
-
-
 @pytest.mark.parametrize(
     ("messages", "told"),
     [
