@@ -46,8 +46,9 @@ class Template:
         self.shows_calls = all(part in shown for part in (_TOOL.name, _ARGUMENT, _RESULT))
         self._shortens_ids = bool(shown) and self._refuses(self._asked_and_answered({"key": _ARGUMENT}, _LONG_ID))
         system, another = ({"role": "system", "content": text} for text in (_SYSTEM, _ANOTHER))
+        both = self._probe([system, another, _USER]) or ""  # some show the first alone, others the last
         joined = {
-            ("system", "system"): _ANOTHER not in (self._probe([system, another, _USER]) or ""),
+            ("system", "system"): _SYSTEM not in both or _ANOTHER not in both,
             ("user", "user"): self._refuses([_USER, _USER], [_USER, _ANSWER, _USER]),
             ("assistant", "assistant"): self._refuses([_USER, _ANSWER, _ANSWER, _USER], [_USER, _ANSWER, _USER]),
             ("tool", "user"): self._refuses([*called, _USER], called),
