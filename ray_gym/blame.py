@@ -17,7 +17,11 @@ def fault_of(simulator: Participant, message: str, *, judges: bool) -> EpisodeFa
 
 
 def blamed(participant: Participant, error: EpisodeFailure, *, judges: bool) -> EpisodeFailure:
-    """Infrastructure is nobody's fault; else a simulator's model that breaks is the simulator's fault."""
-    if error.failure.kind in (FailureKind.INFRA, FailureKind.DATA) or is_policy(participant):
+    """Infrastructure is nobody's fault; else a simulator's model that breaks is the simulator's fault.
+
+    What its template refuses may be the task's. Not so while scoring: then it was asked by a grader, about what others have said.
+    """
+    kind = error.failure.kind
+    if kind == FailureKind.INFRA or (kind == FailureKind.DATA and not judges) or is_policy(participant):
         return error
     return fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges)

@@ -20,6 +20,7 @@ _TEXT_PARTS = ("text", "input_text", "output_text", "reasoning_text", "summary_t
 
 
 _Fields = Mapping[str, Any]
+_OLD_ID = "call_of_"
 
 
 class EarlierCall(BaseModel):
@@ -139,14 +140,19 @@ def _add(found: list[dict[str, Any]], item: Any) -> None:
 
 def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
     given = item["role"]
+    if given == "function":
+        found.append(_old_result(item))
+        return
     role = _ROLES.get(given) if isinstance(given, str) else None
     if role is None:
         raise ValueError(f"role {given!r} is none of {', '.join(_ROLES)}")
     if role == "assistant":
-        message, text = _unfinished(found), _text(item.get("content"))
-        message["content"] = "\n\n".join(filter(None, (message["content"], text)))
+        message, texts = _unfinished(found), (_text(item.get("content")), _text(item.get("refusal")))
+        message["content"] = "\n\n".join(filter(None, (message["content"], *texts)))
         _thought(message, _text(item.get("reasoning_content") or item.get("reasoning")))
         message["tool_calls"] += [_call(call) for call in item.get("tool_calls") or ()]
+        if item.get("function_call"):
+            message["tool_calls"].append(_old_call(item["function_call"]))
     else:
         message = {"role": role, "content": _text(item["content"])}
         if role == "tool":
@@ -218,8 +224,20 @@ def _call(given: Any) -> dict[str, str]:
     return {"id": call["id"], "name": function["name"], "arguments": _arguments(function["arguments"])}
 
 
+def _old_call(given: Any) -> dict[str, str]:
+    """The API's earlier form: one call a message, without an id; its result names the function."""
+    call = _fields(given, "a function call")
+    return {"id": f"{_OLD_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
+
+
+def _old_result(item: _Fields) -> dict[str, Any]:
+    return {"role": "tool", "content": _text(item["content"]), "tool_call_id": f"{_OLD_ID}{item['name']}"}
+
+
 def _arguments(given: Any) -> str:
-    return given if isinstance(given, str) else json.dumps(given)
+    if given is None:
+        return "{}"
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
 
 
 def _text(content: Any, between: str = "") -> str:

@@ -11,7 +11,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -141,8 +141,7 @@ class Episode:
             self.first = self._who_answers(earlier["policy"][-1])
         for name in list(self.threads):
             self.transcript.put_system_prompt(name)
-            first = earlier.get(name) or opening.messages.get(name, [])
-            for message in [Message("user", first)] if isinstance(first, str) else first:
+            for message in _first_messages(opening, name, earlier.get(name)):
                 self.transcript.put(name, "opening", message)
         self._is_finished()
 
@@ -241,6 +240,14 @@ class Episode:
         So is an answer that a limit has cut, unless it `may_be_cut`: then it is given as far as it goes.
         Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`.
         """
+        completion = await self.consult(auxiliary, *messages)
+        if completion.finish_reason != "stop" and not may_be_cut:
+            asked = self.participants[auxiliary]
+            raise fault_of(asked, f"its answer was cut ({completion.finish_reason})", judges=self.scoring)
+        return completion.message
+
+    async def consult(self, auxiliary: str, *messages: str | Message) -> Completion:
+        """As `ask`, with how the answer ended: for those who can do with one that was cut, or that the context had no room for."""
         if auxiliary not in self.environment.auxiliary:
             raise ValueError(f"ask: {auxiliary!r} is not in {type(self.environment).__name__}.auxiliary")
         name = self.transcript.open_thread(auxiliary)
@@ -252,10 +259,7 @@ class Episode:
             self.gave_up_asking = self.participants[auxiliary]
             raise
         assert completion is not None
-        if completion.finish_reason != "stop" and not may_be_cut:
-            asked = self.participants[auxiliary]
-            raise fault_of(asked, f"its answer was cut ({completion.finish_reason})", judges=self.scoring)
-        return completion.message
+        return completion
 
     async def effect(
         self,
@@ -436,3 +440,10 @@ class Episode:
     def _require_open(self) -> None:
         if self.stop is not None:
             raise EpisodeOver(self.stop.reason)
+
+
+def _first_messages(opening: Opening, name: str, earlier: Sequence[Message] | None) -> list[Message]:
+    """The policy's opening is what a conversation that was begun elsewhere stands for. Others are told more in theirs, a goal perhaps."""
+    given = opening.messages.get(name, [])
+    told = [Message("user", given)] if isinstance(given, str) else list(given)
+    return [*(told if name != "policy" or not earlier else []), *(earlier or [])]

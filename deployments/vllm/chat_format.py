@@ -93,11 +93,9 @@ class ChatFormat:
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSchema], known: int, history: TokenIds) -> Prompt:
         """The ids that the next generation needs. `history` covers the first `known` messages, the last of them generated.
 
-        Errors: UserError if the template cannot show tools or refuses the messages.
+        Errors: UserError if the template cannot show tools or calls, or refuses the messages.
         """
-        template = self.tool_template if tools else self.template
-        if template is None:
-            raise UserError("the model's chat template does not show tools and is not ChatML; set chat_template")
+        template = self._template_for(messages, tools)
         if known == 0 or len(history) == 0:
             return self._tokenised(Rendering(template, self._text, messages, tools), 0, _Continuation(0, ""))
         rendering = Rendering(template, self._text, messages, tools, known)
@@ -108,11 +106,24 @@ class ChatFormat:
         return self._tokenised(rendering, 0, _Continuation(0, ""), reason)
 
     def whole(self, messages: Sequence[Message]) -> list[int]:
-        """The ids of a conversation that nobody goes on with. Errors: UserError if the template refuses the messages."""
-        rendering = Rendering(self.template, self._text, messages, ())
+        """The ids of a conversation that nobody goes on with.
+
+        Errors: UserError if the template cannot show calls or refuses the messages.
+        """
+        rendering = Rendering(self._template_for(messages, ()), self._text, messages, ())
         text = rendering.text(rendering.count)
         assert text is not None  # it was rendered with a generation prompt
         return self._text.encode(text, rendering.placeholders, continued=False)
+
+    def _template_for(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Template:
+        """Earlier calls need a template that shows them, also where no tools are offered any more. Errors: UserError."""
+        has_calls = any(message.tool_calls or message.role == "tool" for message in messages)
+        if not tools and (not has_calls or self.template.shows_calls):
+            return self.template
+        if self.tool_template is None:
+            what = "tools" if tools else "tool calls, which the conversation has,"
+            raise UserError(f"the model's chat template does not show {what} and is not ChatML; set chat_template")
+        return self.tool_template
 
     def _appended(self, rendering: Rendering, known: int, history: TokenIds) -> _Continuation | None:
         """If the template only appends: its text of the known messages is where its text of all begins."""

@@ -7,11 +7,13 @@ found out by rendering small probes once, so that nothing depends on the names o
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ray_gym.errors import UserError, describe
 from ray_gym.messages import Message, ToolSchema
+from ray_gym.seeds import stable_id
 
 Data = dict[str, Any]
 """A message as templates expect it: the OpenAI shape, with the arguments of calls parsed."""
@@ -19,7 +21,10 @@ Data = dict[str, Any]
 _TOOL = ToolSchema("a_probe_of_the_template", "", {"type": "object", "properties": {}})
 _USER: Data = {"role": "user", "content": "x"}
 _ANSWER: Data = {"role": "assistant", "content": "x"}
-_SYSTEM = "a system prompt of the probe"
+_SYSTEM, _ANOTHER = "a system prompt of the probe", "another one"
+_ARGUMENT, _RESULT = "an argument of the probe", "a result of the probe"
+_SHORT_ID, _LONG_ID = "abcdefghi", "call_of_the_probe_1"
+_TAKEN_BY_ALL = re.compile(r"[a-zA-Z0-9]{9}")
 
 BEGIN = "Begin."
 """What a first speaker is told by a user's message, where a template takes no conversation without one."""
@@ -36,9 +41,19 @@ class Template:
         self.shows_tools = _TOOL.name in (self._probe([_USER], [_TOOL.as_openai()]) or "")
         self._takes_objects = self._takes_arguments({"key": "value"}) or not self._takes_arguments("{}")
         self._takes_broken = self._takes_arguments("{")
-        user_twice, user_after_tool = [_USER, _USER], [*self._asked_and_answered({"key": "value"}), _USER]
-        self._joins_users = self._refuses(user_twice) and not self._refuses([_USER, _ANSWER, _USER])
-        self._joins_user_to_tool = self._refuses(user_after_tool) and not self._refuses(user_after_tool[:-1])
+        called = self._asked_and_answered({"key": _ARGUMENT})
+        shown = self._probe(called) or ""
+        self.shows_calls = all(part in shown for part in (_TOOL.name, _ARGUMENT, _RESULT))
+        self._shortens_ids = bool(shown) and self._refuses(self._asked_and_answered({"key": _ARGUMENT}, _LONG_ID))
+        system, another = ({"role": "system", "content": text} for text in (_SYSTEM, _ANOTHER))
+        both = self._probe([system, another, _USER]) or ""  # some show the first alone, others the last
+        joined = {
+            ("system", "system"): _SYSTEM not in both or _ANOTHER not in both,
+            ("user", "user"): self._refuses([_USER, _USER], [_USER, _ANSWER, _USER]),
+            ("assistant", "assistant"): self._refuses([_USER, _ANSWER, _ANSWER, _USER], [_USER, _ANSWER, _USER]),
+            ("tool", "user"): self._refuses([*called, _USER], called),
+        }
+        self._joined = {roles for roles, is_refused in joined.items() if is_refused}
         opened = self._probe([{"role": "system", "content": _SYSTEM}]) or ""
         self._wants_user_first = _SYSTEM not in opened or self._refuses([_ANSWER, _USER])
         self._names_thinking = "thinking" in source
@@ -69,13 +84,13 @@ class Template:
             data["tool_calls"] = [
                 {
                     "type": "function",
-                    "id": call.id,
+                    "id": self._call_id(call.id),
                     "function": {"name": call.name, "arguments": self._arguments(call.arguments)},
                 }
                 for call in message.tool_calls
             ]
         if message.tool_call_id is not None:
-            data["tool_call_id"] = message.tool_call_id
+            data["tool_call_id"] = self._call_id(message.tool_call_id)
         return data
 
     def stand_in(self, message: Message) -> Data:
@@ -88,6 +103,12 @@ class Template:
         if message.tool_calls:
             return self.data(Message("assistant", tool_calls=message.tool_calls[:1]))
         return self.data(Message("assistant", message.content or " "))  # some refuse an empty answer
+
+    def _call_id(self, given: str) -> str:
+        """The id, or another for it where the template takes only ids of nine letters and digits."""
+        if not self._shortens_ids or _TAKEN_BY_ALL.fullmatch(given):
+            return given
+        return stable_id(given)[: len(_SHORT_ID)]
 
     def _arguments(self, text: str) -> Any:
         if not self._takes_objects:
@@ -106,10 +127,8 @@ class Template:
             systems = [message for message in messages if message["role"] == "system"]
             messages = [*systems, {"role": "user", "content": BEGIN}, *messages[len(systems) :]]
         for message in messages:
-            last = taken[-1]["role"] if taken else None
-            joins = (last == "user" and self._joins_users) or (last == "tool" and self._joins_user_to_tool)
-            if message["role"] == "user" and joins:
-                taken[-1] = {**taken[-1], "content": f"{taken[-1]['content']}\n\n{message['content']}"}
+            if taken and (taken[-1]["role"], message["role"]) in self._joined:
+                taken[-1] = _joined(taken[-1], message)
             else:
                 taken.append(message)
         return taken
@@ -124,16 +143,17 @@ class Template:
         rendered = self._probe(self._asked_and_answered(arguments), [_TOOL.as_openai()])
         return rendered is not None and "'key'" not in rendered  # which is Python's way to write a dict, and not JSON
 
-    def _asked_and_answered(self, arguments: Any) -> list[Data]:
+    def _asked_and_answered(self, arguments: Any, call_id: str = _SHORT_ID) -> list[Data]:
         """A call of a tool, and its result."""
         if isinstance(arguments, dict) and not getattr(self, "_takes_objects", True):
             arguments = json.dumps(arguments)
-        call = {"type": "function", "id": "abcdefghi", "function": {"name": "x", "arguments": arguments}}
+        call = {"type": "function", "id": call_id, "function": {"name": _TOOL.name, "arguments": arguments}}
         asked = {"role": "assistant", "content": "", "tool_calls": [call]}
-        return [_USER, asked, {"role": "tool", "content": "x", "tool_call_id": "abcdefghi"}]
+        return [_USER, asked, {"role": "tool", "content": _RESULT, "tool_call_id": call_id}]
 
-    def _refuses(self, messages: list[Data]) -> bool:
-        return self._probe(messages) is None
+    def _refuses(self, messages: list[Data], but_takes: list[Data] | None = None) -> bool:
+        """Whether these are refused, and not for what they have in common with others that are not."""
+        return self._probe(messages) is None and (but_takes is None or self._probe(but_takes) is not None)
 
     def _probe(self, messages: list[Data], tools: Sequence[Data] = ()) -> str | None:
         try:
@@ -143,3 +163,14 @@ class Template:
         except Exception:  # a probe that is refused is an answer
             return None
         return rendered
+
+
+def _joined(first: Data, second: Data) -> Data:
+    """Two messages as one; the second speaks for itself no more."""
+    made = {**second, **first}
+    for key in ("content", "reasoning", "reasoning_content", "thinking"):
+        if key in made:
+            made[key] = "\n\n".join(one[key] for one in (first, second) if one.get(key))
+    if "tool_calls" in made:
+        made["tool_calls"] = [*first.get("tool_calls", ()), *second.get("tool_calls", ())]
+    return made

@@ -126,11 +126,11 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
             raise EpisodeFailure(FailureKind.USER, "user", f"it was not true to its role: {verdict.why}")
 
     async def _manner(self, episode: Episode) -> float:
-        """Of the policy's lines; 0 if there are none."""
+        """Of the policy's lines; 0 if there are none, or more than the judge's context has room for."""
         if not any(message.content for message in episode.messages_of("policy")):
             return 0.0
         question = question_about_agent(self._chat(episode, "policy"))
-        return (await Judge(question, MANNER_LABELS).verdict(episode, "manner")).value
+        return (await Judge(question, MANNER_LABELS, too_long=0.0).verdict(episode, "manner")).value
 
     def _chat(self, episode: Episode, side: str) -> list[Message]:
         """What a side saw and said. The opening is a stage direction, unless the task's row had one that was really said."""

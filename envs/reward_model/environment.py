@@ -49,6 +49,8 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         """What the reward model answers: a number for a conversation, or (generative) which of two answers is better."""
         squash: Literal["none", "sigmoid"] = "none"
         """Of scalar: the reward is the number as it is, or what a sigmoid makes of it."""
+        too_long: float | None = None
+        """Of scalar: the number for a conversation that the reward model's context has no room for; without it, the model has failed."""
         pairs: Literal["circle", "all"] = "circle"
         """Of comparison, as the next two: which answers of a group are compared."""
         retries: Annotated[int, Field(ge=0)] = 2
@@ -58,7 +60,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
 
         @model_validator(mode="after")
         def _belong_to_the_kind(self) -> OpenEnded.Options:
-            others = ("squash",) if self.kind == "comparison" else _OF_COMPARISONS
+            others = ("squash", "too_long") if self.kind == "comparison" else _OF_COMPARISONS
             wrong = [name for name in others if name in self.model_fields_set]
             if wrong:
                 raise ValueError(
@@ -95,7 +97,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
     async def score(self, state: None, episode: Episode) -> Score:
         """An answer that was never given is an empty one; one that was cut counts as far as it goes."""
         answered = [*asked_of(episode), Message("assistant", episode.answer)]
-        given = await RewardModel(answered).verdict(episode)
+        given = await RewardModel(answered, too_long=self.options.too_long).verdict(episode)
         reward = sigmoid(given.value) if self.options.squash == "sigmoid" else given.value
         return Score(reward, {"reward_model": given.value})
 

@@ -33,12 +33,19 @@ class Weighted(Grader):
 
 
 class AllOf(Grader):
-    """1 if each of the named graders gives at least `enough`, else 0. Errors: ValueError without any part."""
+    """1 if each of the named graders gives at least `enough`, else 0. A mapping names parts that may be called anything.
 
-    def __init__(self, *, enough: float = 1.0, **parts: Grader) -> None:
-        if not parts:
+    Errors: ValueError without any part, or if two have one name.
+    """
+
+    def __init__(self, named: Mapping[str, Grader] | None = None, /, *, enough: float = 1.0, **parts: Grader) -> None:
+        self._parts, self._enough = {**(named or {}), **parts}, enough
+        if isinstance(enough, Grader):
+            raise ValueError("AllOf: enough is a number; name a part so in a mapping: AllOf({'enough': grader})")
+        if not self._parts:
             raise ValueError("AllOf: name at least one part, as in AllOf(answer=grader)")
-        self._parts, self._enough = parts, enough
+        if len(self._parts) < len(named or {}) + len(parts):
+            raise ValueError("AllOf: two parts have the same name")
 
     async def grade(self, episode: Episode) -> Verdict:
         given = await _verdicts(episode, self._parts)

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from ray_gym.concurrent import concurrently
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Verdict
-from ray_gym.messages import Message
 
 if TYPE_CHECKING:
     from ray_gym.episode import Episode
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
 LOWEST, HIGHEST = 1, 5
 FIRST_MUCH_BETTER, SECOND_MUCH_BETTER = 1, 6
 TIE_STEP = 0.5
-"""How many points a ranking moves each of two answers with the same score, at most: the two are then one point apart."""
+"""How many points a ranking moves each of two answers with the same score, at most: the two are then one point apart, or half of one
+at the ends of the scale, which none can leave."""
 FORM = "Scores: <first>, <second>\nRanking: <1 to 6>"
 REMINDER = f"That can't be read. Scores are whole numbers from 1 to 5, the ranking is one from 1 to 6. Answer in this form:\n{FORM}"
 
 # Bounded everywhere: what is read here may be long, and anything at all.
-_NUMBER = r"[^\w\n/.-]{0,10}(\d+)(?!\.?\d)"
+_NUMBER = r"[^\w\n/.-]{0,10}(\d+)(?:\.0+)?(?!\.?\d)"
 _NAMED = r"\b(?:[^\n:]{0,40}:)?"
 _NO_MORE = r"(?! {0,3}(?:[,;>\u2013-]|to\b|and\b|or\b) {0,3}\d)"
 _SCORES = re.compile(
@@ -84,16 +85,13 @@ class PairwiseComparison:
         return verdicts
 
     async def _compare(self, episode: Episode, first: str, second: str) -> Compared:
-        conversation = [Message("user", self.ask(first, second))]
-        for _ in range(self.retries + 1):
-            answer = (await episode.ask(self.reward_model, *conversation, may_be_cut=True)).content
-            compared = read_comparison(answer)
-            if compared is not None:
-                return compared
-            conversation += [Message("assistant", answer), Message("user", REMINDER)]
+        question = self.ask(first, second)
+        asked = await ask_until(episode, self.reward_model, question, read_comparison, REMINDER, self.retries)
+        if asked.found is not None:
+            return asked.found
         if self.unreadable is not None:
             return Compared(self.unreadable, self.unreadable, read=False)
-        message = f"no comparison can be read in {self.retries + 1} answers; the last: {answer[-200:]!r}"
+        message = f"no comparison can be read in {asked.answers} answers; the last: {asked.last[-200:]!r}"
         raise EpisodeFailure(FailureKind.JUDGE, self.reward_model, message)
 
 

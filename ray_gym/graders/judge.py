@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Grader, Verdict
-from ray_gym.messages import Message
 
 if TYPE_CHECKING:
     from ray_gym.episode import Episode
@@ -24,31 +24,35 @@ class Judge(Grader):
 
     An answer without any label is asked for again, `retries` times, in the same conversation; after that it is worth `unlabelled`, or,
     if that is None, the judge's failure. A label counts also where the rest of the answer was cut.
+
+    A question that leaves the judge's context no room for a label is worth `too_long`, or, if that is None, what no label is worth. Set
+    it where the question holds what the policy wrote: else the policy escapes a bad verdict by its length.
     """
 
     question: str
     labels: Mapping[str, float]
     retries: int = 2
     unlabelled: float | None = None
+    too_long: float | None = None
     judge: str = "judge"
 
     async def grade(self, episode: Episode) -> Verdict:
-        conversation = [Message("user", self.question)]
-        for _ in range(self.retries + 1):
-            answer = await episode.ask(self.judge, *conversation, may_be_cut=True)
-            label = first_label(answer.content, self.labels)
-            if label is not None:
-                return Verdict(self.labels[label], f"{self.judge} said {label}")
-            conversation += [Message("assistant", answer.content), Message("user", self._reminder())]
-        if self.unlabelled is not None:
-            return Verdict(self.unlabelled, f"{self.judge} gave no label")
-        message = (
-            f"no label ({', '.join(self.labels)}) in {self.retries + 1} answers; the last: {answer.content[-200:]!r}"
+        names = ", ".join(self.labels)
+        reminder = f"Your answer has none of the labels. Answer with exactly one of: {names}"
+        asked = await ask_until(
+            episode, self.judge, self.question, lambda said: first_label(said, self.labels), reminder, self.retries
         )
-        raise EpisodeFailure(FailureKind.JUDGE, self.judge, message)
-
-    def _reminder(self) -> str:
-        return f"Your answer has none of the labels. Answer with exactly one of: {', '.join(self.labels)}"
+        if asked.found is not None:
+            return Verdict(self.labels[asked.found], f"{self.judge} said {asked.found}")
+        full = f"{self.judge}'s context has no room for the question and an answer"
+        if asked.too_long and self.too_long is not None:
+            return Verdict(self.too_long, full)
+        if self.unlabelled is not None:
+            return Verdict(self.unlabelled, full if asked.too_long else f"{self.judge} gave no label")
+        message = f"no label ({names}) in {asked.answers} answers; the last: {asked.last[-200:]!r}"
+        raise EpisodeFailure(
+            FailureKind.JUDGE, self.judge, f"{full}; too_long gives this a value" if asked.too_long else message
+        )
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +40,16 @@ class Library(Grader):
         if given.error is not None:
             return Verdict(self.undecided, f"undecided: {given.error}")
         match given.value:
-            case int() | float() as value:
+            case int() | float() as value if _is_finite(value):
                 return Verdict(float(value))
-            case [int() | float() as value, str() as why]:
+            case [int() | float() as value, str() as why] if _is_finite(value):
                 return Verdict(float(value), why)
-        wrong = f"it gave {given.value!r:.200}, but a verdict is a number, or a number and its reason"
+        wrong = f"it gave {given.value!r:.200}, but a verdict is a finite number, or a finite number and its reason"
         raise EpisodeFailure(FailureKind.ENVIRONMENT, self.function, wrong)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # an integer that no float can be
+        return False

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 _BACKQUOTES = re.compile("`+")
+_LEFT_OUT = "\N{WHITE SQUARE}"
 _FENCED = re.compile(r"^(`{3,})\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 
@@ -56,8 +57,8 @@ def fenced_texts(prompt: str) -> list[str]:
 
 
 def without(labels: Iterable[str], text: str) -> str:
-    """The text with a space in the middle of each label."""
+    """The text with a space in the middle of each label, and without those that have no middle."""
     for label in labels:
         middle = len(label) // 2
-        text = text.replace(label, f"{label[:middle]} {label[middle:]}")
+        text = text.replace(label, f"{label[:middle]} {label[middle:]}" if middle else _LEFT_OUT)
     return text

@@ -19,15 +19,23 @@ if TYPE_CHECKING:
 class RewardModel(Grader):
     """What the model gives to `messages` (default: the conversation as the policy sees it), whatever its range is.
 
-    An answer that is no finite number is the reward model's failure.
+    An answer that is no finite number is the reward model's failure. A conversation that doesn't fit into its context is worth
+    `too_long`, or, if that is None, the reward model's failure: then the policy escapes a bad reward by its length.
     """
 
     messages: Sequence[Message] | None = None
     reward_model: str = "reward_model"
+    too_long: float | None = None
 
     async def grade(self, episode: Episode) -> Verdict:
         messages = self.messages if self.messages is not None else episode.threads["policy"].messages
-        answer = (await episode.ask(self.reward_model, *messages)).content
+        completion = await episode.consult(self.reward_model, *messages)
+        answer, finish = completion.message.content, completion.finish_reason
+        if finish == "context_full" and self.too_long is not None:
+            return Verdict(self.too_long, f"the conversation is longer than {self.reward_model}'s context")
+        if finish != "stop":
+            hint = "; too_long gives this a value" if finish == "context_full" else ""
+            raise EpisodeFailure(FailureKind.JUDGE, self.reward_model, f"its answer was cut ({finish}){hint}")
         try:
             value = float(answer)
         except ValueError:

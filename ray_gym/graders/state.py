@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -28,8 +29,25 @@ class FinalState(Grader):
         return Verdict(float(not found), "; ".join(found[:MOST]) + more if found else "as expected")
 
 
-def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
-    """Every place where two JSON-like values differ, as text."""
+def differences(actual: Any, expected: Any) -> Iterator[str]:
+    """Every place where two JSON-like values differ, as text, in order; however deep they are."""
+    open_places: list[Iterator[str | _Pair]] = [iter([("", actual, expected)])]
+    while open_places:
+        found = next(open_places[-1], None)
+        if found is None:
+            open_places.pop()
+        elif isinstance(found, str):
+            yield found
+        else:
+            open_places.append(_here(*found))
+
+
+_Pair = tuple[str, Any, Any]
+"""A path, and what there is and should be at it."""
+
+
+def _here(path: str, actual: Any, expected: Any) -> Iterator[str | _Pair]:
+    """What differs at this place, and the pairs inside that are to be compared."""
     here = path or "the state"
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         for key in sorted({*actual, *expected}, key=repr):
@@ -39,14 +57,25 @@ def differences(actual: Any, expected: Any, path: str = "") -> Iterator[str]:
             elif key not in expected:
                 yield f"{place} should not be there"
             else:
-                yield from differences(actual[key], expected[key], place)
+                yield place, actual[key], expected[key]
     elif _is_list(actual) and _is_list(expected):
         if len(actual) != len(expected):
             yield f"{here} has {len(actual)} entries, expected {len(expected)}"
         for position, (one, other) in enumerate(zip(actual, expected, strict=False)):
-            yield from differences(one, other, f"{path}[{position}]")
-    elif actual != expected or isinstance(actual, bool) != isinstance(expected, bool):
+            yield f"{path}[{position}]", one, other
+    elif not _same(actual, expected):
         yield f"{here} is {shown(actual)}, expected {shown(expected)}"
+
+
+def _same(actual: Any, expected: Any) -> bool:
+    """NaN, which is equal to nothing, is the same as NaN; True is not the same as 1."""
+    if isinstance(actual, bool) != isinstance(expected, bool):
+        return False
+    return bool(actual == expected) or (_is_nan(actual) and _is_nan(expected))
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
 
 
 def _is_list(value: Any) -> bool:

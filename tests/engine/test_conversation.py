@@ -41,6 +41,9 @@ ITEMS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+USER = {"role": "user", "content": "Hi"}
+
+
 def task_of(messages: Any, **fields: Any) -> Task:
     return Task.model_validate({"messages": messages, **fields})
 
@@ -125,12 +128,34 @@ def test_content_is_text_or_parts_of_text(content: Any, text: str) -> None:
     assert shape([{"role": "user", "content": content}]) == [("user", text)]
 
 
+def test_the_earlier_form_of_calls() -> None:
+    """One call a message, without an id; the result names the function."""
+    asks = {"role": "assistant", "content": None, "function_call": {"name": "find", "arguments": '{"x": 1}'}}
+    gets = {"role": "function", "name": "find", "content": "x is 1"}
+    assert shape([USER, asks, gets, asks, gets, {"role": "assistant", "content": "It is 1."}]) == [
+        ("user", "Hi"),
+        *[("assistant", "", ["call_of_find"]), ("tool", "x is 1")] * 2,
+        ("assistant", "It is 1."),
+    ]
+    assert task_of([asks, gets]).messages[0].tool_calls[0].arguments == '{"x": 1}'
+
+
+def test_a_refusal_is_what_the_assistant_said() -> None:
+    assert shape([USER, {"role": "assistant", "content": None, "refusal": "I can't."}]) == [
+        ("user", "Hi"),
+        ("assistant", "I can't."),
+    ]
+
+
+@pytest.mark.parametrize(("given", "kept"), [({"city": "Zürich"}, '{"city": "Zürich"}'), (None, "{}"), ({}, "{}")])
+def test_arguments_are_kept_as_a_model_would_write_them(given: Any, kept: str) -> None:
+    [call, _] = task_of([{**call_item("a", "1"), "arguments": given}, output_item("1")]).messages
+    assert call.tool_calls[0].arguments == kept
+
+
 def test_arguments_may_be_spelled_as_an_object() -> None:
     [call, _] = task_of([{**call_item("a", "1"), "arguments": {"x": [1]}}, output_item("1")]).messages
     assert call.tool_calls[0].arguments == '{"x": [1]}'
-
-
-USER = {"role": "user", "content": "Hi"}
 
 
 @pytest.mark.parametrize(
@@ -219,11 +244,11 @@ def test_the_plain_form_is_its_own_plain_form(items: list[dict[str, Any]]) -> No
 
 
 class Desk(Talk):
-    """The opening is what is not to be seen when a row brings its own."""
+    """What the policy is told first is not to be seen when a row brings its own; what the user is told, such as a goal, is."""
 
     def opening(self, task: Task, state: Any) -> Opening:
         system = {"policy": "opening's prompt", "user": "You are the user."}
-        return Opening(messages={"policy": "opening", "user": "opening"}, system=system, first="user")
+        return Opening(messages={"policy": "opening", "user": "You want y."}, system=system, first="user")
 
 
 async def test_the_policy_goes_on_from_what_was_said() -> None:
@@ -243,6 +268,7 @@ async def test_the_policy_goes_on_from_what_was_said() -> None:
     assert (request.known, len(request.history)) == (0, 0), "all of it is prompt"
     assert game.models["user"].seen(0) == [
         ("system", "You are the user."),
+        ("user", "You want y."),
         ("assistant", "Find x."),
         ("user", "It is 1."),
         ("assistant", "And y?"),
@@ -280,7 +306,7 @@ async def test_who_did_not_speak_last_speaks_next() -> None:
     greeted = await play_script(
         Desk(), ["B"], ["C"], task=task_of([{"role": "assistant", "content": "Welcome!"}]), limits={"max_turns": 1}
     )
-    assert greeted.models["user"].seen(0) == [("system", "You are the user."), ("user", "Welcome!")]
+    assert greeted.models["user"].seen(0)[1:] == [("user", "You want y."), ("user", "Welcome!")]
     assert greeted.models["policy"].seen(0)[1:] == [("assistant", "Welcome!"), ("user", "C")]
 
 

@@ -40,6 +40,11 @@ def test_labels_in_the_material_are_taken_apart(material: str) -> None:
     assert fenced_texts(prompt("{one}\n{other}").filled(LABELS, one="x", other="[[1, 2]]"))[1] == "[[1, 2]]"
 
 
+def test_a_label_of_one_character_is_left_out() -> None:
+    filled = prompt().filled(("A", "B"), one="A or B?", other="ABBA")
+    assert not {"A", "B"} & {*"".join(fenced_texts(filled))} and " or " in filled
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

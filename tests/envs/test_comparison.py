@@ -30,6 +30,7 @@ from ray_gym.graders.comparison import FORM, REMINDER, Compared, circle, every_p
             2,
         ),
         ("Scores: 1, 1\nRanking: 6\nNo, on second thoughts:\nScores: 4, 2\nRanking: 2", 4, 2),
+        ("Scores: 4.0, 2.00\nRanking: 2.0.", 4, 2),
         ("Scores: 2, 4\nRanking: 1", 2, 4),  # it contradicts itself: the scores count
         (f"{FORM}\nScores: 4, 2\nRanking: 2", 4, 2),
     ],
@@ -59,6 +60,8 @@ def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
         "Scores: 4, 2\nRanking: -2",
         "Scores: 4.5, 2\nRanking: 2",
         "Scores: 4, 2.5\nRanking: 2",
+        "Scores: 4.05, 2\nRanking: 2",
+        "Scores: 4.0.1, 2\nRanking: 2",
         "Scores: 4, 2\nRanking: 2.5",
         "Scores: 4/5\nRanking: 2",
         "Scores: 4, 2, 3\nRanking: 2",

@@ -172,6 +172,7 @@ def test_bad_rows_are_refused(row: dict[str, Any], complaint: str) -> None:
     ("options", "complaint"),
     [
         ({"kind": "comparison", "squash": "sigmoid"}, "squash: no option of kind comparison"),
+        ({"kind": "comparison", "too_long": 0}, "too_long: no option of kind comparison"),
         ({"pairs": "all", "unreadable": "fail"}, "pairs, unreadable: no option of kind scalar"),
         ({"kind": "best"}, "'scalar' or 'comparison'"),
         ({"kind": "comparison", "retries": -1}, "greater than or equal to 0"),

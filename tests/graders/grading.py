@@ -9,9 +9,9 @@ from typing import Any
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task
 from ray_gym.config import LimitsSection, ParticipantSection
-from ray_gym.errors import Failure
+from ray_gym.errors import EpisodeFailure, Failure
 from ray_gym.graders import Grader
-from ray_gym.models.base import CompletionRequest
+from ray_gym.models.base import Completion, CompletionRequest, FinishReason, Model
 from ray_gym.models.scripted import Player, ScriptedModel
 from ray_gym.play import Played, Stage, play
 from ray_gym.spec import EpisodeSpec
@@ -57,23 +57,44 @@ class Says:
         return Message("assistant", self.texts[min(len(self.requests), len(self.texts)) - 1])
 
 
+@dataclass
+class Ends:
+    """A model whose answers end as they are told to, or that fails; it keeps what it was asked."""
+
+    answers: Sequence[tuple[str, FinishReason] | EpisodeFailure]
+    requests: list[list[Message]] = field(default_factory=list)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        self.requests.append(list(request.messages))
+        answer = self.answers[len(self.requests) - 1]
+        if isinstance(answer, EpisodeFailure):
+            raise answer
+        return Completion(Message("assistant", answer[0]), answer[1])
+
+    async def close(self) -> None:
+        return None
+
+
 async def graded(
     grader: Grader | Makes,
     *said: str,
     limits: Mapping[str, Any] | None = None,
     runner: ToolRunner | None = None,
-    **others: Player,
+    task: Task | None = None,
+    **others: Player | Ends,
 ) -> Played:
     """`others`: who plays the judges."""
     makes: Makes = (lambda episode: grader) if isinstance(grader, Grader) else grader
     environment, section = Graded(makes, len(said)), LimitsSection(**(limits or {}))
     names = (*environment.participants, *environment.auxiliary)
     cast = {name: Participant.from_config(name, ParticipantSection(model=name), section) for name in names}
-    players: dict[str, Player] = {name: Says(["I was not to be asked"]) for name in names}
+    players: dict[str, Player | Ends] = {name: Says(["I was not to be asked"]) for name in names}
     players |= {"policy": Says(said), **others}
-    models = {name: ScriptedModel(player, {}, 0) for name, player in players.items()}
+    models: dict[str, Model] = {
+        name: player if isinstance(player, Ends) else ScriptedModel(player, {}, 0) for name, player in players.items()
+    }
     stage = Stage(environment, cast, models, section, runner or ToolRunner())
-    return await play(EpisodeSpec("episode", "group", "task", 0, 0, "{}"), stage)
+    return await play(EpisodeSpec("episode", "group", "task", 0, 0, (task or Task()).model_dump_json()), stage)
 
 
 async def value(grader: Grader | Makes, *said: str, **others: Any) -> float:

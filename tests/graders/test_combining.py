@@ -67,6 +67,17 @@ async def test_all_of() -> None:
         AllOf(enough=1)
 
 
+async def test_a_part_may_be_called_anything() -> None:
+    grader = AllOf({"enough": Fixed(0.5), "two words": Fixed(1)}, enough=0.5, third=Fixed(0))
+    played = await graded(grader)
+    assert played.score is not None and played.score.parts == {"enough": 0.5, "two words": 1, "third": 0}
+    assert verdicts(played)[-1] == (0, "AllOf: not met: third")
+    with pytest.raises(ValueError, match="in a mapping"):
+        AllOf(enough=Fixed(1))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the same name"):
+        AllOf({"a": Fixed(1)}, a=Fixed(1))
+
+
 async def test_the_dearer_one_is_asked_only_if_the_cheaper_one_does_not_pass() -> None:
     cheap, dear = Fixed(0.5), Fixed(0.25)
     assert await value(FirstThatPasses(cheap, dear)) == 0.5 and not dear.asked

@@ -7,7 +7,7 @@ import random
 from typing import Any
 
 import pytest
-from grading import Says, failure_of, graded, value, verdicts
+from grading import Ends, Says, failure_of, graded, value, verdicts
 
 from ray_gym import Message
 from ray_gym.errors import EpisodeFailure, FailureKind
@@ -79,6 +79,50 @@ async def test_garbage_may_be_worth_something_instead() -> None:
     judge = Says(["Hm."])
     played = await graded(Judge("?", LABELS, retries=0, unlabelled=0.25), "y", judge=judge)
     assert verdicts(played) == [(0.25, "Judge: judge gave no label")] and len(judge.requests) == 1
+
+
+FULL: tuple[str, Any] = ("", "context_full")
+
+
+async def test_a_question_that_the_context_has_no_room_for_is_not_asked_again() -> None:
+    judge = Ends([FULL])
+    assert await value(Judge("?", LABELS, too_long=-1), "y", judge=judge) == -1 and len(judge.requests) == 1
+    failure = failure_of(await graded(ONE_WAY, "y", judge=Ends([FULL])))
+    assert failure.kind == FailureKind.JUDGE and "no room for the question" in failure.message
+    assert await value(Judge("?", LABELS, unlabelled=0.25), "y", judge=Ends([FULL])) == 0.25
+    cut = Ends([("[[A=B]] because", "context_full")])
+    assert await value(Judge("?", LABELS, too_long=-1), "y", judge=cut) == 1, "a label counts where the rest was cut"
+
+
+async def test_a_judge_that_talks_its_context_full_has_no_label() -> None:
+    judge = Ends([("Hm.", "stop"), FULL])
+    grader = Judge("?", LABELS, unlabelled=0.5, too_long=-1)
+    assert await value(grader, "y", judge=judge) == 0.5 and len(judge.requests) == 2
+
+
+@pytest.mark.parametrize("empty", ["", " \n"])
+async def test_after_an_empty_answer_the_question_is_asked_afresh(empty: str) -> None:
+    """An empty message in a conversation is refused by some templates."""
+    judge = Says(["Hm.", empty, empty, "[[A=B]]"])
+    assert await value(Judge("?", LABELS, retries=3), "y", judge=judge) == 1
+    assert [[message.content for message in request] for request in judge.requests[2:]] == [["?"], ["?"]]
+
+
+@pytest.mark.parametrize("grader", [ONE_WAY, RewardModel()], ids=["judge", "reward model"])
+async def test_what_a_judges_template_refuses_is_the_judges_failure(grader: Any) -> None:
+    def refusal() -> Ends:
+        return Ends([EpisodeFailure(FailureKind.DATA, "chat template", "refused")])
+
+    failure = failure_of(await graded(grader, "y", judge=refusal(), reward_model=refusal()))
+    assert failure.kind == FailureKind.JUDGE and failure.message == "chat template: refused"
+
+
+async def test_a_conversation_that_is_too_long_for_the_reward_model() -> None:
+    assert await value(RewardModel(too_long=-5), "y", reward_model=Ends([FULL])) == -5
+    failure = failure_of(await graded(RewardModel(), "y", reward_model=Ends([FULL])))
+    assert failure.kind == FailureKind.JUDGE and "context_full" in failure.message and "too_long" in failure.message
+    cut = Ends([("1.5", "length")])
+    assert failure_of(await graded(RewardModel(too_long=0), "y", reward_model=cut)).kind == FailureKind.JUDGE
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ async def test_what_gives_no_verdict_is_undecided(
         ("verifiers:Nested.third", (), "has no attribute 'third'"),
         ("verifiers", (), "AttributeError: module 'verifiers' has no attribute ''"),
         ("verifiers:give_set", (), "it gave no JSON data: Object of type set is not JSON serializable"),
-        ("verifiers:give", ("1",), "it gave '1', but a verdict is a number, or a number and its reason"),
+        ("verifiers:give", ("1",), "it gave '1', but a verdict is a finite number, or a finite number and its reason"),
         ("verifiers:give", (None,), "it gave None, but a verdict is"),
         ("verifiers:give", ([1],), "it gave [1], but a verdict is"),
     ],
@@ -121,3 +121,12 @@ async def test_two_libraries_do_not_end_each_others_processes(runner: ToolRunner
     assert (await graded(both, runner=runner)).failure is None
     ours, theirs = both.given[::2], both.given[1::2]
     assert len(set(ours)) == len(set(theirs)) == 1 and ours[0] != theirs[0]
+
+
+@pytest.mark.parametrize("given", [float("inf"), float("nan"), 10**400, [float("-inf"), "very wrong"]])
+@on_one_loop
+async def test_a_verdict_is_finite(runner: ToolRunner, given: Any) -> None:
+    played = await graded(Library("verifiers:give", (given,)), runner=runner)
+    failure = failure_of(played)
+    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "verifiers:give")
+    assert "a verdict is a finite number" in failure.message and verdicts(played) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -28,11 +29,25 @@ from ray_gym.graders.state import differences
         ("ab", ["a", "b"], ["the state is 'ab', expected ['a', 'b']"]),
         ({}, [], ["the state is {}, expected []"]),
         ({"a": None}, {}, ["a should not be there"]),
+        (math.nan, float("nan"), []),
+        ({"a": math.nan}, {"a": 1}, ["a is nan, expected 1"]),
         ({1: "x"}, {"1": "x"}, ["1 is missing", "1 should not be there"]),
     ],
 )
 def test_every_place_that_differs_is_named(actual: Any, expected: Any, told: list[str]) -> None:
     assert list(differences(actual, expected)) == told
+
+
+def nested(depth: int, inmost: Any) -> Any:
+    for _ in range(depth):
+        inmost = {"a": [inmost]}
+    return inmost
+
+
+def test_states_may_be_deep() -> None:
+    assert not list(differences(nested(3000, 1), nested(3000, 1)))
+    [told] = differences(nested(3000, 1), nested(3000, 2))
+    assert told.startswith("a[0].a[0].a[0]") and told.endswith(" is 1, expected 2")
 
 
 json_like = st.recursive(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import pytest
 from grading import Says, graded, value, verdicts
 
-from ray_gym import Episode
+from ray_gym import Episode, Task
 from ray_gym.events import Event
 from ray_gym.graders import RecencyWeighted, TurnMean
 
@@ -63,3 +64,44 @@ async def test_who_said_nothing_gets_nothing() -> None:
     for grader in (TurnMean(number), RecencyWeighted(number), RecencyWeighted(number, decay=0.5)):
         [(worth, why)] = verdicts(await graded(grader))
         assert worth == 0 and why.endswith(": the policy said nothing")
+
+
+async def test_messages_are_looked_at_at_the_same_time() -> None:
+    waiting: list[str] = []
+    all_there = asyncio.Event()
+
+    async def look(message: Event, before: Sequence[Event]) -> float:
+        waiting.append(message.content)
+        if len(waiting) == 3:
+            all_there.set()
+        await all_there.wait()
+        return float(message.content)
+
+    async with asyncio.timeout(5):
+        assert await value(RecencyWeighted(look), "1", "0", "0.5") == pytest.approx((1 + 1.5) / 6)
+
+
+EARLIER = Task.model_validate(
+    {
+        "messages": [
+            {"role": "user", "content": "First?"},
+            {"role": "assistant", "content": "0"},
+            {"role": "user", "content": "Second?"},
+        ]
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("grader", "expected"),
+    [
+        (TurnMean(number), 1),
+        (TurnMean(number, earlier=True), 0.5),
+        (RecencyWeighted(number), 1),
+        (RecencyWeighted(number, earlier=True), 2 / 3),
+    ],
+)
+async def test_what_the_assistant_said_earlier_counts_if_it_is_to(
+    grader: TurnMean | RecencyWeighted, expected: float
+) -> None:
+    assert await value(grader, "1", task=EARLIER) == pytest.approx(expected)
