@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ray_gym.journal.frames import HEAD, frame
+from ray_gym.journal.history import COMPACTING
 from ray_gym.journal.places import Pieces, Places
 from ray_gym.journal.records import EpisodeRecord, Opened, encode
 
@@ -95,7 +96,7 @@ class Journal:
 
     def _compact(self) -> bool:
         """Whether it was done. In a thread, and whole: nobody's cancellation stops it half-way."""
-        scratch, head = self.path.with_suffix(".compacting"), self._head()
+        scratch, head = self.path.with_suffix(COMPACTING), self._head()
         try:
             scratch.unlink(missing_ok=True)
             with self.path.open("rb") as old, scratch.open("ab") as new:
