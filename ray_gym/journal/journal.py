@@ -110,7 +110,7 @@ class Journal:
                 with self._lock:
                     self._replace(old, scratch, new, pieces)
             return True
-        except OSError:
+        except Exception:  # no room, no memory: a compaction is never worth more than what is played
             return False
         finally:
             with contextlib.suppress(OSError):
@@ -129,10 +129,11 @@ class Journal:
         new.flush()
         if self._flush:
             os.fdatasync(new.fileno())
+        moved = self._places.moved(pieces)  # before: nothing may go wrong between the exchange and its consequences
         _exchange(scratch, self.path)
         os.dup2(new.fileno(), self._fd, inheritable=False)
         self._size = os.fstat(self._fd).st_size
-        self._places.move(pieces)
+        self._places.take(moved)
         if self._flush:
             try:
                 _flush_folder(self.path.parent)
