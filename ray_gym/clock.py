@@ -125,6 +125,12 @@ class ActiveClock:
                 del self._limits[timeout]
 
     @property
+    def is_late(self) -> bool:
+        """Whether one of the limits that hold now was passed."""
+        late = any(timeout.expired() for timeout in self._limits)
+        return late or (self._common is not None and self._common.is_late)
+
+    @property
     def overdue_s(self) -> float:
         """How long ago a limit was passed that has not taken effect: the code under it does not let itself be cancelled."""
         now = asyncio.get_running_loop().time()

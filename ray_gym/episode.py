@@ -7,7 +7,6 @@ raises `EpisodeOver`, so no model is ever called after it.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import time
@@ -64,8 +63,8 @@ class Episode:
         self.first = "policy"
         self.stop: Stop | None = None
         self.scoring = False
-        self.gave_up_asking: Participant | None = None
-        """The judge that a deadline did not wait for."""
+        self.asking: dict[str, Participant] = {}
+        """Who is being asked now, by thread; when a deadline has passed, who was then."""
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
@@ -227,21 +226,24 @@ class Episode:
 
         Also after the end, from `score`. What goes wrong is the judge's fault (while scoring) or the simulator's, never the policy's.
         So is an answer that a limit has cut, unless it `may_be_cut`: then it is given as far as it goes.
-        Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`.
+        Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`; EpisodeOver if the episode has ended and
+        is not being scored.
         """
+        if not self.scoring:
+            self._require_open()
         if auxiliary not in self.environment.auxiliary:
             raise ValueError(f"ask: {auxiliary!r} is not in {type(self.environment).__name__}.auxiliary")
         name = self.transcript.open_thread(auxiliary)
         for message in messages:
             self.transcript.put(name, "judge", Message("user", message) if isinstance(message, str) else message)
+        self.asking[name] = asked = self.participants[auxiliary]
         try:
             completion = await self._complete(self.threads[name], tools=False, kind="judge")
-        except asyncio.CancelledError:
-            self.gave_up_asking = self.participants[auxiliary]
-            raise
+        finally:
+            if not self.clock.is_late:
+                self.asking.pop(name, None)
         assert completion is not None
         if completion.finish_reason != "stop" and not may_be_cut:
-            asked = self.participants[auxiliary]
             raise fault_of(asked, f"its answer was cut ({completion.finish_reason})", judges=self.scoring)
         return completion.message
 

@@ -182,6 +182,8 @@ async def _at_most(
     clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float
 ) -> AsyncIterator[None]:
     """Of the clock's time. Errors: TimeoutError, which says so if it was this limit, or the fault of a judge that did not answer."""
+    for episode in episodes:
+        episode.asking.clear()
     try:
         async with clock.limit(clock.elapsed_s + seconds) as deadline:
             yield
@@ -189,9 +191,9 @@ async def _at_most(
         if not deadline.expired():
             raise
         message = f"no result within {limit} ({seconds:g} s)"
-        given_up = [episode.gave_up_asking for episode in episodes if episode.gave_up_asking is not None]
-        if given_up:
-            raise fault_of(given_up[0], message, judges=True) from error
+        asked = [participant for episode in episodes for participant in episode.asking.values()]
+        if asked:
+            raise fault_of(asked[0], message, judges=True) from error
         raise TimeoutError(message) from error
 
 

@@ -103,11 +103,11 @@ class Together(Judged):
 
 
 async def test_waiting_for_a_slot_is_not_the_time_of_a_group_either() -> None:
-    """8 groups of 3: 24 calls, one after another, take 1.2 s; each group goes on for 0.15 s of these, and may take 0.5 s."""
-    model = Counting(takes_s=0.05)
-    stage = replace(stage_of(model, 1, score_deadline_s=0.5), environment=Together())
-    groups = [await play_many(stage, 3) for _ in range(8)]
-    assert await asyncio.gather(*(score_group(group, stage) for group in groups)) == [None] * 8
+    """20 groups of 3: 60 calls, one after another, take 1.8 s; each group goes on for 0.09 s of these, and may take 0.8 s."""
+    model = Counting(takes_s=0.03)
+    stage = replace(stage_of(model, 1, score_deadline_s=0.8), environment=Together())
+    groups = [await play_many(stage, 3) for _ in range(20)]
+    assert await asyncio.gather(*(score_group(group, stage) for group in groups)) == [None] * 20
 
 
 async def test_a_group_that_nobody_of_waits_has_its_deadline() -> None:

@@ -6,10 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from playing import Alone, Game, Talk, calls, play_script, with_tokens
+from playing import Alone, Game, Reply, ScriptModel, Talk, calls, play_script, with_tokens
 
-from ray_gym import Episode, Message, Opening, Participant, tool
+from ray_gym import Episode, Message, Opening, Participant, Task, tool
+from ray_gym.config import LimitsSection, ParticipantSection
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.play import Stage, play
+from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, StopReason
 
 
@@ -215,6 +218,52 @@ async def test_a_command_after_the_end_raises(command: str) -> None:
     assert isinstance(environment.raised, EpisodeOver)
     assert game.stop == ("finished", "counted") and scored(game)
     assert game.episode.events[-1].kind == "stop" and game.episode.state["count"] == 0
+
+
+class Asking(Talk):
+    """Its tool asks a simulator, and so does `run`."""
+
+    auxiliary = ("simulator",)
+
+    @tool()
+    async def look(self, state: dict[str, Any], caller: Participant) -> str:
+        if state.get("ends"):
+            state["episode"].end(StopReason.FINISHED, "seen")
+        return (await state["episode"].ask("simulator", "What is there?")).content
+
+    def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+        return {"episode": episode}
+
+
+async def test_nobody_is_asked_after_the_end_but_by_who_scores() -> None:
+    class Late(Asking):
+        async def run(self, episode: Episode) -> None:
+            assert (await episode.ask("simulator", "before")).content == "a"
+            episode.end(StopReason.FINISHED, "done")
+            await episode.ask("simulator", "after")
+
+        async def score(self, state: Any, episode: Episode) -> float:
+            return float((await episode.ask("simulator", "how good?")).content == "b")
+
+    game = await asked(Late(), [], ["a", "b"])
+    assert game.stop == ("finished", "done") and scored(game)
+    assert [model.seen(call)[-1][1] for model in [game.models["simulator"]] for call in (0, 1)] == ["before", "how good?"]
+
+
+async def test_a_tool_that_asks_after_the_end_only_ends() -> None:
+    class Ends(Asking):
+        def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+            return {"episode": episode, "ends": True}
+
+    game = await asked(Ends(), [calls("look")], [])
+    assert game.stop == ("finished", "seen") and scored(game) and game.played.failure is None
+
+
+async def asked(environment: Asking, policy: list[Reply], simulator: list[Reply]) -> Game:
+    models = {"policy": ScriptModel(policy), "user": ScriptModel([]), "simulator": ScriptModel(simulator)}
+    section = LimitsSection()
+    cast = {name: Participant.from_config(name, ParticipantSection(model=name), section) for name in models}
+    return Game(await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), Stage(environment, cast, models, section)), models)
 
 
 async def test_a_run_that_ignores_the_end_is_unwound_and_scored() -> None:
