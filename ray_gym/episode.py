@@ -62,7 +62,7 @@ class Episode:
         self.usage = Usage()
         self.first = "policy"
         self.stop: Stop | None = None
-        self.scoring = False
+        self._scored_from: int | None = None
         self.asking: dict[str, Participant] = {}
         """Who is being asked now, by thread; when a deadline has passed, who was then."""
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
@@ -290,6 +290,24 @@ class Episode:
 
         text, error = await self.effect(function, call, given)
         return Isolated(json.loads(text), error)
+
+    # ---- the score ----
+
+    @property
+    def scoring(self) -> bool:
+        return self._scored_from is not None
+
+    def begin_scoring(self) -> None:
+        """From here on judges may be asked, and nobody else."""
+        self._scored_from = len(self.events)
+
+    def score_again(self, why: str) -> None:
+        """What graders found so far does not count: it stays in the record, but as notes."""
+        for event in self.events[self._scored_from :]:
+            if event.kind == "verdict":
+                event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"
+                event.reward = None
+        self.note(why)
 
     # ---- the machinery of a step ----
 

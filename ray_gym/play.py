@@ -171,7 +171,7 @@ async def _run(episode: Episode) -> None:
 
 async def score(episode: Episode) -> Score:
     environment = episode.environment
-    episode.scoring = True
+    episode.begin_scoring()
     with blaming(environment, "score"):
         async with _at_most(episode.clock, [episode], "score_deadline_s", episode.limits.score_deadline_s):
             return as_score(await _maybe_await(environment.score(episode.state, episode)))
@@ -210,7 +210,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     try:
         with blaming(environment, "score_group"):
             for episode in episodes:
-                episode.scoring = True
+                episode.begin_scoring()
             with in_common([episode.clock for episode in episodes]) as clock:
                 async with _at_most(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
                     scores = [as_score(given) for given in await environment.score_group(episodes)]
