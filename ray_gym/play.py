@@ -178,9 +178,7 @@ async def score(episode: Episode) -> Score:
 
 
 @asynccontextmanager
-async def _at_most(
-    clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float
-) -> AsyncIterator[None]:
+async def _at_most(clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float) -> AsyncIterator[None]:
     """Of the clock's time. Errors: TimeoutError, which says so if it was this limit, or the fault of a judge that did not answer."""
     for episode in episodes:
         episode.asking.clear()

@@ -247,7 +247,10 @@ async def test_nobody_is_asked_after_the_end_but_by_who_scores() -> None:
 
     game = await asked(Late(), [], ["a", "b"])
     assert game.stop == ("finished", "done") and scored(game)
-    assert [model.seen(call)[-1][1] for model in [game.models["simulator"]] for call in (0, 1)] == ["before", "how good?"]
+    assert [model.seen(call)[-1][1] for model in [game.models["simulator"]] for call in (0, 1)] == [
+        "before",
+        "how good?",
+    ]
 
 
 async def test_a_tool_that_asks_after_the_end_only_ends() -> None:
