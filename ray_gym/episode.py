@@ -379,10 +379,11 @@ class Episode:
         return self.scoring and participant.name in self.environment.auxiliary
 
     def _blame_silence(self, turn: Turn) -> None:
-        """A simulated user who says nothing has not ended the policy's episode; it has failed."""
+        """A simulated user who says nothing, and of whose tools nobody is told, has not ended the policy's episode; it has failed."""
         speaker = self.participants[turn.speaker]
-        if not is_policy(speaker) and not turn.text and not turn.tool_results:
-            raise fault_of(speaker, "it said nothing", judges=False)
+        if not is_policy(speaker) and not turn.text:
+            silent = "it used its tools, and said nothing" if turn.tool_results else "it said nothing"
+            raise fault_of(speaker, silent, judges=False)
 
     def _tools_for(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """The tools as the prompt shows them, and as the state narrows them now."""

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playing import Alone, Game, Reply, ScriptModel, Talk, calls, play_script, with_tokens
 
-from ray_gym import Episode, Message, Opening, Participant, Task, tool
+from ray_gym import Episode, Message, Opening, Participant, Task, Turn, tool
 from ray_gym.config import LimitsSection, ParticipantSection
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play import Stage, play
@@ -100,6 +100,41 @@ async def test_silence_is_not_answered_later_either() -> None:
     """A simulated user who says nothing at all has failed: the policy has nothing new to answer, and is not charged for it."""
     game = await play_script(Talk(), ["hello"], [""])
     assert game.played.failure is not None and game.played.failure.kind == "user" and game.played.score is None
+
+
+class Private(Talk):
+    """What the user's tool answers is nobody else's; `loud`: but for a remark about it."""
+
+    def __init__(self, loud: bool = False) -> None:
+        super().__init__()
+        self.loud = loud
+
+    @tool(participants=("user",))
+    def look(self, state: dict[str, Any], caller: Participant) -> str:
+        return "a secret"
+
+    def relay(self, state: Any, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        if listener.name == turn.speaker:
+            return None
+        return turn.text or ("they are busy" if self.loud and turn.tool_results else None)
+
+
+@pytest.mark.parametrize("last", ["", calls("look")])
+async def test_nor_is_a_user_who_only_uses_tools_that_nobody_is_told_of(last: Any) -> None:
+    user = {"max_steps_per_turn": 2, "max_turns": 1}
+    game = await play_script(Private(), ["hello"], [calls("look"), last], user=user)
+    assert game.played.failure is not None and game.played.score is None
+    assert (game.played.failure.kind, game.played.failure.message) == ("user", "it used its tools, and said nothing")
+    game = await play_script(Private(loud=True), ["hello", "take your time"], [calls("look"), last], user=user)
+    assert game.stop[0] == "max_turns" and scored(game)
+    assert game.models["policy"].seen(1)[-1] == ("user", "they are busy")
+
+
+async def test_one_who_plays_for_itself_may_say_nothing() -> None:
+    game = await play_script(
+        Private(), ["hello"], [calls("look"), ""], user={"trainable": True, "max_steps_per_turn": 2}
+    )
+    assert game.stop[0] == "nothing_said" and scored(game)
 
 
 async def test_a_system_prompt_is_enough_for_the_first_to_speak() -> None:
