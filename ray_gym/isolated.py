@@ -1,7 +1,7 @@
 """Isolated tools: each call in a process of its own, on a copy of the state. `ray_gym.zygote` is the other end.
 
-A zygote carries out one call at a time and is used again; as many run at once in a worker as there are CPUs, and other calls wait. A call that is
-cancelled or late takes its zygote with it, and everything that it started.
+A zygote carries out one call at a time and is used again; as many run at once in a worker as there are CPUs, and other calls wait.
+A call that is cancelled or late takes its zygote with it, and everything that it started.
 """
 
 from __future__ import annotations
