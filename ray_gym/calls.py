@@ -102,7 +102,7 @@ class Calls:
 
     async def _then_over(self, call: Awaitable[Result]) -> Result:
         try:
-            result = await call
+            result = await counted_by(self._clock, call)
         except BaseException as error:
             self.log.answered(error)
             raise
@@ -197,25 +197,14 @@ class Calls:
 
     async def _in_its_slot(self, thread: Thread, request: CompletionRequest) -> Completion:
         """Once its participant has fewer calls under way than it may; the wait is not the episode's time."""
-        slot = self._slots.of(thread.participant)
-        if slot is None:
+        async with self._clock.turn(self._slots.of(thread.participant)):
             return await self._once(thread, request)
-        if slot.locked():
-            with self._clock.waiting():
-                await slot.acquire()
-        else:
-            await slot.acquire()
-        try:
-            with self._clock.going_on():
-                return await self._once(thread, request)
-        finally:
-            slot.release()
 
     async def _once(self, thread: Thread, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure; infra if there is no answer in time."""
         try:
             async with asyncio.timeout(self._limits.call_deadline_s) as deadline:
-                return await counted_by(self._clock, thread.model.complete(request))
+                return await thread.model.complete(request)
         except TimeoutError as error:
             if not deadline.expired():
                 raise

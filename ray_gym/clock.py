@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -15,16 +15,21 @@ REPLAY_S = 600.0
 
 Result = TypeVar("Result")
 
-_running: ContextVar[ActiveClock] = ContextVar("the clock of the episode that a model is called for")
+_running: ContextVar[ActiveClock] = ContextVar("the clock of the episode that something is called for")
 
 
 async def counted_by(clock: ActiveClock, call: Awaitable[Result]) -> Result:
-    """A model call, on an episode's clock."""
+    """A call to what lies outside of an episode, on its clock."""
     token = _running.set(clock)
     try:
         return await call
     finally:
         _running.reset(token)
+
+
+def running_clock() -> ActiveClock:
+    """That of the episode which something is called for; one that nobody looks at, if it is for none."""
+    return _running.get(None) or ActiveClock()
 
 
 def exclude(since: float, next_s: float = 0) -> None:
@@ -43,7 +48,8 @@ class ActiveClock:
         self._stands_since = math.inf
         self._waiting = 0
         self._going_on = 0
-        self._is_replaying = False
+        self._replaying = 0
+        self._common: ActiveClock | None = None
         self._limits: dict[asyncio.Timeout, float] = {}
 
     @property
@@ -56,6 +62,11 @@ class ActiveClock:
 
     def exclude(self, since: float, next_s: float = 0) -> None:
         """The time since then (of `time.monotonic`), and the next seconds, do not count; what several calls lose at once counts once."""
+        self._leave_out(since, next_s)
+        if self._common is not None:
+            self._common.exclude(since, next_s)
+
+    def _leave_out(self, since: float, next_s: float = 0) -> None:
         until = time.monotonic() + next_s
         lost = until - max(min(since, self._stands_since), self._stands_until)
         if lost > 0:
@@ -65,29 +76,43 @@ class ActiveClock:
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """For a turn to ask a model, however long: time in which nothing else goes on (`going_on`) does not count, and limits wait too."""
-        self._waiting += 1
-        self._stand_or_go()
+        self._count(waiting=1)
         try:
             yield
         finally:
-            self._waiting -= 1
-            self._stand_or_go()
+            self._count(waiting=-1)
 
     @contextmanager
     def going_on(self) -> Iterator[None]:
         """Something that others of the episode may be waiting for: this does count."""
-        self._going_on += 1
-        self._stand_or_go()
+        self._count(going_on=1)
         try:
             yield
         finally:
-            self._going_on -= 1
-            self._stand_or_go()
+            self._count(going_on=-1)
+
+    @asynccontextmanager
+    async def turn(self, slots: asyncio.Semaphore | None) -> AsyncIterator[None]:
+        """One of the slots, as soon as there is one: the wait does not count (see `waiting`), what is done in it does."""
+        if slots is None:
+            with self.going_on():
+                yield
+            return
+        if slots.locked():
+            with self.waiting():
+                await slots.acquire()
+        else:
+            await slots.acquire()
+        try:
+            with self.going_on():
+                yield
+        finally:
+            slots.release()
 
     def replaying(self, replaying: bool) -> None:
         """While recorded calls are answered again, limits do not count what was played before; each gets time enough for the replay."""
-        self._is_replaying = replaying
-        self._shift_to(self._began)
+        if replaying != bool(self._replaying):
+            self._count(replaying=1 if replaying else -1)
 
     @asynccontextmanager
     async def limit(self, at_s: float) -> AsyncIterator[asyncio.Timeout]:
@@ -100,18 +125,38 @@ class ActiveClock:
                 del self._limits[timeout]
 
     @property
+    def is_late(self) -> bool:
+        """Whether one of the limits that hold now was passed."""
+        late = any(timeout.expired() for timeout in self._limits)
+        return late or (self._common is not None and self._common.is_late)
+
+    @property
     def overdue_s(self) -> float:
         """How long ago a limit was passed that has not taken effect: the code under it does not let itself be cancelled."""
         now = asyncio.get_running_loop().time()
         passed = [timeout.when() or now for timeout in self._limits if timeout.expired()]
-        return now - min(passed) if passed else 0.0
+        own = now - min(passed) if passed else 0.0
+        return max(own, self._common.overdue_s) if self._common is not None else own
+
+    def _count(self, waiting: int = 0, going_on: int = 0, replaying: int = 0) -> None:
+        """What there is of the episode now, or of one of those that share this clock."""
+        self._waiting += waiting
+        self._going_on += going_on
+        self._replaying += replaying
+        self._stand_or_go()
+        if replaying:
+            self._shift_to(self._began)
+        if self._common is not None:
+            self._common._count(waiting, going_on, replaying)
+            if replaying:  # how much of the record was scoring, and how much of that at the same time, nobody knows
+                self._common.go_on_from(0)
 
     def _stand_or_go(self) -> None:
         stands = self._stands_since < math.inf
         if stands == (self._waiting > 0 and not self._going_on):
             return
         if stands:
-            self.exclude(self._stands_since)
+            self._leave_out(self._stands_since)
         self._stands_since = math.inf if stands else time.monotonic()
         self._shift_to(self._began)
 
@@ -123,7 +168,7 @@ class ActiveClock:
         if self._stands_since < math.inf:
             return None
         now = time.monotonic()
-        if self._is_replaying:
+        if self._replaying:
             return asyncio.get_running_loop().time() + max(at_s, REPLAY_S)
         return asyncio.get_running_loop().time() + (max(self._began + at_s - now, 0) if at_s > self.elapsed_s else 0)
 
@@ -132,3 +177,20 @@ class ActiveClock:
         for timeout, at_s in self._limits.items():
             if not timeout.expired():
                 timeout.reschedule(self._when(at_s))
+
+
+@contextmanager
+def in_common(clocks: Sequence[ActiveClock]) -> Iterator[ActiveClock]:
+    """A clock, from now on, for what is done for several episodes at once.
+
+    It stands while any of them waits and none goes on, and leaves out what they leave out, and all until their replays are over.
+    """
+    common = ActiveClock()
+    for clock in clocks:
+        clock._common = common
+        common._count(clock._waiting, clock._going_on, clock._replaying)
+    try:
+        yield common
+    finally:
+        for clock in clocks:
+            clock._common = None

@@ -111,6 +111,8 @@ class Environment(Generic[TaskT, StateT]):
     """How it is scored, in a few words: for the listing only."""
     reward_range: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest reward that `score` gives."""
+    metrics_columns: ClassVar[tuple[str, ...]] = ("status", "group_id", "task_id", "repeat", "reward", "rewards")
+    """What `metrics` is given of each row; `events` are most of a run, and are better left out."""
     Options: ClassVar[type[BaseModel]] = Options
 
     task_type: ClassVar[type[Task]] = Task
@@ -224,7 +226,7 @@ class Environment(Generic[TaskT, StateT]):
 
     @classmethod
     def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-        """Figures of a whole run, from its rows (as in `ray_gym.load(run).episodes`, without `samples`); `ray-gym show` prints them."""
+        """Figures of a whole run, from its rows: `metrics_columns` of `ray_gym.load(run).episodes`. `ray-gym show` prints them."""
         return {}
 
 

@@ -7,7 +7,6 @@ raises `EpisodeOver`, so no model is ever called after it.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import time
@@ -68,9 +67,9 @@ class Episode:
         self.usage = Usage()
         self.first = "policy"
         self.stop: Stop | None = None
-        self.scoring = False
-        self.gave_up_asking: Participant | None = None
-        """The judge that a deadline did not wait for."""
+        self._scored_from: int | None = None
+        self.asking: dict[str, Participant] = {}
+        """Who is being asked now, by thread; when a deadline has passed, who was then."""
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
@@ -238,7 +237,8 @@ class Episode:
 
         Also after the end, from `score`. What goes wrong is the judge's fault (while scoring) or the simulator's, never the policy's.
         So is an answer that a limit has cut, unless it `may_be_cut`: then it is given as far as it goes.
-        Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`.
+        Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`; EpisodeOver if the episode has ended and
+        is not being scored.
         """
         completion = await self.consult(auxiliary, *messages)
         if completion.finish_reason != "stop" and not may_be_cut:
@@ -248,16 +248,19 @@ class Episode:
 
     async def consult(self, auxiliary: str, *messages: str | Message) -> Completion:
         """As `ask`, with how the answer ended: for those who can do with one that was cut, or that the context had no room for."""
+        if not self.scoring:
+            self._require_open()
         if auxiliary not in self.environment.auxiliary:
             raise ValueError(f"ask: {auxiliary!r} is not in {type(self.environment).__name__}.auxiliary")
         name = self.transcript.open_thread(auxiliary)
         for message in messages:
             self.transcript.put(name, "judge", Message("user", message) if isinstance(message, str) else message)
+        self.asking[name] = self.participants[auxiliary]
         try:
             completion = await self._complete(self.threads[name], tools=False, kind="judge")
-        except asyncio.CancelledError:
-            self.gave_up_asking = self.participants[auxiliary]
-            raise
+        finally:
+            if not self.clock.is_late:
+                self.asking.pop(name, None)
         assert completion is not None
         return completion
 
@@ -313,6 +316,24 @@ class Episode:
         name, pool = getattr(function, "__name__", "call"), self._tool_runner.blocking
         call = partial(pool.run, name, partial(function, *arguments), self.limits.tool_deadline_s)
         return await self.calls.in_order(f"thread {name}", call)
+
+    # ---- the score ----
+
+    @property
+    def scoring(self) -> bool:
+        return self._scored_from is not None
+
+    def begin_scoring(self) -> None:
+        """From here on judges may be asked, and nobody else."""
+        self._scored_from = len(self.events)
+
+    def score_again(self, why: str) -> None:
+        """What graders found so far does not count: it stays in the record, but as notes."""
+        for event in self.events[self._scored_from :]:
+            if event.kind == "verdict":
+                event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"
+                event.reward = None
+        self.note(why)
 
     # ---- the machinery of a step ----
 
@@ -383,10 +404,11 @@ class Episode:
         return self.scoring and participant.name in self.environment.auxiliary
 
     def _blame_silence(self, turn: Turn) -> None:
-        """A simulated user who says nothing has not ended the policy's episode; it has failed."""
+        """A simulated user who says nothing, and of whose tools nobody is told, has not ended the policy's episode; it has failed."""
         speaker = self.participants[turn.speaker]
-        if not is_policy(speaker) and not turn.text and not turn.tool_results:
-            raise fault_of(speaker, "it said nothing", judges=False)
+        if not is_policy(speaker) and not turn.text:
+            silent = "it used its tools, and said nothing" if turn.tool_results else "it said nothing"
+            raise fault_of(speaker, silent, judges=False)
 
     def _tools_for(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """The tools as the prompt shows them, and as the state narrows them now."""

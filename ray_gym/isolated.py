@@ -1,7 +1,7 @@
 """Isolated tools: each call in a process of its own, on a copy of the state. `ray_gym.zygote` is the other end.
 
-A zygote carries out one call at a time and is used again; as many run at once as there are CPUs, and other calls wait. A call that is
-cancelled or late takes its zygote with it, and everything that it started.
+A zygote carries out one call at a time and is used again; as many run at once in a worker as there are CPUs, and other calls wait.
+A call that is cancelled or late takes its zygote with it, and everything that it started.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from asyncio.subprocess import DEVNULL, Process
 from dataclasses import dataclass
 from typing import Any
 
+from ray_gym.clock import running_clock
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.tools import ToolError, within
 from ray_gym.zygote import LENGTH
@@ -45,21 +46,22 @@ class CallFailed(EpisodeFailure):
 
 
 class IsolatedPool:
-    """The zygotes of one worker. Nothing is started before the first call."""
+    """Zygotes of one worker, whose pools share its `slots`. Nothing is started before the first call."""
 
-    def __init__(self, size: int | None = None) -> None:
-        self._free = asyncio.Semaphore(size or _cpus())
+    def __init__(self, slots: asyncio.Semaphore) -> None:
+        self._slots = slots
         self._idle: list[_Zygote] = []
         self._all: set[_Zygote] = set()
 
     async def run(self, environment: Any, call: Call, deadline_s: float) -> str:
         """What the tool answers, as text. The deadline is the call's own: it neither pays for waiting nor for a zygote's start.
+        Nor does the episode pay for waiting.
 
         Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all else that goes
         wrong in there; EpisodeFailure (environment) if no process could be started for it.
         """
         request = _packed(environment, call)
-        async with self._free:
+        async with running_clock().turn(self._slots):
             zygote = await self._zygote_for(environment, call.method)
             try:
                 reply = await within(zygote.ask(request), deadline_s)
@@ -168,8 +170,12 @@ class _Zygote:
         self._here.close()
 
 
+def process_slots(count: int | None = None) -> asyncio.Semaphore:
+    """By default as many as there are CPUs that this process may use, where the system tells."""
+    return asyncio.Semaphore(count or _cpus())
+
+
 def _cpus() -> int:
-    """Those that this process may use, where the system tells."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

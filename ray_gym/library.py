@@ -52,13 +52,14 @@ class _Library:
     """A module, and the processes that have imported it."""
 
     module: Module
-    pool: IsolatedPool = field(default_factory=IsolatedPool)
+    pool: IsolatedPool
 
 
 @dataclass(slots=True)
 class Libraries:
-    """Those of one worker, each with processes of its own. Nothing is started before the first call."""
+    """Those of one worker, each with processes of its own, which share its `slots`. Nothing is started before the first call."""
 
+    slots: asyncio.Semaphore
     _libraries: dict[str, _Library] = field(default_factory=dict)
 
     async def call(
@@ -70,7 +71,7 @@ class Libraries:
         """
         module, _, name = function.partition(":")
         if module not in self._libraries:
-            self._libraries[module] = _Library(Module(module))
+            self._libraries[module] = _Library(Module(module), IsolatedPool(self.slots))
         library = self._libraries[module]
         call = Call("call", None, None, {"function": name, "arguments": arguments}, memory_mb)
         try:

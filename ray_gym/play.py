@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 from ray_gym.blame import fault_of
 from ray_gym.call_slots import CallSlots
+from ray_gym.clock import ActiveClock, in_common
 from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode
@@ -143,7 +144,7 @@ async def set_up(episode: Episode) -> None:
     """The state, and what is there before anyone speaks. Errors: EpisodeFailure."""
     environment, limits = episode.environment, episode.limits
     with blaming(environment, "setup"):
-        async with _at_most([episode], "call_deadline_s", limits.call_deadline_s):
+        async with _at_most(episode.clock, [episode], "call_deadline_s", limits.call_deadline_s):
             episode.state = await _maybe_await(environment.setup(episode.task, episode))
     with blaming(environment, "tools_for"):
         episode.bring_tools(environment.tools_for(episode.task, episode.state))
@@ -172,25 +173,27 @@ async def _run(episode: Episode) -> None:
 
 async def score(episode: Episode) -> Score:
     environment = episode.environment
-    episode.scoring = True
+    episode.begin_scoring()
     with blaming(environment, "score"):
-        async with _at_most([episode], "score_deadline_s", episode.limits.score_deadline_s):
+        async with _at_most(episode.clock, [episode], "score_deadline_s", episode.limits.score_deadline_s):
             return as_score(await _maybe_await(environment.score(episode.state, episode)))
 
 
 @asynccontextmanager
-async def _at_most(episodes: Sequence[Episode], limit: str, seconds: float) -> AsyncIterator[None]:
-    """Of the time that the first of them is played. Errors: TimeoutError, which says so if it was this limit."""
+async def _at_most(clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float) -> AsyncIterator[None]:
+    """Of the clock's time. Errors: TimeoutError, which says so if it was this limit, or the fault of a judge that did not answer."""
+    for episode in episodes:
+        episode.asking.clear()
     try:
-        async with episodes[0].clock.limit(episodes[0].elapsed_s() + seconds) as deadline:
+        async with clock.limit(clock.elapsed_s + seconds) as deadline:
             yield
     except TimeoutError as error:
         if not deadline.expired():
             raise
         message = f"no result within {limit} ({seconds:g} s)"
-        given_up = [episode.gave_up_asking for episode in episodes if episode.gave_up_asking is not None]
-        if given_up:
-            raise fault_of(given_up[0], message, judges=True) from error
+        asked = [participant for episode in episodes for participant in episode.asking.values()]
+        if asked:
+            raise fault_of(asked[0], message, judges=True) from error
         raise TimeoutError(message) from error
 
 
@@ -207,9 +210,10 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     try:
         with blaming(environment, "score_group"):
             for episode in episodes:
-                episode.scoring = True
-            async with _at_most(episodes, "score_deadline_s", stage.limits.score_deadline_s):
-                scores = [as_score(given) for given in await environment.score_group(episodes)]
+                episode.begin_scoring()
+            with in_common([episode.clock for episode in episodes]) as clock:
+                async with _at_most(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
+                    scores = [as_score(given) for given in await environment.score_group(episodes)]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")
     except EpisodeFailure as error:

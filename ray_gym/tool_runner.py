@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from ray_gym.blocking import BlockingPool
-from ray_gym.isolated import Call, IsolatedPool
+from ray_gym.isolated import Call, IsolatedPool, process_slots
 from ray_gym.library import Libraries
 from ray_gym.tools import Tool, within
 
 
-@dataclass(frozen=True, slots=True)
 class ToolRunner:
     """Starts no thread and no process before a tool needs one."""
 
-    blocking: BlockingPool = field(default_factory=BlockingPool)
-    isolated: IsolatedPool = field(default_factory=IsolatedPool)
-    libraries: Libraries = field(default_factory=Libraries)
+    def __init__(self, processes: int | None = None) -> None:
+        """`processes`: how many isolated calls run at once (default: one a CPU)."""
+        self.processes = process_slots(processes)
+        self.blocking = BlockingPool()
+        self.isolated = IsolatedPool(self.processes)
+        self.libraries = Libraries(self.processes)
 
     async def run(
         self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float

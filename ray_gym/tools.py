@@ -23,6 +23,7 @@ from pydantic_core import to_json
 from ray_gym.arguments import Arguments, ArgumentsByModel, ArgumentsBySchema, BadArguments
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.messages import ToolCall, ToolSchema
+from ray_gym.stop import EpisodeOver
 
 if TYPE_CHECKING:
     from ray_gym.tool_runner import ToolRunner
@@ -245,7 +246,8 @@ async def call_tool(
 ) -> ToolAnswer:
     """Carry out one call on the session's state.
 
-    Errors: `EpisodeFailure` (environment) when the tool's own code raises or takes longer than `deadline_s` seconds.
+    Errors: `EpisodeFailure` (environment) when the tool's own code raises or takes longer than `deadline_s` seconds; `EpisodeOver` when it
+    gives the episode a command after its end.
     """
     tool = tools.get(call.name)
     if tool is None or not tool.offered_to(caller.name):
@@ -264,7 +266,7 @@ async def call_tool(
         return ToolAnswer(as_text(result))
     except ToolError as error:
         return _refused(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
-    except EpisodeFailure:
+    except (EpisodeFailure, EpisodeOver):
         raise
     except Exception as error:
         raise EpisodeFailure(FailureKind.ENVIRONMENT, f"tool {call.name}", describe(error)) from error

@@ -88,6 +88,8 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
     pattern = "single-step"
     scoring = "exact match of the letter"
 
+    metrics_columns = ("group_id", "repeat", "status", "task", "events")
+
     class Options(EnvironmentOptions):
         grading: Grading = "strict_boxed"
         """How the letter is found in answers to tasks that don't say it."""

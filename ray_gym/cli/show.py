@@ -82,7 +82,7 @@ def _print_metrics(console: Console, run: Run) -> None:
         environment = find_environment(name)
         if not environment.has_metrics():
             return
-        figures = environment.metrics(run.episodes.drop_columns(["samples"]).to_pylist())
+        figures = environment.metrics(run.episodes.select(list(environment.metrics_columns)).to_pylist())
         shown = "  ".join(f"{figure} {value:.3f}" for figure, value in figures.items())
     except Exception as error:
         why = str(error) if isinstance(error, UserError) else describe(error)

@@ -21,6 +21,8 @@ from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended,
 Kept = TypeVar("Kept")
 
 SUFFIX = ".journal"
+COMPACTING = ".compacting"
+"""Of what a writer that died in mid-compaction leaves beside its journal."""
 SCORING = "score_group"
 """What is intended before a group is scored; its episodes are over again after it."""
 _FENCED = re.compile(r"\.(\d+)(?:\.(\d+))?\.fenced$")
@@ -99,11 +101,18 @@ def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
     """Every journal of a folder, by age: of a run whose driver died. Files that are none are reported, and left as they are. Blocks."""
     files = []
     for path in sorted(folder.iterdir(), key=_age):
-        if path.suffix == ".compacting" and is_own(path, run_id):
-            path.unlink(missing_ok=True)
-        else:
-            files.append(fence(path, run_id))
+        if path.suffix == COMPACTING and remove_scratch(path, run_id):
+            continue
+        files.append(fence(path, run_id))
     return files
+
+
+def remove_scratch(path: Path, run_id: str) -> bool:
+    """Nobody needs what was being written there. Whether it is gone: somebody else's file stays."""
+    own = is_own(path, run_id)
+    if own:
+        path.unlink(missing_ok=True)
+    return own
 
 
 def is_own(path: Path, run_id: str) -> bool:

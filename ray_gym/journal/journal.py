@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ray_gym.journal.frames import HEAD, frame
+from ray_gym.journal.history import COMPACTING
 from ray_gym.journal.places import Pieces, Places
 from ray_gym.journal.records import EpisodeRecord, Opened, encode
 
@@ -95,7 +96,7 @@ class Journal:
 
     def _compact(self) -> bool:
         """Whether it was done. In a thread, and whole: nobody's cancellation stops it half-way."""
-        scratch, head = self.path.with_suffix(".compacting"), self._head()
+        scratch, head = self.path.with_suffix(COMPACTING), self._head()
         try:
             scratch.unlink(missing_ok=True)
             with self.path.open("rb") as old, scratch.open("ab") as new:
@@ -109,7 +110,7 @@ class Journal:
                 with self._lock:
                     self._replace(old, scratch, new, pieces)
             return True
-        except OSError:
+        except Exception:  # no room, no memory: a compaction is never worth more than what is played
             return False
         finally:
             with contextlib.suppress(OSError):
@@ -128,10 +129,11 @@ class Journal:
         new.flush()
         if self._flush:
             os.fdatasync(new.fileno())
+        moved = self._places.moved(pieces)  # before: nothing may go wrong between the exchange and its consequences
         _exchange(scratch, self.path)
         os.dup2(new.fileno(), self._fd, inheritable=False)
         self._size = os.fstat(self._fd).st_size
-        self._places.move(pieces)
+        self._places.take(moved)
         if self._flush:
             try:
                 _flush_folder(self.path.parent)

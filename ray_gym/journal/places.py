@@ -44,14 +44,19 @@ class Places:
         """Of a file of that size, what is to be copied to the place `to` of another."""
         return Pieces.of(self._all(), size, to)
 
-    def move(self, pieces: Pieces) -> None:
-        """They were copied, and what had come after them meanwhile."""
+    def moved(self, pieces: Pieces) -> dict[str, array[int]]:
+        """Where they are once they are copied, and what had come after them meanwhile."""
         moved = pieces.moved(self._all()).tobytes()
-        begin = 0
+        begin, found = 0, {}
         for episode, bounds in self._bounds.items():
             end = begin + len(bounds) * bounds.itemsize
-            self._bounds[episode] = array("q", moved[begin:end])
+            found[episode] = array("q", moved[begin:end])
             begin = end
+        return found
+
+    def take(self, moved: dict[str, array[int]]) -> None:
+        """They are there now."""
+        self._bounds = moved
 
     def _all(self) -> Bounds:
         """A copy."""

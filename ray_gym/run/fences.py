@@ -8,7 +8,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ray_gym.journal.history import SUFFIX, FencedFile, epoch_of, fence, fence_all, is_own, late_bytes
+from ray_gym.journal.history import (
+    COMPACTING,
+    SUFFIX,
+    FencedFile,
+    epoch_of,
+    fence,
+    fence_all,
+    is_own,
+    late_bytes,
+    remove_scratch,
+)
 from ray_gym.run.lease import Lease
 from ray_gym.spec import EpisodeSpec
 
@@ -38,6 +48,7 @@ class Fences:
             file = fence(self.folder / f"{worker}{SUFFIX}", self.run_id)
         except FileNotFoundError:
             return None
+        remove_scratch(self.folder / f"{worker}{COMPACTING}", self.run_id)
         with self._lock:
             self._note(file, file.episodes.keys() & set(held))
             self._remove_unneeded()

@@ -55,21 +55,27 @@ class Player:
         return group
 
     async def _score_group(self, group: list[Played]) -> list[Played]:
-        """A judge's fault is asked again, within its budget; members whose replay diverged are played again, and all are scored again."""
-        judged = 0
+        """A judge's fault is asked again, within its budget; members whose replay diverged are played again, and all are scored again.
+
+        That ends: a new try has nothing to replay.
+        """
+        retries, judged = self.stage.limits.retries, 0
         while True:
             self._record_all(group, lambda spec: Intended(spec.episode_id, spec.try_, spec.attempt, SCORING, 0))
             failure = await score_group(group, self.stage)
             self._record_all(group, lambda spec: Over(spec.episode_id, spec.attempt))
-            if failure is not None and failure.kind == FailureKind.JUDGE and judged < self.stage.limits.retries.judge:
+            whole = not any(one.episode.calls.log.diverged for one in group if one.status == "completed")
+            if whole and failure is not None and failure.kind == FailureKind.JUDGE and judged < retries.judge:
                 judged += 1
+                _score_again(group, failure.message)
                 continue
-            group = [_closed(one, failure) for one in group]
-            causes = {id(one): _worth_another_try(one, self.stage.limits.retries) for one in group if one.diverged}
-            again = {key: cause for key, cause in causes.items() if cause is not None}
-            if not again:
-                return group
-            group = await self._again(group, again)
+            closed = [_closed(one) for one in group]
+            diverged = [one for one, before in zip(closed, group, strict=True) if one is not before and one.diverged]
+            if not diverged:
+                return [_lost(one, failure) for one in closed] if failure else closed
+            _score_again(closed, "the replay of another of its episodes diverged")
+            causes = {id(one): _worth_another_try(one, retries) for one in diverged}
+            group = await self._again(closed, {key: cause for key, cause in causes.items() if cause is not None})
 
     async def _again(self, group: list[Played], causes: Mapping[int, str]) -> list[Played]:
         """The group with some of it played in a new try; in the same order."""
@@ -146,14 +152,25 @@ def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
     return f"{kind}: {failure.where}: {failure.message}" if used < budget.get(kind, 0) else None
 
 
-def _closed(one: Played, failure: Failure | None) -> Played:
-    """A member after its group was scored, or could not be."""
+def _closed(one: Played) -> Played:
+    """A member after its group was scored, or could not be: failed if that was because of it."""
     if one.status != "completed":
         return one
     causes = one.causes
-    ended = at_its_end(failed(one.episode, failure) if failure else one)
+    ended = at_its_end(one)
     ended.causes = causes
     return ended
+
+
+def _lost(one: Played, failure: Failure) -> Played:
+    """With its group, which could not be scored."""
+    return replace(failed(one.episode, failure), causes=one.causes) if one.status == "completed" else one
+
+
+def _score_again(group: Sequence[Played], why: str) -> None:
+    for one in group:
+        if one.status == "completed":
+            one.episode.score_again(f"the group is scored again: {why}")
 
 
 def _group_cause(one: Played) -> str:

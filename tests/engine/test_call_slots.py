@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from ray_gym.config_file import validate
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage, play
+from ray_gym.play import Played, Stage, play, score_group
 from ray_gym.spec import EpisodeSpec
 
 
@@ -92,6 +93,53 @@ async def test_waiting_for_a_slot_is_nobodys_time() -> None:
     assert all(one.active_s < 0.3 for one in played)
 
 
+class Together(Judged):
+    """The episodes of a group are judged one after another."""
+
+    async def score_group(self, episodes: Sequence[Episode]) -> list[float]:
+        for episode in episodes:
+            await episode.ask("judge", "?")
+        return [1.0] * len(episodes)
+
+
+async def test_waiting_for_a_slot_is_not_the_time_of_a_group_either() -> None:
+    """20 groups of 3: 60 calls, one after another, take 1.8 s; each group goes on for 0.09 s of these, and may take 0.8 s."""
+    model = Counting(takes_s=0.03)
+    stage = replace(stage_of(model, 1, score_deadline_s=0.8), environment=Together())
+    groups = [await play_many(stage, 3) for _ in range(20)]
+    assert await asyncio.gather(*(score_group(group, stage) for group in groups)) == [None] * 20
+
+
+async def test_a_group_that_nobody_of_waits_has_its_deadline() -> None:
+    stage = replace(stage_of(Counting(), 1, score_deadline_s=0.1), environment=Together())
+    group = await play_many(stage, 3)
+    stage.models["m"] = Counting(takes_s=3600)  # type: ignore[index]
+    async with asyncio.timeout(10):
+        failure = await score_group(group, stage)
+    assert failure is not None and failure.kind == FailureKind.JUDGE
+
+
+async def test_calls_without_a_limit_go_on_while_another_waits() -> None:
+    """The judge's slot is never free; the second, who is asked beside it, takes too long."""
+
+    class Two(Judged):
+        auxiliary = ("judge", "second")
+
+        async def score(self, state: Any, episode: Episode) -> float:
+            await asyncio.gather(episode.ask("judge", "?"), episode.ask("second", "?"))
+            return 1.0
+
+    stage = replace(stage_of(Counting(takes_s=3600), 1, score_deadline_s=0.1), environment=Two())
+    stage.models["m"] = Mixed(Counting(takes_s=3600), slow_is="second")  # type: ignore[index]
+    judge = stage.participants["judge"]
+    stage.participants["second"] = replace(judge, name="second", concurrency=None)  # type: ignore[index]
+    slots = stage.call_slots.of(judge)
+    assert slots is not None
+    async with slots, asyncio.timeout(10):
+        [played] = await play_many(stage, 1)
+    assert played.failure is not None and played.failure.message == "no result within score_deadline_s (0.1 s)"
+
+
 async def test_a_deadline_still_holds_for_what_is_in_its_slot() -> None:
     model = Counting(takes_s=3600)
     stage = stage_of(model, 1, score_deadline_s=0.05)
@@ -108,9 +156,10 @@ class Mixed:
     """Only judges are slow."""
 
     slow: Counting
+    slow_is: str = "judge"
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        if request.thread.startswith("judge"):
+        if request.thread.startswith(self.slow_is):
             return await self.slow.complete(request)
         return Completion(Message("assistant", "Hello."))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 
 import pytest
 
-from ray_gym.clock import ActiveClock
+from ray_gym.clock import ActiveClock, in_common
 
 
 def aged(seconds: float) -> ActiveClock:
@@ -125,3 +126,60 @@ async def test_a_limit_that_is_set_meanwhile_waits_too() -> None:
         async with clock.limit(0.05) as limit:
             await asyncio.sleep(0.2)
         assert not limit.expired()
+
+
+async def test_what_is_done_in_common_stands_while_one_waits_and_none_goes_on() -> None:
+    """Each of them has a clock of its own, which its own waiting alone stops."""
+    first, second = aged(50), aged(0)
+    with in_common([first, second]) as common:
+        assert common.elapsed_s == about(0)
+        with second.waiting():
+            await asyncio.sleep(0.3)
+            assert common.elapsed_s == pytest.approx(0, abs=0.1), "the first has nothing to do"
+            with first.going_on():
+                assert await fires(common, 0.3) == pytest.approx(0.3, abs=0.2)
+            await asyncio.sleep(0.3)
+        assert common.elapsed_s == pytest.approx(0.3, abs=0.2)
+        assert first.elapsed_s > 50.8 and second.elapsed_s == pytest.approx(0, abs=0.1)
+    with first.waiting():
+        await asyncio.sleep(0.3)
+    assert common.elapsed_s == pytest.approx(0.6, abs=0.2), "what they do by themselves does not stop it"
+
+
+async def test_who_waits_already_when_something_common_begins_is_counted() -> None:
+    clock = ActiveClock()
+    with clock.waiting(), in_common([clock]) as common:
+        await asyncio.sleep(0.3)
+        assert common.elapsed_s == pytest.approx(0, abs=0.1)
+
+
+async def test_what_one_of_them_loses_is_not_the_time_of_what_is_done_in_common() -> None:
+    first, second = aged(0), aged(0)
+    with in_common([first, second]) as common:
+        asyncio.get_running_loop().call_soon(lambda: second.exclude(time.monotonic(), 0.4))
+        assert 0.4 <= await fires(common, 0.05) < 1.5
+    assert first.elapsed_s >= 0.4
+
+
+async def test_the_replays_of_one_of_them_are_not_its_time_either() -> None:
+    """Nor is what is recorded as played in them: it had waited for the rest of its group, say."""
+    first, second = aged(0), aged(0)
+    second.replaying(True)
+    with in_common([first, second]) as common:
+        async with common.limit(0.05) as limit:
+            await asyncio.sleep(0.2)
+            second.go_on_from(1000)
+        assert not limit.expired()
+        second.replaying(False)
+        assert common.elapsed_s == pytest.approx(0, abs=0.1) and await fires(common, 0.1) == pytest.approx(0.1, abs=0.2)
+
+
+async def test_code_that_swallows_the_end_of_what_is_done_in_common_is_overdue_in_each_episode() -> None:
+    clock = ActiveClock()
+    with in_common([clock]) as common:
+        async with common.limit(0.01):
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            await asyncio.sleep(0.1)
+            assert clock.overdue_s >= 0.1
+    assert clock.overdue_s == 0

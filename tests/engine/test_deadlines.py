@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from typing import Any
 
+import pytest
 from playing import Alone, Game, Reply, ScriptModel, Talk, calls, play_script
 
 from ray_gym import Episode, Participant, tool
@@ -139,6 +141,43 @@ async def test_a_judge_that_waits_beyond_the_scorings_deadline() -> None:
     assert ended(game) == ("failed", "judge", "judge", "no result within score_deadline_s (0.05 s)")
 
 
+class Impatient(Alone):
+    """Gives a judge up of its own accord; then it is slow itself, or the judge is asked again."""
+
+    auxiliary = ("judge",)
+
+    def __init__(self, asks_again: bool) -> None:
+        super().__init__()
+        self.asks_again = asks_again
+
+    async def score(self, state: Any, episode: Episode) -> float:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(episode.ask("judge", "quick?"), 0.01)
+        if self.asks_again:
+            await asyncio.wait([asyncio.create_task(episode.ask("judge", "at your leisure?"))])
+        await asyncio.Event().wait()
+        return 1.0
+
+
+@pytest.mark.parametrize(("asks_again", "fault"), [(False, "environment"), (True, "judge")])
+async def test_only_a_judge_that_is_waited_for_at_the_deadline_is_to_blame(asks_again: bool, fault: str) -> None:
+    game = await judged([never, never], Impatient(asks_again), score_deadline_s=0.2)
+    assert game.played.failure is not None and game.played.failure.kind == fault
+
+
+async def test_a_simulator_that_the_episodes_deadline_cut_off_is_not_to_blame_for_the_scoring() -> None:
+    class Cut(Judged):
+        async def run(self, episode: Episode) -> None:
+            await episode.ask("judge", "?")
+
+        async def score(self, state: Any, episode: Episode) -> float:
+            return await asyncio.Event().wait()  # type: ignore[return-value]
+
+    game = await judged([never], Cut(), episode_deadline_s=0.05, score_deadline_s=0.05)
+    assert game.stop[0] == "deadline"
+    assert game.played.failure is not None and game.played.failure.where == "Cut.score"
+
+
 class Judged(Alone):
     auxiliary = ("judge",)
 
@@ -146,9 +185,9 @@ class Judged(Alone):
         return float(len((await episode.ask("judge", "was it good?")).content))
 
 
-async def judged(replies: list[Any], **limits: Any) -> Game:
+async def judged(replies: list[Any], environment: Alone | None = None, **limits: Any) -> Game:
     section = LimitsSection(**limits)
     models = {"policy": ScriptModel(["hello"]), "judge": ScriptModel(list(replies))}
     cast = {name: Cast.from_config(name, ParticipantSection(model=name), section) for name in models}
     spec = EpisodeSpec("e", "g", "t", 0, 0, "{}")
-    return Game(await play(spec, Stage(Judged(), cast, models, section)), models)
+    return Game(await play(spec, Stage(environment or Judged(), cast, models, section)), models)

@@ -22,7 +22,6 @@ from playing import calls, play_script
 
 from ray_gym import Environment, ToolCall, tool
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
-from ray_gym.isolated import IsolatedPool
 from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import ToolAnswer, call_tool
 
@@ -33,7 +32,7 @@ LABORATORY = Laboratory()
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[ToolRunner]:
-    runner = ToolRunner(isolated=IsolatedPool(size=2))
+    runner = ToolRunner(processes=2)
     yield runner
     await runner.close()
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 
+from ray_gym.isolated import process_slots
 from ray_gym.library import Libraries
 
 FUNCTION = "tests.engine.warmed:where_it_was_warmed_up"
 
 
 async def test_all_calls_find_what_was_warmed_up_before_them() -> None:
-    libraries = Libraries()
+    libraries = Libraries(process_slots())
     try:
         first, second = [await libraries.call(FUNCTION, "[]", 10, None) for _ in range(2)]
     finally:

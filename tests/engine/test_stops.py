@@ -6,10 +6,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from playing import Alone, Game, Talk, calls, play_script, with_tokens
+from playing import Alone, Game, Reply, ScriptModel, Talk, calls, play_script, with_tokens
 
-from ray_gym import Episode, Message, Opening, Participant, tool
+from ray_gym import Episode, Message, Opening, Participant, Task, Turn, tool
+from ray_gym.config import LimitsSection, ParticipantSection
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.play import Stage, play
+from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, StopReason
 
 
@@ -131,6 +134,41 @@ async def test_silence_is_not_answered_later_either() -> None:
     assert game.played.failure is not None and game.played.failure.kind == "user" and game.played.score is None
 
 
+class Private(Talk):
+    """What the user's tool answers is nobody else's; `loud`: but for a remark about it."""
+
+    def __init__(self, loud: bool = False) -> None:
+        super().__init__()
+        self.loud = loud
+
+    @tool(participants=("user",))
+    def look(self, state: dict[str, Any], caller: Participant) -> str:
+        return "a secret"
+
+    def relay(self, state: Any, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        if listener.name == turn.speaker:
+            return None
+        return turn.text or ("they are busy" if self.loud and turn.tool_results else None)
+
+
+@pytest.mark.parametrize("last", ["", calls("look")])
+async def test_nor_is_a_user_who_only_uses_tools_that_nobody_is_told_of(last: Any) -> None:
+    user = {"max_steps_per_turn": 2, "max_turns": 1}
+    game = await play_script(Private(), ["hello"], [calls("look"), last], user=user)
+    assert game.played.failure is not None and game.played.score is None
+    assert (game.played.failure.kind, game.played.failure.message) == ("user", "it used its tools, and said nothing")
+    game = await play_script(Private(loud=True), ["hello", "take your time"], [calls("look"), last], user=user)
+    assert game.stop[0] == "max_turns" and scored(game)
+    assert game.models["policy"].seen(1)[-1] == ("user", "they are busy")
+
+
+async def test_one_who_plays_for_itself_may_say_nothing() -> None:
+    game = await play_script(
+        Private(), ["hello"], [calls("look"), ""], user={"trainable": True, "max_steps_per_turn": 2}
+    )
+    assert game.stop[0] == "nothing_said" and scored(game)
+
+
 async def test_a_system_prompt_is_enough_for_the_first_to_speak() -> None:
     class UserFirst(Talk):
         def opening(self, task: Any, state: dict[str, Any]) -> Opening:
@@ -247,6 +285,55 @@ async def test_a_command_after_the_end_raises(command: str) -> None:
     assert isinstance(environment.raised, EpisodeOver)
     assert game.stop == ("finished", "counted") and scored(game)
     assert game.episode.events[-1].kind == "stop" and game.episode.state["count"] == 0
+
+
+class Asking(Talk):
+    """Its tool asks a simulator, and so does `run`."""
+
+    auxiliary = ("simulator",)
+
+    @tool()
+    async def look(self, state: dict[str, Any], caller: Participant) -> str:
+        if state.get("ends"):
+            state["episode"].end(StopReason.FINISHED, "seen")
+        return (await state["episode"].ask("simulator", "What is there?")).content
+
+    def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+        return {"episode": episode}
+
+
+async def test_nobody_is_asked_after_the_end_but_by_who_scores() -> None:
+    class Late(Asking):
+        async def run(self, episode: Episode) -> None:
+            assert (await episode.ask("simulator", "before")).content == "a"
+            episode.end(StopReason.FINISHED, "done")
+            await episode.ask("simulator", "after")
+
+        async def score(self, state: Any, episode: Episode) -> float:
+            return float((await episode.ask("simulator", "how good?")).content == "b")
+
+    game = await asked(Late(), [], ["a", "b"])
+    assert game.stop == ("finished", "done") and scored(game)
+    assert [model.seen(call)[-1][1] for model in [game.models["simulator"]] for call in (0, 1)] == [
+        "before",
+        "how good?",
+    ]
+
+
+async def test_a_tool_that_asks_after_the_end_only_ends() -> None:
+    class Ends(Asking):
+        def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
+            return {"episode": episode, "ends": True}
+
+    game = await asked(Ends(), [calls("look")], [])
+    assert game.stop == ("finished", "seen") and scored(game) and game.played.failure is None
+
+
+async def asked(environment: Asking, policy: list[Reply], simulator: list[Reply]) -> Game:
+    models = {"policy": ScriptModel(policy), "user": ScriptModel([]), "simulator": ScriptModel(simulator)}
+    section = LimitsSection()
+    cast = {name: Participant.from_config(name, ParticipantSection(model=name), section) for name in models}
+    return Game(await play(EpisodeSpec("e", "g", "t", 0, 0, "{}"), Stage(environment, cast, models, section)), models)
 
 
 async def test_a_run_that_ignores_the_end_is_unwound_and_scored() -> None:

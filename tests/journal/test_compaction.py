@@ -19,6 +19,7 @@ from ray_gym.journal import journal as journal_module
 from ray_gym.journal.frames import Scan
 from ray_gym.journal.history import HistoryReader, fence, fence_all
 from ray_gym.journal.journal import Journal
+from ray_gym.journal.places import Bounds, Pieces
 from ray_gym.journal.records import Over
 
 
@@ -107,6 +108,44 @@ async def test_where_names_cannot_be_swapped_the_file_grows(tmp_path: Path, monk
     journal.append(called("live", 1))
     assert journal.size == journal.path.stat().st_size > size and names(tmp_path) == ["1-0.journal"]
     assert not journal.is_fenced() and seqs(tmp_path, fence(journal.path, "run").name, episode="live") == [0, 1]
+
+
+@pytest.mark.parametrize("where", ["_copy_live", "_exchange"])
+async def test_a_compaction_for_which_there_is_no_memory_costs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    journal, tried = half_forgotten(tmp_path, monkeypatch), []
+
+    def run_out_once() -> None:
+        tried.append(where)
+        if len(tried) == 1:
+            raise MemoryError
+
+    before(monkeypatch, where, run_out_once)
+    size = journal.size
+    await journal.compact_if_due()
+    assert journal.size == journal.path.stat().st_size == size and names(tmp_path) == ["1-0.journal"]
+    journal.append(called("done", 0, payload=bytes(size)))
+    journal.forget(["done"])
+    await journal.compact_if_due()
+    assert tried == [where] * 2 and journal.size < 1000 and journal.broken is None
+    assert held(journal) == {"live": [0]}
+
+
+async def test_places_that_cannot_be_worked_out_stop_a_compaction_before_the_files_are_exchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal, real = half_forgotten(tmp_path, monkeypatch), Pieces.moved
+
+    def run_out(pieces: Pieces, bounds: Bounds) -> Bounds:
+        raise MemoryError
+
+    monkeypatch.setattr(Pieces, "moved", run_out)
+    await journal.compact_if_due()
+    monkeypatch.setattr(Pieces, "moved", real)
+    journal.append(called("live", 1))
+    assert journal.size == journal.path.stat().st_size > 50_000 and not journal.is_fenced()
+    assert held(journal)["live"] == [0, 1]
 
 
 async def test_a_compaction_for_which_the_disk_has_no_room_loses_nothing(

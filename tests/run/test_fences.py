@@ -87,3 +87,15 @@ def test_a_damaged_beginning_does_not_lose_what_older_attempts_recorded(tmp_path
     assert lease.spec.attempt == 2 and [name.partition(".")[0] for name in lease.adopted] == ["1-0", "1-1"]
     assert [call.seq for call in HistoryReader(tmp_path).read("e", lease.adopted).calls] == [0, 1]
     assert "damaged" in fences.problems[0]
+
+
+def test_what_a_worker_that_died_in_mid_compaction_was_writing_goes_with_it(tmp_path: Path) -> None:
+    for worker, run in (("1-0", "run"), ("1-1", "other")):
+        write(tmp_path, "1-9", 0, 0, run=run)
+        (tmp_path / "1-9.journal").rename(tmp_path / f"{worker}.compacting")
+        write(tmp_path, worker, 0, 0)
+    fences = Fences(tmp_path, "run")
+    for worker in ("1-0", "1-1"):
+        assert fences.lost(worker, SPECS) is not None
+    left = [path.name for path in tmp_path.iterdir() if path.suffix == ".compacting"]
+    assert left == ["1-1.compacting"], "only what is another run's"
