@@ -54,7 +54,8 @@ class IsolatedPool:
         self._all: set[_Zygote] = set()
 
     async def run(self, environment: Any, call: Call, deadline_s: float) -> str:
-        """What the tool answers, as text. The deadline is the call's own: neither it nor the episode pays for waiting, or for a zygote's start.
+        """What the tool answers, as text. The deadline is the call's own. Neither it nor the episode pays for waiting, or for the
+        start of a zygote.
 
         Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all else that goes
         wrong in there; EpisodeFailure (environment) if no process could be started for it.
