@@ -54,24 +54,36 @@ class IsolatedPool:
         self._all: set[_Zygote] = set()
 
     async def run(self, environment: Any, call: Call, deadline_s: float) -> str:
-        """What the tool answers, as text. The deadline is the call's own: it neither pays for waiting nor for a zygote's start.
-        Nor does the episode pay for waiting.
+        """What the tool answers, as text. The deadline is the call's own. Neither it nor the episode pays for waiting, or for the
+        start of a zygote.
 
         Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all else that goes
         wrong in there; EpisodeFailure (environment) if no process could be started for it.
         """
         request = _packed(environment, call)
-        async with running_clock().turn(self._slots):
-            zygote = await self._zygote_for(environment, call.method)
-            try:
-                reply = await within(zygote.ask(request), deadline_s)
-            except BaseException as error:
-                await self._end(zygote)
-                if isinstance(error, EOFError | ConnectionError):
-                    raise _call_failed(call.method, "the process that it is forked from is gone (killed?)") from error
-                raise
-            self._idle.append(zygote)
+        clock = running_clock()
+        with clock.waiting():
+            await self._slots.acquire()
+        try:
+            with clock.waiting():
+                zygote = await self._zygote_for(environment, call.method)
+            with clock.going_on():
+                reply = await self._ask(zygote, request, call.method, deadline_s)
+        finally:
+            self._slots.release()
         return _answer(call.method, reply)
+
+    async def _ask(self, zygote: _Zygote, request: bytes, method: str, deadline_s: float) -> list[str]:
+        """It is idle again once it has answered."""
+        try:
+            reply = await within(zygote.ask(request), deadline_s)
+        except BaseException as error:
+            await self._end(zygote)
+            if isinstance(error, EOFError | ConnectionError):
+                raise _call_failed(method, "the process that it is forked from is gone (killed?)") from error
+            raise
+        self._idle.append(zygote)
+        return reply
 
     async def close(self) -> None:
         """End all processes, also of calls that are being carried out."""

@@ -42,11 +42,10 @@ async def play_one(environment: Sleepy, runner: ToolRunner, *said: Reply, **limi
 
 
 async def test_waiting_for_a_process_is_not_the_time_of_an_episode() -> None:
-    """One waits in its play and one while it is scored, both longer than they may be played or scored."""
+    """One waits in its play and one while it is scored, both longer than they may be played or scored; then their processes are started."""
     environment, runner, limits = Sleepy(), ToolRunner(processes=1), {"episode_deadline_s": 3, "score_deadline_s": 3}
     nap = calls("nap"), "done"
     try:
-        await play_one(environment, runner, *nap)  # starts the processes
         async with runner.processes:
             playing = asyncio.create_task(play_one(environment, runner, *nap, **limits))
             scoring = asyncio.create_task(play_one(environment, runner, "done", **limits))
