@@ -77,20 +77,22 @@ def rewards(played: list[Played]) -> list[float | None]:
     return [one.score.reward if one.score else None for one in played]
 
 
-@pytest.mark.parametrize(("judges", "most"), [(1, 1), (3, 3), (None, 20)])
-async def test_so_many_calls_are_in_flight_over_all_episodes_of_a_worker(judges: int | None, most: int) -> None:
+@pytest.mark.parametrize(("judges", "least", "most"), [(1, 1, 1), (3, 3, 3), (None, 5, 20)])
+async def test_so_many_calls_are_in_flight_over_all_episodes_of_a_worker(
+    judges: int | None, least: int, most: int
+) -> None:
     model = Counting()
     played = await play_many(stage_of(model, judges))
     assert rewards(played) == [5.0] * 4
-    assert model.most == {"policy": 4, "judge": most}
+    assert least <= model.most["judge"] <= most
 
 
 async def test_waiting_for_a_slot_is_nobodys_time() -> None:
-    """20 calls, one after another, take 0.4 s; each episode may take 0.25 s to score, and each call 0.15 s."""
-    model = Counting(takes_s=0.02)
-    played = await play_many(stage_of(model, 1, score_deadline_s=0.25, call_deadline_s=0.15))
+    """20 calls, one after another, take a second; an episode goes on for 0.25 s of it, may take 0.7 s to score, and 0.4 s for a call."""
+    model = Counting(takes_s=0.05)
+    played = await play_many(stage_of(model, 1, score_deadline_s=0.7, call_deadline_s=0.4))
     assert [one.failure for one in played] == [None] * 4 and model.calls == 24
-    assert all(one.active_s < 0.3 for one in played)
+    assert all(one.active_s < 0.75 for one in played)
 
 
 class Together(Judged):
