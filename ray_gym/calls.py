@@ -151,14 +151,14 @@ class Calls:
         inside = _Inside()
         outside = _INSIDE.set(inside)
         try:
-            ended = await held(make(), hold, lambda: inside.calls == 0)
+            result, took_time = await held(make(), hold, lambda: inside.calls == 0)
         finally:
             _INSIDE.reset(outside)
-        if ended.took_time and recorded is None:
+        if took_time and recorded is None:
             await self.log.record_order(made, self._timing(started_at, began))
-        if recorded is not None and not ended.was_held:
+        if recorded is not None and not took_time:
             await self._recall(recorded)
-        return ended.result
+        return result
 
     async def _record_failure(self, made: Made, error: EpisodeFailure, started_at: float, began: float) -> None:
         """It fails again in a replay; infrastructure may have come back by then."""
