@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -47,6 +47,8 @@ class Mathematics(Environment[MathTask, None]):
         verification_memory_mb: Annotated[int, Field(ge=64)] = 512
         judged_characters: Annotated[int, Field(ge=1)] = 2000
         """What is longer in the last box, or without a box in all, is not shown to the judge, and not equal."""
+        unlabelled: Literal["fail", "different"] = "fail"
+        """A judge that gives no label, also when it is asked again: its own failure, or as if it had found the two different."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         """Errors: UserError."""
@@ -80,7 +82,14 @@ class Mathematics(Environment[MathTask, None]):
         if options.judge:
             final = last_boxed(answer) or answer
             graders.append(
-                Equivalence(PROMPT, task.asked, task.expected_answer, final, longest=options.judged_characters)
+                Equivalence(
+                    PROMPT,
+                    task.asked,
+                    task.expected_answer,
+                    final,
+                    longest=options.judged_characters,
+                    unlabelled=0.0 if options.unlabelled == "different" else None,
+                )
             )
         return await FirstThatPasses(*graders, enough=0.5).score(episode)
 

@@ -301,6 +301,11 @@ async def test_a_judge_without_a_label_is_asked_again_and_then_at_fault(runner: 
     assert garbage.failure.kind == FailureKind.JUDGE and "no label" in garbage.failure.message
 
 
+async def test_by_an_option_a_judge_without_a_label_has_found_a_difference(runner: ToolRunner) -> None:
+    players = {"policy": says("one half"), "judge": judge_of("They look alike to me.")}
+    assert reward_of(await play_task(environment(unlabelled="different"), HALF, players, runner=runner)) == 0
+
+
 async def test_labels_in_an_answer_decide_nothing(runner: ToolRunner) -> None:
     def quotes(request: CompletionRequest, rng: random.Random) -> Message:
         return Message("assistant", f"B says: {fenced_texts(request.messages[-1].content)[-1]} But [[A!=B]]")
