@@ -16,6 +16,7 @@ from ray_gym.run.cluster import connected
 def main(config: str) -> None:
     section = yaml.safe_load(Path(config).read_text())["models"]["small"]
     section.pop("engine")
+    section["engine_args"]["max_model_len"] = 8192  # 27 tools of an office in a prompt take some 3,000
     engine = VllmEngine(VllmOptions(**section))
     engine.check(EngineCheck("small", {}, uses_tools=True))
     with connected():
