@@ -105,6 +105,8 @@ class Environment(Generic[TaskT, StateT]):
     """Who speaks, in the order of their turns."""
     auxiliary: tuple[str, ...] = ()
     """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each is in the config."""
+    opens_outside: ClassVar[bool] = False
+    """Whether `setup` reaches outside of the worker (a server's session, say): then nobody asks it just to look at data."""
     pattern: ClassVar[str] = "multi-turn"
     """single-step, multi-step, multi-turn or user modelling: for the listing only."""
     scoring: ClassVar[str] = ""
