@@ -99,6 +99,14 @@ async def test_a_perfect_player_gets_the_most(options: dict[str, Any], best: set
         assert {reward_of(await play_task(game, task, limits=LIMITS))} == best
 
 
+@pytest.mark.parametrize(("name", "shortest"), [("FrozenLake-v1", 6), ("FrozenLake8x8-v1", 14)])
+async def test_a_perfect_player_does_not_dawdle(name: str, shortest: int) -> None:
+    """Not even where the steps that are left would do for detours."""
+    game = environment(name=name, arguments={"is_slippery": False}, max_steps=50)
+    played = await play_task(game, generated(game, 0), limits=LIMITS)
+    assert (reward_of(played), played.episode.state.steps) == (1, shortest)
+
+
 async def test_a_perfect_taxi_brings_everybody_there() -> None:
     game = environment(name="Taxi-v4", max_steps=20)
     for index in range(20):
