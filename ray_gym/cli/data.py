@@ -137,7 +137,7 @@ def generate(
     if out is not None and out.suffix not in (".jsonl", ".parquet"):
         raise UserError(f"--out: {out} is neither .jsonl nor .parquet")
     environment = _environment(env, option)
-    rows = rows_of([task for _, task in generated(environment, seed, n)])
+    rows = rows_of(list(generated(environment, seed, n)))
     if out is not None and out.suffix == ".parquet":
         file = io.BytesIO()
         write_rows(rows, file)

@@ -31,7 +31,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> TaskFile:
 
 
 def generated_rows(environment: Environment[Any, Any], count: int) -> list[dict[str, Any]]:
-    return rows_of([task for _, task in generated(environment, 0, count)])
+    return rows_of(list(generated(environment, 0, count)))
 
 
 @pytest.mark.parametrize("name", ["mcqa", "tic_tac_toe", "session_counter"])
