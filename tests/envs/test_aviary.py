@@ -194,6 +194,10 @@ async def test_pictures_are_no_observations() -> None:
         ("calculator", "environment.environment: can't import aviary.envs.gsm8k"),
         ("aviary_games:Saf", "aviary_games has no 'Saf'; did you mean 'Safe'?"),
         ("aviary_games:NO_MAKER", "makes no environment: it is a int"),
+        ("aviary_games:no_environment", "it is not annotated to return an Environment or a TaskDataset"),
+        ("aviary_games:unannotated", "it is not annotated to return an Environment or a TaskDataset"),
+        ("os:system", "os:system makes no environment: "),
+        ("builtins:dict", "it is a class, but of neither an Environment nor a TaskDataset"),
     ],
 )
 def test_environments_that_there_are_not_are_wrong_input(name: str, told: str) -> None:
@@ -203,8 +207,13 @@ def test_environments_that_there_are_not_are_wrong_input(name: str, told: str) -
 
 
 async def test_what_is_made_must_be_an_environment() -> None:
-    failure = (await play(environment(environment="aviary_games:no_environment"), "?")).failure
+    failure = (await play(environment(environment="aviary_games:breaks_its_word"), "?")).failure
     assert failure is not None and "made a int, which is no environment of aviary" in failure.message
+
+
+async def test_a_function_may_make_it() -> None:
+    game = environment(environment="aviary_games:safe_of", arguments={"secret": 6})
+    assert reward_of(await play(game, message(guess(6)))) == 1
 
 
 def test_arguments_are_checked_before_a_run() -> None:
