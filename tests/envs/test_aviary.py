@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -246,6 +249,22 @@ async def test_example_rows_are_played() -> None:
         task = AviaryTask.model_validate_json(row)
         game.check(task)
         assert reward_of(await play(game, message(STORY), task=task)) == 1
+
+
+def test_the_command_of_the_readme_passes() -> None:
+    readme = (REPOSITORY / "envs/aviary/README.md").read_text()
+    (command,) = [line for line in readme.splitlines() if "ray-gym check-env" in line]
+    path, _, *words = shlex.split(command)
+    variables = os.environ | dict([path.split("=")])
+    ended = subprocess.run(
+        [sys.executable, "-m", "ray_gym", *words, "--tasks", "3"],
+        cwd=REPOSITORY,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 0 and "ok determinism" in ended.stdout, ended
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
