@@ -19,11 +19,12 @@ from __future__ import annotations
 
 import math
 import random
+import unicodedata
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, SupportsFloat, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, SupportsFloat, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.conversation import Conversation, system_prompt
 from ray_gym.messages import Message, ToolSchema
@@ -49,9 +50,17 @@ class Task(BaseModel):
     takes_nemo_gym_rows: ClassVar[bool] = False
     """Whether rows with `responses_create_params` are given to the task as they are, instead of under our names."""
 
-    task_id: str | None = None
+    task_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     system_prompts: dict[str, str] = {}
     messages: Conversation = ()
+
+    @field_validator("task_id")
+    @classmethod
+    def _is_one_line(cls, value: str | None) -> str | None:
+        """It stands in tables and messages."""
+        if value is not None and any(unicodedata.category(character) == "Cc" for character in value):
+            raise ValueError("it has control characters")
+        return value
 
     def prompts(self) -> dict[str, str]:
         """System prompts by participant, that of `messages` among them."""
@@ -105,6 +114,8 @@ class Environment(Generic[TaskT, StateT]):
     """Who speaks, in the order of their turns."""
     auxiliary: tuple[str, ...] = ()
     """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each is in the config."""
+    opens_outside: ClassVar[bool] = False
+    """Whether `setup` reaches outside of the worker (a server's session, say): then nobody asks it just to look at data."""
     pattern: ClassVar[str] = "multi-turn"
     """single-step, multi-step, multi-turn or user modelling: for the listing only."""
     scoring: ClassVar[str] = ""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, get_origin, get_type_hints
 
-from ray_gym.errors import UserError
+from ray_gym.errors import UserError, describe
 from ray_gym.plugins import load_object
 
 
@@ -35,9 +35,32 @@ def maker(name: str) -> Callable[..., Any]:
             f"environment.environment: {name!r} is not of the form package.module:Class, and the library knows: {listing}"
         )
     found: Any = load_object(":".join(known.get(name, ())) or name, "environment.environment")
-    if not callable(found):
-        raise UserError(f"environment.environment: {name} makes no environment: it is a {type(found).__name__}")
+    problem = _why_no_maker(found)
+    if problem:
+        raise UserError(f"environment.environment: {name} makes no environment: {problem}")
     return found  # type: ignore[no-any-return]
+
+
+def _why_no_maker(found: Any) -> str:
+    """By what it says of itself, as a call of anything could do anything. "" for a maker."""
+    from aviary.functional import EnvironmentBuilder
+
+    if isinstance(found, EnvironmentBuilder):
+        return ""
+    if isinstance(found, type):
+        return "" if _is_made(found) else "it is a class, but of neither an Environment nor a TaskDataset"
+    if not callable(found):
+        return f"it is a {type(found).__name__}"
+    try:
+        returned = get_type_hints(found).get("return")
+    except Exception as error:
+        return f"what it returns can't be told: {describe(error)}"
+    return "" if _is_made(returned) else "it is not annotated to return an Environment or a TaskDataset"
+
+
+def _is_made(kind: Any) -> bool:
+    env, plain = library(), get_origin(kind) or kind
+    return isinstance(plain, type) and issubclass(plain, env.Environment | env.TaskDataset)
 
 
 def check_arguments(name: str, arguments: Mapping[str, Any]) -> None:

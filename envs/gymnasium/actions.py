@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ LARGEST = 16
 """A box with more numbers is no action that a model could write."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BETWEEN = re.compile(r"[\s,]+")
+_CLOSING = {"[": "]", "(": ")"}
 
 
 class BadAction(ValueError):
@@ -72,7 +74,7 @@ def read(space: Any, text: str, names: Sequence[str] = ()) -> Any:
         except (ValueError, RecursionError):
             raise BadAction("it is no JSON") from None
         return _checked(space, _from_value(space, value))
-    numbers = _BETWEEN.split(text.strip(" \t\r\n[](),"))
+    numbers = _BETWEEN.split(_without_brackets(text).strip(" \t\r\n,"))
     if not all(_NUMBER.fullmatch(number) for number in numbers):
         raise BadAction(f"{text[:80]!r} is not what was asked for")
     return _checked(space, _from_value(space, [float(number) for number in numbers]))
@@ -90,6 +92,7 @@ def _from_value(space: Any, value: Any) -> Any:
         return tuple(parts.values()) if isinstance(space, spaces.Tuple) else parts
     if isinstance(space, spaces.Text):
         return value
+    _check_numbers(value)
     try:
         numbers = np.asarray(value, dtype=np.float64).ravel()
     except (ValueError, TypeError, OverflowError):
@@ -101,8 +104,31 @@ def _from_value(space: Any, value: Any) -> Any:
         raise BadAction("whole numbers were expected")
     if np.issubdtype(space.dtype, np.integer) and np.abs(numbers).max(initial=0) >= 2**31:
         raise BadAction("it is out of range")
-    made = numbers.astype(space.dtype).reshape(space.shape)
+    with np.errstate(over="ignore"):
+        made = numbers.astype(space.dtype).reshape(space.shape)
+    if not np.isfinite(made).all():
+        raise BadAction("it is out of range")
     return made[()] if isinstance(space, spaces.Discrete) else made
+
+
+def _without_brackets(text: str) -> str:
+    text = text.strip()
+    while text[:1] in _CLOSING and text.endswith(_CLOSING[text[0]]):
+        text = text[1:-1].strip()
+    return text
+
+
+def _check_numbers(value: Any) -> None:
+    """Of a number or lists of them. Numpy would take texts and truth values for numbers, too. Errors: BadAction."""
+    left = [value]
+    while left:
+        item = left.pop()
+        if isinstance(item, list):
+            left += item
+        elif isinstance(item, bool) or not isinstance(item, int | float):
+            raise BadAction("a number was expected")
+        elif isinstance(item, float) and not math.isfinite(item):
+            raise BadAction("a finite number was expected")
 
 
 def _checked(space: Any, action: Any) -> Any:

@@ -11,7 +11,7 @@ LARGEST = 1_000_000
 
 
 def best_plan(environment: Any, steps: int) -> list[int] | None:
-    """The actions with the highest sum of rewards within `steps`, from where a game stands after its reset.
+    """The actions with the highest sum of rewards within `steps`, and of those the fewest, from where a game stands after its reset.
 
     None if the rules are not a table, or leave something to chance.
     """
@@ -26,15 +26,23 @@ def best_plan(environment: Any, steps: int) -> list[int] | None:
     following = np.array([[outcome[0][1] for outcome in row] for row in outcomes])
     rewards = np.array([[outcome[0][2] for outcome in row] for row in outcomes], dtype=np.float64)
     goes_on = np.array([[not outcome[0][3] for outcome in row] for row in outcomes])
-    values = [np.zeros(states)]
+    values, lengths = [np.zeros(states)], [np.zeros(states)]
     for _ in range(steps):
-        values.append((rewards + goes_on * values[-1][following]).max(axis=1))
+        choices = rewards + goes_on * values[-1][following]
+        lengths.append(_where_best(choices, 1 + goes_on * lengths[-1][following]).min(axis=1))
+        values.append(choices.max(axis=1))
     state, plan = int(game.s), []
     for left in range(steps, 0, -1):
-        choices = rewards[state] + goes_on[state] * values[left - 1][following[state]]
-        action = int(choices.argmax())
+        after = following[state]
+        choices = rewards[state] + goes_on[state] * values[left - 1][after]
+        action = int(_where_best(choices, 1 + goes_on[state] * lengths[left - 1][after]).argmin())
         plan.append(action)
         if not goes_on[state, action]:
             break
         state = int(following[state, action])
     return plan
+
+
+def _where_best(choices: Any, lengths: Any) -> Any:
+    """The lengths of the best choices; any other is longer than all of them."""
+    return np.where(choices == choices.max(axis=-1, keepdims=True), lengths, np.inf)

@@ -58,6 +58,7 @@ class NemoOptions(Options):
 class NemoGym(Environment[NemoRow, NemoSession]):
     """A resources server of NeMo Gym over HTTP, with its data as it is."""
 
+    opens_outside = True
     pattern = "multi-step"
     scoring = "the server's"
     Options = NemoOptions

@@ -134,11 +134,11 @@ def generate(
     from ray_gym.data.writing import write_file
     from ray_gym.tasks import generated
 
-    if out is not None and out.suffix not in (".jsonl", ".parquet"):
+    if out is not None and out.suffix.lower() not in (".jsonl", ".parquet"):
         raise UserError(f"--out: {out} is neither .jsonl nor .parquet")
     environment = _environment(env, option)
-    rows = rows_of([task for _, task in generated(environment, seed, n)])
-    if out is not None and out.suffix == ".parquet":
+    rows = rows_of(list(generated(environment, seed, n)))
+    if out is not None and out.suffix.lower() == ".parquet":
         file = io.BytesIO()
         write_rows(rows, file)
         write_file(out, file.getvalue())

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.conversation import spoken
 from ray_gym.data.checking import BadRow
 from ray_gym.environment import Environment, Task
 from ray_gym.episode import Episode
-from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant
@@ -34,7 +35,7 @@ class NoModel:
 
 
 class FirstPrompts:
-    """Sets episodes up, as a run would, and goes no further."""
+    """Sets episodes up, as a run would, and goes no further. Where that reaches outside, the row's own messages are all there is."""
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
         limits = LimitsSection()
@@ -54,7 +55,12 @@ class FirstPrompts:
         return [tool.schema for tool in tools if tool.offered_to(POLICY)]
 
     async def of(self, task: Task) -> list[Message] | None:
-        """None where a model would have to be asked first. Errors: BadRow if the environment can't set the task up."""
+        """None where a model would have to be asked first.
+
+        Errors: BadRow if the environment can't set the task up; UserError if something that it needs is out of order.
+        """
+        if self.environment.opens_outside:
+            return _own_messages(task)
         number = next(self._numbers)
         spec = EpisodeSpec(f"first-prompt-{number}", "", task.task_id or "", 0, number, task="")
         stage = self._stage
@@ -67,8 +73,15 @@ class FirstPrompts:
         except EpisodeFailure as error:
             if self._model.was_asked:
                 return None
+            if error.failure.kind == FailureKind.INFRA:
+                raise UserError(f"no fault of the rows: {error.failure.where}: {error.failure.message}") from None
             raise BadRow([f"{error.failure.where}: {error.failure.message}"]) from None
         return list(episode.threads[POLICY].messages)
 
     async def close(self) -> None:
         await self._stage.tool_runner.close()
+
+
+def _own_messages(task: Task) -> list[Message]:
+    prompt = task.prompts().get(POLICY)
+    return [*([Message("system", prompt)] if prompt else []), *spoken(task.messages)]

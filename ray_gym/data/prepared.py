@@ -16,7 +16,7 @@ from ray_gym.data.rows import TaskFile
 from ray_gym.data.validation import Report, content_id, validate_all
 from ray_gym.environment import Environment, Task
 from ray_gym.seeds import derive_seed
-from ray_gym.tasks import with_ids
+from ray_gym.tasks import Placed, with_ids
 
 Split = Literal["train", "validation"]
 SPLITS: tuple[Split, ...] = ("train", "validation")
@@ -50,19 +50,18 @@ class Prepared:
 def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings: Settings, ruler: Ruler) -> Prepared:
     """Errors: UserError for files that can't be read."""
     found = validate_all([TaskFile(path) for path in paths], environment, ruler)
-    tasks = [task for _, of_file in found for task in of_file]
+    tasks = [placed for _, of_file in found for placed in of_file]
     rows: dict[Split, Rows] = {split: [] for split in SPLITS}
-    for task, row in zip(tasks, rows_of(tasks), strict=True):
+    for (_, task), row in zip(tasks, rows_of(tasks), strict=True):
         rows[split_of(task, settings)].append(row)
     return Prepared(settings, [report for report, _ in found], rows)
 
 
-def rows_of(tasks: Sequence[Task]) -> Rows:
+def rows_of(tasks: Sequence[Placed]) -> Rows:
     """What each task sets, under the id that it has in a run. Errors: UserError for an id that is given twice."""
-    named = with_ids((f"task {number}", task) for number, task in enumerate(tasks))
     return [
         {"task_id": row.task_id, **task.model_dump(mode="json", include=task.model_fields_set - {"task_id"})}
-        for row, task in zip(named, tasks, strict=True)
+        for row, (_, task) in zip(with_ids(tasks), tasks, strict=True)
     ]
 
 

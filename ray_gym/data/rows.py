@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import reprlib
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,14 @@ LONGEST_LINE = 32 * 2**20
 """Bytes. A line that is longer is skipped without holding it in memory."""
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _decode = msgspec.json.Decoder().decode
+
+
+class RepeatedKey(ValueError):
+    """Readers of JSON take one of the two values without a word."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(key)
+        self.key = key
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +47,19 @@ class TaskFile:
     """What `rows` passed over without harm, and on which lines."""
 
     @property
+    def suffix(self) -> str:
+        return self.path.suffix.lower()
+
+    @property
     def unit(self) -> str:
-        return "row" if self.path.suffix == ".parquet" else "line"
+        return "row" if self.suffix == ".parquet" else "line"
 
     def rows(self) -> Iterator[Row]:
         """Errors: UserError if the file as a whole can't be read."""
         self.remarks.clear()
-        if self.path.suffix == ".jsonl":
+        if self.suffix == ".jsonl":
             return self._lines()
-        if self.path.suffix == ".parquet":
+        if self.suffix == ".parquet":
             return self._parquet_rows()
         raise UserError(f"{self.path} is neither .jsonl nor .parquet")
 
@@ -75,6 +88,7 @@ class TaskFile:
             return None
         try:
             fields = _decode(line)
+            json.loads(line, object_pairs_hook=_with_each_key_once)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return Row(place, number, None, _what_is_wrong(line))
         if not isinstance(fields, dict):
@@ -117,6 +131,15 @@ def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
         yield None
 
 
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Errors: RepeatedKey."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        raise RepeatedKey(counts.most_common(1)[0][0])
+    return fields
+
+
 def _what_is_wrong(line: bytes) -> str:
     """In the words of slower readers, which know the place."""
     if line.startswith(BYTE_ORDER_MARK):
@@ -126,12 +149,14 @@ def _what_is_wrong(line: bytes) -> str:
     except UnicodeDecodeError as error:
         return f"(top level): not UTF-8: {error.reason} at byte {error.start + 1}"
     try:
-        found = not_finite(json.loads(text))
+        found = not_finite(json.loads(text, object_pairs_hook=_with_each_key_once))
     except json.JSONDecodeError as error:
         cut = "" if text.endswith("\n") else "; the file ends on this line, perhaps in the middle of it"
         return f"(top level): Invalid JSON: {error.msg} at character {error.pos + 1}{cut}"
     except RecursionError:
         return "(top level): Invalid JSON: nested too deeply"
+    except RepeatedKey as error:
+        return f"(top level): the key {error.key!r} is given twice in the same object"
     except ValueError:
         return "(top level): Invalid JSON: a whole number with more digits than can be read"
     return found or "(top level): Invalid JSON: half a surrogate pair (\\ud800 to \\udfff) stands alone"

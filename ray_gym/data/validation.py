@@ -15,6 +15,7 @@ from ray_gym.environment import Environment, Task
 from ray_gym.errors import UserError
 from ray_gym.messages import Message
 from ray_gym.seeds import stable_id
+from ray_gym.tasks import Placed
 
 
 @dataclass
@@ -71,16 +72,16 @@ def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -
 
 def validate_all(
     files: Sequence[TaskFile], environment: Environment[Any, Any], ruler: Ruler
-) -> list[tuple[Report, list[Task]]]:
+) -> list[tuple[Report, list[Placed]]]:
     """What there is to say of each file, and its good tasks. An id is given once in all of them. Errors: UserError."""
 
-    async def look() -> list[tuple[Report, list[Task]]]:
+    async def look() -> list[tuple[Report, list[Placed]]]:
         given_ids, prompts = GivenIds(), FirstPrompts(environment)
         try:
             found = []
             for file in files:
                 report = Report(file, ruler)
-                found.append((report, [task async for task in _good_tasks(report, given_ids, prompts)]))
+                found.append((report, [placed async for placed in _good_tasks(report, given_ids, prompts)]))
             return found
         finally:
             await prompts.close()
@@ -88,7 +89,7 @@ def validate_all(
     return asyncio.run(look())
 
 
-async def _good_tasks(report: Report, given_ids: GivenIds, prompts: FirstPrompts) -> AsyncIterator[Task]:
+async def _good_tasks(report: Report, given_ids: GivenIds, prompts: FirstPrompts) -> AsyncIterator[Placed]:
     """The bad rows are left out, and in the report."""
     for row in report.file.rows():
         report.rows += 1
@@ -109,7 +110,7 @@ async def _good_tasks(report: Report, given_ids: GivenIds, prompts: FirstPrompts
             report.lengths.append(length)
             if report.tools_length is None and report.ruler.measure_tools is not None and prompts.tools:
                 report.tools_length = report.ruler.measure_tools(messages, prompts.tools)
-        yield task
+        yield row.place, task
 
 
 def _length(ruler: Ruler, messages: Sequence[Message]) -> int:

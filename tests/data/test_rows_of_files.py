@@ -118,8 +118,17 @@ BAD: dict[bytes, str] = {
     b'{"a": 13}\n': "Adding.setup: RuntimeError: thirteen",
     b'{"task_id": "one", "a": "x"}\n': "a: Input should be a valid integer",
     b'{"task_id": "one", "a": 1}\n': "task_id: 'one' is given already at ",
+    b'{"a": 1, "b": 1, "a": 2}\n': "(top level): the key 'a' is given twice in the same object",
+    b'{"a": 1, "words": [{"x": 1, "y": {"z": 1, "z": 1}}]}\n': "(top level): the key 'z' is given twice in the same object",
+    b'{"a": 1, "task_id": ""}\n': "task_id: String should have at least 1 character",
+    b'{"a": 1, "task_id": "' + b"x" * 257 + b'"}\n': "task_id: String should have at most 256 characters",
+    b'{"a": 1, "task_id": "x\\ny"}\n': "task_id: it has control characters",
+    b'{"a": 1, "task_id": "\\u0085"}\n': "task_id: it has control characters",
     b'{"a": 1, "words": ["x"': "(top level): Invalid JSON: Expecting ',' delimiter at character 23; the file ends on this line",
 }
+
+
+FIRST_WITH_ITS_ID = b'{"task_id": "one", "a": "x"}\n'
 
 
 def test_every_kind_of_bad_row_is_told_by_its_line(tmp_path: Path) -> None:
@@ -130,7 +139,7 @@ def test_every_kind_of_bad_row_is_told_by_its_line(tmp_path: Path) -> None:
     for told, expected in zip(report.bad.values(), BAD.values(), strict=True):
         assert len(told) == 1 and told[0].startswith(expected)
     assert report.bad[2 * list(BAD).index(b'{"task_id": "one", "a": 1}\n') + 2] == [
-        f"task_id: 'one' is given already at {tmp_path}/tasks.jsonl:{2 * len(BAD) - 4}"
+        f"task_id: 'one' is given already at {tmp_path}/tasks.jsonl:{2 * list(BAD).index(FIRST_WITH_ITS_ID) + 2}"
     ]
 
 
@@ -200,6 +209,17 @@ def test_what_is_shown_is_cut_and_what_is_counted_is_not(tmp_path: Path) -> None
 def test_numbers_as_ranges() -> None:
     assert ranges([]) == "" and ranges([7]) == "7"
     assert ranges([1, 3, 4, 5, 9, 10]) == "1, 3-5, 9-10"
+
+
+def test_suffixes_may_be_capitals(tmp_path: Path) -> None:
+    pq.write_table(pa.Table.from_pylist([{"a": 1}, {"a": None}]), tmp_path / "tasks.PARQUET")
+    assert report_of(lines_of(tmp_path / "tasks.JSONL", [GOOD, b'{"a": 2}\n'])).good == 2
+    assert report_lines(report_of(tmp_path / "tasks.PARQUET"))[0] == f"{tmp_path}/tasks.PARQUET row 1: a: missing"
+
+
+def test_the_longest_id_is_taken(tmp_path: Path) -> None:
+    row = {"a": 1, "task_id": "ä 1/" + "x" * 252}
+    assert report_of(lines_of(tmp_path / "tasks.jsonl", [json.dumps(row).encode()])).good == 1
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import free_port
 
 from deployments.small_model import checkpoint_dir
-from ray_gym import Environment, Opening, Task
+from ray_gym import Environment, EpisodeFailure, FailureKind, Opening, Task
 from ray_gym.data.lengths import Spread, characters, tokens
 from ray_gym.data.prepared import rows_of
 from ray_gym.data.report import report_lines
 from ray_gym.data.rows import TaskFile
 from ray_gym.data.validation import Report, validate
+from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
 from ray_gym.tasks import generated
 
@@ -29,7 +31,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> TaskFile:
 
 
 def generated_rows(environment: Environment[Any, Any], count: int) -> list[dict[str, Any]]:
-    return rows_of([task for _, task in generated(environment, 0, count)])
+    return rows_of(list(generated(environment, 0, count)))
 
 
 @pytest.mark.parametrize("name", ["mcqa", "tic_tac_toe", "session_counter"])
@@ -92,6 +94,27 @@ def test_where_a_model_is_asked_first_nothing_is_measured(tmp_path: Path) -> Non
     report = lengths_of(tmp_path, {"question": "1"}, {"question": "1", "ask_a_model": True})
     assert report.good == 2 and report.lengths == [6]
     assert "  not measured: 1 of 2, which ask a model before the policy is shown anything" in report_lines(report)
+
+
+def test_an_environment_that_opens_something_outside_is_not_asked_to(tmp_path: Path) -> None:
+    """No server listens at the address: a session that began would fail."""
+    address = {"base_url": f"http://127.0.0.1:{free_port()}", "retries": 0}
+    environment_class = find_environment("nemo_gym")
+    rows = [{"responses_create_params": {"input": "12345", "instructions": "678"}}, {"responses_create_params": {}}]
+    file = written(tmp_path / "tasks.jsonl", rows)
+    report = validate(file, environment_class(environment_class.Options(**address)), characters())
+    assert report.lengths == [8]
+    assert list(report.bad) == [2] and "input (messages, or one text)" in report.bad[2][0]
+
+
+class Outage(Environment[Task, None]):
+    def setup(self, task: Task, episode: object) -> None:
+        raise EpisodeFailure(FailureKind.INFRA, "the library", "nobody listens")
+
+
+def test_an_outage_is_not_told_as_bad_rows(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no fault of the rows: the library: nobody listens"):
+        validate(written(tmp_path / "tasks.jsonl", [{}, {}]), Outage(), characters())
 
 
 def test_tokens_are_those_of_the_model(tmp_path: Path) -> None:

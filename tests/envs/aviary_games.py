@@ -90,3 +90,17 @@ NO_MAKER = 3
 
 def no_environment() -> int:
     return NO_MAKER
+
+
+def safe_of(secret: int) -> Environment[dict[str, int]]:
+    made = Safe()
+    made.secret = secret
+    return made
+
+
+def unannotated(secret: int):  # type: ignore[no-untyped-def]
+    return safe_of(secret)
+
+
+def breaks_its_word() -> Safe:
+    return NO_MAKER  # type: ignore[return-value]

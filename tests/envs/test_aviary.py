@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
+import subprocess
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -194,6 +197,10 @@ async def test_pictures_are_no_observations() -> None:
         ("calculator", "environment.environment: can't import aviary.envs.gsm8k"),
         ("aviary_games:Saf", "aviary_games has no 'Saf'; did you mean 'Safe'?"),
         ("aviary_games:NO_MAKER", "makes no environment: it is a int"),
+        ("aviary_games:no_environment", "it is not annotated to return an Environment or a TaskDataset"),
+        ("aviary_games:unannotated", "it is not annotated to return an Environment or a TaskDataset"),
+        ("os:system", "os:system makes no environment: "),
+        ("builtins:dict", "it is a class, but of neither an Environment nor a TaskDataset"),
     ],
 )
 def test_environments_that_there_are_not_are_wrong_input(name: str, told: str) -> None:
@@ -203,8 +210,13 @@ def test_environments_that_there_are_not_are_wrong_input(name: str, told: str) -
 
 
 async def test_what_is_made_must_be_an_environment() -> None:
-    failure = (await play(environment(environment="aviary_games:no_environment"), "?")).failure
+    failure = (await play(environment(environment="aviary_games:breaks_its_word"), "?")).failure
     assert failure is not None and "made a int, which is no environment of aviary" in failure.message
+
+
+async def test_a_function_may_make_it() -> None:
+    game = environment(environment="aviary_games:safe_of", arguments={"secret": 6})
+    assert reward_of(await play(game, message(guess(6)))) == 1
 
 
 def test_arguments_are_checked_before_a_run() -> None:
@@ -237,6 +249,22 @@ async def test_example_rows_are_played() -> None:
         task = AviaryTask.model_validate_json(row)
         game.check(task)
         assert reward_of(await play(game, message(STORY), task=task)) == 1
+
+
+def test_the_command_of_the_readme_passes() -> None:
+    readme = (REPOSITORY / "envs/aviary/README.md").read_text()
+    (command,) = [line for line in readme.splitlines() if "ray-gym check-env" in line]
+    path, _, *words = shlex.split(command)
+    variables = os.environ | dict([path.split("=")])
+    ended = subprocess.run(
+        [sys.executable, "-m", "ray_gym", *words, "--tasks", "3"],
+        cwd=REPOSITORY,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 0 and "ok determinism" in ended.stdout, ended
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

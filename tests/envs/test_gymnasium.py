@@ -99,6 +99,14 @@ async def test_a_perfect_player_gets_the_most(options: dict[str, Any], best: set
         assert {reward_of(await play_task(game, task, limits=LIMITS))} == best
 
 
+@pytest.mark.parametrize(("name", "shortest"), [("FrozenLake-v1", 6), ("FrozenLake8x8-v1", 14)])
+async def test_a_perfect_player_does_not_dawdle(name: str, shortest: int) -> None:
+    """Not even where the steps that are left would do for detours."""
+    game = environment(name=name, arguments={"is_slippery": False}, max_steps=50)
+    played = await play_task(game, generated(game, 0), limits=LIMITS)
+    assert (reward_of(played), played.episode.state.steps) == (1, shortest)
+
+
 async def test_a_perfect_taxi_brings_everybody_there() -> None:
     game = environment(name="Taxi-v4", max_steps=20)
     for index in range(20):
@@ -130,9 +138,9 @@ def test_tasks_come_from_the_seed() -> None:
         ([action(-1)], "Nothing was done: it is out of range.", "too many mistakes"),
         ([action(1.5)], "Nothing was done: whole numbers were expected.", "too many mistakes"),
         ([action("1 2")], "Nothing was done: 1 numbers were expected, not 2.", "too many mistakes"),
-        ([action("")], "Nothing was done: '' is not what was asked for.", "too many mistakes"),
+        ([action("")], "Nothing was done: there is no action between tags.", "too many mistakes"),
         (["<action>1"], "Nothing was done: there is no action between tags.", "too many mistakes"),
-        ([action("1e999")], "Nothing was done: whole numbers were expected.", "too many mistakes"),
+        ([action("1e999")], "Nothing was done: a finite number was expected.", "too many mistakes"),
         ([action("right"), action(" DOWN ")], "Observation: 5", "terminated"),
         ([action(0)], "Observation: 0", "max_steps"),
     ],
@@ -166,11 +174,14 @@ def test_pictures_keep_their_colours_by_name() -> None:
     assert without_escapes("\n\x1b[34;1mR\x1b[0m: |\x1b[43m \x1b[0m:\n") == "[R blue]: |[  yellow]:"
 
 
+UNBOUNDED = gymnasium.spaces.Box(-np.inf, np.inf, (1,))
 SPACES: list[tuple[Any, str, Any]] = [
     (gymnasium.spaces.Discrete(3, start=5), "7", 7),
     (gymnasium.spaces.MultiDiscrete([2, 3]), "[1, 2]", [1, 2]),
     (gymnasium.spaces.MultiDiscrete([[2, 3], [4, 5]]), "1 2 3 4", [[1, 2], [3, 4]]),
     (gymnasium.spaces.MultiBinary(3), "(0, 1, 1)", [0, 1, 1]),
+    (gymnasium.spaces.Discrete(3), " ( [2] )", 2),
+    (gymnasium.spaces.Tuple([gymnasium.spaces.MultiBinary(2)]), "[[1, 0]]", [[1, 0]]),
     (gymnasium.spaces.Text(5), "go", "go"),
     (gymnasium.spaces.Box(-2, 2, (2,), np.float32), "-1.5, 2e-1", [-1.5, np.float32(0.2)]),
     (gymnasium.spaces.Box(0, 9, (), np.int64), "4", 4),
@@ -200,7 +211,23 @@ def test_actions_of_every_space_are_read(space: Any, text: str, value: Any) -> N
         (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2)]), '["x"]', "a number was expected"),
         (gymnasium.spaces.Tuple([gymnasium.spaces.Text(2)]), "[1]", "out of range"),
         (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2)]), "[" * 9999, "it is no JSON"),
-        (gymnasium.spaces.Discrete(2), "9" * 400, "whole numbers were expected"),
+        (gymnasium.spaces.Discrete(2), "9" * 400, "a finite number was expected"),
+        (gymnasium.spaces.Discrete(2), "[1", "is not what was asked for"),
+        (gymnasium.spaces.Discrete(2), "1)", "is not what was asked for"),
+        (gymnasium.spaces.MultiDiscrete([2, 3]), "[1, 2)", "is not what was asked for"),
+        (gymnasium.spaces.MultiDiscrete([2, 3]), "]1, 2[", "is not what was asked for"),
+        (gymnasium.spaces.MultiDiscrete([2, 3]), "(1), (2)", "is not what was asked for"),
+        (gymnasium.spaces.Discrete(2), "[]", "is not what was asked for"),
+        (UNBOUNDED, "1e39", "out of range"),
+        (UNBOUNDED, "1e999", "a finite number was expected"),
+        (gymnasium.spaces.Tuple([UNBOUNDED]), "[NaN]", "a finite number was expected"),
+        (gymnasium.spaces.Tuple([UNBOUNDED]), "[[-Infinity]]", "a finite number was expected"),
+        (gymnasium.spaces.Tuple([UNBOUNDED]), '["1"]', "a number was expected"),
+        (gymnasium.spaces.Tuple([UNBOUNDED]), "[null]", "a number was expected"),
+        (gymnasium.spaces.Tuple([UNBOUNDED]), "[" * 500 + "1" + "]" * 500, "a number was expected"),
+        (gymnasium.spaces.Tuple([UNBOUNDED]), "[1" + "0" * 400 + "]", "a number was expected"),
+        (gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2)]), "[true]", "a number was expected"),
+        (gymnasium.spaces.Dict({"on": gymnasium.spaces.MultiBinary(2)}), '{"on": [1, false]}', "a number was expected"),
         (gymnasium.spaces.Discrete(2), "99999999999999999999", "out of range"),
     ],
 )

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from nemo_playing import failure_of, playing
 from nemo_servers import Server, drive_steps, drive_tools, nemo_python, running
 from playing_tasks import call_of, play_task, reward_of, says
 
+from envs import nemo_gym
 from envs.nemo_gym.row import NemoRow
 from ray_gym import Message
 
@@ -105,6 +107,19 @@ async def test_the_reward_is_that_of_a_client_by_hand(started: tuple[Case, Serve
                 assert [event.content for event in played.episode.events if event.kind in later] == told
                 rewards.append(reward)
             assert rewards[0] > rewards[1], "each row tells good from bad"
+
+
+async def test_the_example_rows_of_ours_are_taken(started: tuple[Case, Server]) -> None:
+    case, server = started
+    if case.server != "example_session_state_mgmt":
+        pytest.skip("they are that server's")
+    lines = Path(nemo_gym.__file__).with_name("example.jsonl").read_text().splitlines()
+    assert len(lines) == 5
+    async with playing(server.url) as environment:
+        for row in map(json.loads, lines):
+            for script, reward in ((counts, 1.0), (miscounts, 0.0)):
+                played = await play_task(environment, NemoRow.model_validate(row), {"policy": says(*script(row))})
+                assert (played.failure, reward_of(played)) == (None, reward), row
 
 
 async def test_sessions_that_run_at_once_keep_to_their_own(started: tuple[Case, Server]) -> None:
