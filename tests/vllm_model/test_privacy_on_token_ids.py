@@ -38,7 +38,7 @@ def rows(cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest
     folder = tmp_path_factory.mktemp("privacy")
     config = folder / "customer.yaml"
     config.write_text(CONFIG.format(episodes=EPISODES, app=small_model_app))
-    environment = {**cluster, "PYTHONPATH": str(REPOSITORY / "tests" / "envs")}
+    environment = {**cluster, "PYTHONPATH": str(REPOSITORY / "tests" / "vllm_model")}
     given = ["run.name=privacy", f"output.dir={folder / 'runs'}"]
     done = ray_gym("rollout", str(config), *given, environment=environment)
     assert done.returncode == 0, done.stderr + done.stdout
