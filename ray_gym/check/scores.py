@@ -55,11 +55,11 @@ def _out_of_range(evidence: Evidence) -> Iterator[Problem]:
         if no_score(play) and (failure := play.played.failure):
             yield f"{shortened(failure.message)} ({play.scene})", "give a finite number for whatever was played"
             return
-        reward = _reward(play.played)
-        if reward is not None and not low - SLACK <= reward <= high + SLACK:
-            what = f"a reward of {reward:g}, out of the declared range {low:g} to {high:g} ({play.scene})"
-            yield what, "keep to `reward_range`, or declare the range that it has"
-            return
+        for whose, reward in _rewards(play.played):
+            if not low - SLACK <= reward <= high + SLACK:
+                what = f"a reward of {reward:g}{whose}, out of the declared range {low:g} to {high:g} ({play.scene})"
+                yield what, "keep to `reward_range`, or declare the range that it has"
+                return
 
 
 def _perfect(evidence: Evidence) -> Iterator[Problem]:
@@ -129,3 +129,10 @@ async def _scored_again(play: Play) -> Problem | None:
 
 def _reward(played: Played) -> float | None:
     return played.score.reward if played.status == "completed" and played.score is not None else None
+
+
+def _rewards(played: Played) -> list[tuple[str, float]]:
+    """The policy's and the others', by whose they are."""
+    if _reward(played) is None or played.score is None:
+        return []
+    return [("", played.score.reward), *((f" for {name}", reward) for name, reward in played.score.others.items())]

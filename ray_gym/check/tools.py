@@ -17,6 +17,7 @@ from ray_gym.check.scenes import Play, RememberingModel, Scene
 from ray_gym.check.texts import odd_text
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.events import Event
 from ray_gym.messages import ToolCall
 from ray_gym.play import new_episode, set_up
 from ray_gym.tools import Tool
@@ -35,6 +36,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     for play in evidence.plays:
         findings += _offered_to_others(play)
         findings += _carried_out_for_others(play)
+        findings += _carried_out_under_another_id(play)
         findings += _raised(play)
     tools = evidence.subject.make().tools
     for tool in tools.values():
@@ -82,6 +84,28 @@ def _carried_out_for_others(play: Play) -> Iterator[Finding]:
         if event.error is None or event.participant != caller:
             what = f"a call by {caller}, for whom it is not declared, was carried out for {event.participant}"
             yield Finding(f"tool {name}", f"{what} ({play.scene})", _WRONG_CALLER)
+
+
+def _carried_out_under_another_id(play: Play) -> Iterator[Finding]:
+    """A result that answers none of its participant's own calls, right after another made one that is not for it.
+
+    (An environment may well call tools itself, for actions that it reads in texts, say.)
+    """
+    tools = play.played.episode.tools
+    own_ids: dict[str | None, set[str | None]] = {}
+    last: Event | None = None
+    for event in play.played.episode.events:
+        if event.kind == "message":
+            last = event
+            own_ids.setdefault(event.participant, set()).update(call.id for call in event.tool_calls)
+        if event.kind != "tool_result" or last is None or last.participant is None:
+            continue
+        if last.participant == event.participant or event.tool_call_id in own_ids.get(event.participant, ()):
+            continue
+        for call in last.tool_calls:
+            if call.name in tools and not tools[call.name].offered_to(last.participant):
+                what = f"{event.participant} has a result of no call of its own, after a call by {last.participant}"
+                yield Finding(f"tool {call.name}", f"{what}, who may not call it ({play.scene})", _WRONG_CALLER)
 
 
 def _raised(play: Play) -> Iterator[Finding]:
