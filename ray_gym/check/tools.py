@@ -102,6 +102,8 @@ def _carried_out_under_another_id(play: Play) -> Iterator[Finding]:
             continue
         if last.participant == event.participant or event.tool_call_id in own_ids.get(event.participant, ()):
             continue
+        if event.tool_call_id in own_ids[last.participant]:
+            continue  # found above
         for call in last.tool_calls:
             if call.name in tools and not tools[call.name].offered_to(last.participant):
                 what = f"{event.participant} has a result of no call of its own, after a call by {last.participant}"

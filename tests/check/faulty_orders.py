@@ -6,6 +6,7 @@ import datetime
 import json
 import math
 import random
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -252,3 +253,13 @@ class ShyBuyer(Sound):
             return Message("assistant", request.messages[-1].content.encode("ascii").decode()[:20])
 
         return {**super().perfect(task), "user": buyer}
+
+
+def sleep_for_ever() -> None:
+    while True:
+        time.sleep(1)
+
+
+def search_for_ever() -> None:
+    """Without ever giving the GIL back."""
+    re.search(r"(a+)+$", "a" * 60 + "!")
