@@ -39,9 +39,9 @@ async def gather_evidence(subject: Subject, theatre: Theatre, other_process: Oth
     plays: list[Play] = []
     lags: list[Lag] = []
     for scene in scenes_of(subject):
-        environment = subject.make()
-        with LoopWatch(environment) as watch:
-            plays.append(await theatre.play(scene, environment))
+        async with theatre.environment() as environment:
+            with LoopWatch(environment) as watch:
+                plays.append(await theatre.play(scene, environment))
         lags += [Lag(scene, place, seconds) for place, seconds in watch.late.items()]
     return Evidence(subject, theatre, plays, lags, await _traced(subject), other_process)
 
@@ -54,5 +54,5 @@ async def _traced(subject: Subject) -> Trace:
             with trace:
                 await theatre.play(scene)
     finally:
-        await theatre.runner.close()
+        await theatre.close()
     return trace

@@ -66,7 +66,7 @@ async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str]:
     try:
         return [as_json((await theatre.play(scene)).row) for scene in scenes]
     finally:
-        await theatre.runner.close()
+        await theatre.close()
 
 
 def main() -> None:

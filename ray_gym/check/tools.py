@@ -15,6 +15,7 @@ from ray_gym.check.casts import NASTY, NASTY_POLICY, casts_for
 from ray_gym.check.finding import Finding, shortened
 from ray_gym.check.scenes import Play, RememberingModel, Scene
 from ray_gym.check.texts import odd_text
+from ray_gym.environment import Environment
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.events import Event
@@ -116,7 +117,11 @@ def _raised(play: Play) -> Iterator[Finding]:
 
 
 async def _called_directly(evidence: Evidence, tool: Tool) -> list[Finding]:
-    environment = evidence.subject.make()
+    async with evidence.theatre.environment() as environment:
+        return await _called_by_all(evidence, environment, tool)
+
+
+async def _called_by_all(evidence: Evidence, environment: Environment[Any, Any], tool: Tool) -> list[Finding]:
     scene = Scene(0, NASTY if NASTY in casts_for(environment) else NASTY_POLICY)
     episode = new_episode(evidence.theatre.spec(scene), evidence.theatre.stage(scene, environment, {}))
     try:

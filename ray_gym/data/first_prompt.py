@@ -72,3 +72,4 @@ class FirstPrompts:
 
     async def close(self) -> None:
         await self._stage.tool_runner.close()
+        await self.environment.close()

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, Turn, tool
 from ray_gym.models.base import CompletionRequest
@@ -245,6 +245,24 @@ class GeneratorThatRemembers(Sound):
 class OddOutcome(Sound):
     def finished(self, state: Order, episode: Episode) -> Any:
         return None if state.wanted else True
+
+
+class BadEnd(Sound):
+    async def close(self) -> None:
+        raise ConnectionError("nobody is there")
+
+
+class Connected(Sound):
+    """Sound, as long as each instance that was used is closed."""
+
+    open: ClassVar[set[int]] = set()
+
+    def setup(self, task: OrderTask, episode: Episode) -> Order:
+        self.open.add(id(self))
+        return super().setup(task, episode)
+
+    async def close(self) -> None:
+        self.open.discard(id(self))
 
 
 class ShyBuyer(Sound):

@@ -8,8 +8,10 @@ import pytest
 from faulty_orders import (
     AsciiOnly,
     AsciiOnlyTool,
+    BadEnd,
     BlockingTool,
     ChangedTask,
+    Connected,
     CountsItsReplays,
     FewTasks,
     ForNothing,
@@ -60,6 +62,11 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
     assert await found_in(Sound, other_process) == {}
 
 
+async def test_what_was_made_is_closed(other_process: OtherProcess) -> None:
+    assert await found_in(Connected, other_process) == {}
+    assert Connected.open == set()
+
+
 @pytest.mark.parametrize(
     ("faulty", "check", "where", "what"),
     [
@@ -92,6 +99,7 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
         (FewTasks, "tasks", "FewTasks.generate", "only 20 of 100 tasks are different"),
         (GeneratorThatRemembers, "tasks", "GeneratorThatRemembers.generate", "is another one when it is generated"),
         (OddOutcome, "hooks", "OddOutcome.finished", "it returned True"),
+        (BadEnd, "hooks", "BadEnd.close", "it raises ConnectionError: nobody is there"),
         (ShyBuyer, "hooks", "the perfect player of user", "'ascii' codec can't encode"),
     ],
 )
