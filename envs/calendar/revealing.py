@@ -17,6 +17,8 @@ from ray_gym.graders import folded
 
 ONLY_THIS = "To be exact: all that I asked for before stays as it was, and of this message only the following counts."
 NOTHING_NEW = "To be exact: all that I asked for before stays as it was, and nothing in this message changes it."
+MOST_BESIDE = 2_000
+"""Characters that a message may have beside all lines; of a longer one nothing counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ def _told(
     text: str, task: CalendarTask, lines: Sequence[UserLine], owed: Sequence[UserLine]
 ) -> tuple[list[UserLine], bool]:
     """The owed lines that a message makes, and whether they are all that it says."""
+    if len(text) > MOST_BESIDE + sum(len(line.text) for line in lines):
+        return [], False  # to look through it would hold up the event loop
     rest, _ = take_out(folded(text), NO_CALENDAR)
     found = set()
     for line in sorted(lines, key=lambda line: -len(line.text)):

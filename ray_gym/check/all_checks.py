@@ -90,7 +90,7 @@ async def carry_out(
             outcomes.append(Outcome(check, findings, waits_for))
         return Report(outcomes, _notes(evidence))
     finally:
-        await theatre.runner.close()
+        await theatre.close()
 
 
 def _failed(evidence: Evidence, check: Check) -> Iterator[str]:

@@ -38,14 +38,21 @@ def scenes_of(subject: Subject) -> list[Scene]:
 async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
     plays: list[Play] = []
     lags: list[Lag] = []
-    trace = Trace(subject.make())
     for scene in scenes_of(subject):
-        environment = subject.make()
-        with LoopWatch(environment) as watch:
-            plays.append(await theatre.play(scene, environment))
+        async with theatre.environment() as environment:
+            with LoopWatch(environment) as watch:
+                plays.append(await theatre.play(scene, environment))
         lags += [Lag(scene, place, seconds) for place, seconds in watch.late.items()]
-    for scene in scenes_of(subject)[: TRACED_TASKS * len(casts_for(subject.make()))]:
-        environment = subject.make()
-        with trace:
-            await theatre.play(scene, environment)
-    return Evidence(subject, theatre, plays, lags, trace, other_process)
+    return Evidence(subject, theatre, plays, lags, await _traced(subject), other_process)
+
+
+async def _traced(subject: Subject) -> Trace:
+    """In a theatre of its own, whose threads start under the trace, and end with it."""
+    trace, theatre = Trace(subject.make()), Theatre(subject)
+    try:
+        for scene in scenes_of(subject)[: TRACED_TASKS * len(casts_for(subject.make()))]:
+            with trace:
+                await theatre.play(scene)
+    finally:
+        await theatre.close()
+    return trace

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -25,8 +26,8 @@ async def look(evidence: Evidence) -> list[Finding]:
         return _round_trips(evidence, own)
     where = f"{subject.environment_class.__name__}.generate"
     try:
-        first = _generated(evidence, range(GENERATED))
-        again = _generated(evidence, reversed(range(GENERATED)))
+        first = await _generated(evidence, range(GENERATED))
+        again = await _generated(evidence, reversed(range(GENERATED)))
     except Exception as error:
         return [Finding(where, f"it raises {describe(error)}", "make it give a valid task for every rng and index")]
     findings = []
@@ -44,10 +45,14 @@ async def look(evidence: Evidence) -> list[Finding]:
     return [*findings, *_round_trips(evidence, [(f"task {index}", text) for index, text in first.items()])]
 
 
-def _generated(evidence: Evidence, indices: Iterable[int]) -> dict[int, str]:
+async def _generated(evidence: Evidence, indices: Iterable[int]) -> dict[int, str]:
     environment, seed = evidence.subject.make(), evidence.subject.seed
-    tasks = {index: environment.generate(random.Random(derive_seed(seed, "task", index)), index) for index in indices}
-    return {index: task.model_dump_json() for index, task in tasks.items()}
+    tasks = {}
+    for index in indices:
+        await asyncio.sleep(0)  # a generator may take its time, all in all
+        task = environment.generate(random.Random(derive_seed(seed, "task", index)), index)
+        tasks[index] = task.model_dump_json()
+    return tasks
 
 
 def _round_trips(evidence: Evidence, rows: list[tuple[str, str]]) -> list[Finding]:

@@ -23,7 +23,13 @@ _PLAYER = "scripted player"
 async def look(evidence: Evidence) -> list[Finding]:
     raised = [finding for play in evidence.plays for finding in _raised(play)]
     by_place = {finding.where: finding for finding in reversed(raised)}
-    return [*by_place.values(), *_returned(evidence)]
+    return [*by_place.values(), *_returned(evidence), *_not_closed(evidence)]
+
+
+def _not_closed(evidence: Evidence) -> Iterator[Finding]:
+    where = f"{evidence.subject.environment_class.__name__}.close"
+    for error in evidence.theatre.bad_ends[:1]:
+        yield Finding(where, f"it raises {shortened(error)}", "give back what was opened, also if that is nothing")
 
 
 def _raised(play: Play) -> Iterator[Finding]:

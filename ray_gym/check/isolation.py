@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ray_gym.check.finding import Finding
 from ray_gym.check.scenes import Play, difference
+from ray_gym.environment import Environment
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -18,7 +19,11 @@ _MEND = "keep all that belongs to a session in the state that `setup` gives, not
 
 async def look(evidence: Evidence) -> list[Finding]:
     """The plays were on an instance each."""
-    environment = evidence.subject.make()
+    async with evidence.theatre.environment() as environment:
+        return await _played_together(evidence, environment)
+
+
+async def _played_together(evidence: Evidence, environment: Environment[Any, Any]) -> list[Finding]:
     backwards = evidence.plays[::-1]
     for start in range(0, len(backwards), AT_ONCE):
         some = backwards[start : start + AT_ONCE]

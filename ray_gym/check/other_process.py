@@ -31,6 +31,11 @@ class OtherProcess:
             self._process.kill()
             self._process.communicate()
 
+    def end(self) -> None:
+        """From any thread."""
+        if self._process is not None:
+            self._process.kill()
+
     def play(self, subject: Subject, scenes: Sequence[Scene]) -> list[str]:
         """The records, as JSON. Blocks. Errors: RunFailed if the process died."""
         if self._process is None:
@@ -61,7 +66,7 @@ async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str]:
     try:
         return [as_json((await theatre.play(scene)).row) for scene in scenes]
     finally:
-        await theatre.runner.close()
+        await theatre.close()
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.padding import Padding
 
 from ray_gym.check.all_checks import Outcome, Report
+from ray_gym.check.finding import Finding
 
 
 def print_report(console: Console, report: Report) -> None:
@@ -15,12 +16,20 @@ def print_report(console: Console, report: Report) -> None:
         line = f"{_mark(outcome)} [bold]{outcome.check.name:<12}[/] {outcome.check.question}{waits}"
         console.print(line, highlight=False)
         for finding in outcome.findings:
-            lines = (
-                f"[red]{escape(finding.where)}[/]: {escape(finding.what)}\n[dim]to mend it:[/] {escape(finding.mend)}"
-            )
-            console.print(Padding(lines, (0, 0, 0, 4), expand=False), highlight=False)
+            _print_finding(console, finding)
     for note in report.notes:
         console.print(f"[dim]{escape(note)}[/]", highlight=False)
+
+
+def print_hang(console: Console, finding: Finding) -> None:
+    """All that there is to say of an environment that hangs: no check gets to its end."""
+    console.print("[red]x [/] [bold]event loop[/]   it hangs; nothing else could be checked", highlight=False)
+    _print_finding(console, finding)
+
+
+def _print_finding(console: Console, finding: Finding) -> None:
+    lines = f"[red]{escape(finding.where)}[/]: {escape(finding.what)}\n[dim]to mend it:[/] {escape(finding.mend)}"
+    console.print(Padding(lines, (0, 0, 0, 4), expand=False), highlight=False)
 
 
 def _mark(outcome: Outcome) -> str:

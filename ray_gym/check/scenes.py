@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from ray_gym.check.casts import PERFECT, cast_of
 from ray_gym.check.subject import Subject
 from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection, RetriesSection
 from ray_gym.environment import Environment
+from ray_gym.errors import describe
 from ray_gym.journal.history import HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.messages import Message
@@ -102,6 +104,26 @@ class Theatre:
 
     subject: Subject
     runner: ToolRunner = field(default_factory=ToolRunner)
+    bad_ends: list[str] = field(default_factory=list)
+    """What environments raised when they were closed."""
+
+    async def close(self) -> None:
+        await self.runner.close()
+
+    @asynccontextmanager
+    async def environment(self) -> AsyncIterator[Environment[Any, Any]]:
+        """A fresh instance, closed after its use."""
+        environment = self.subject.make()
+        try:
+            yield environment
+        finally:
+            await self.close_environment(environment)
+
+    async def close_environment(self, environment: Environment[Any, Any]) -> None:
+        try:
+            await environment.close()
+        except Exception as error:
+            self.bad_ends.append(describe(error))
 
     def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:
         row = self.subject.tasks[scene.task]
@@ -123,9 +145,12 @@ class Theatre:
         journal: Journal | None = None,
         adopted: Sequence[str] = (),
     ) -> Play:
-        """On a fresh instance, unless `environment` is given. Never raises for what the environment does."""
+        """On a fresh instance, closed at the end, unless `environment` is given. Never raises for what the environment does."""
+        if environment is None:
+            async with self.environment() as fresh:
+                return await self.play(scene, fresh, memory, journal, adopted)
         memory = {} if memory is None else memory
-        stage = self.stage(scene, environment or self.subject.make(), memory)
+        stage = self.stage(scene, environment, memory)
         histories = HistoryReader(Path(journal.path).parent) if journal is not None else None
         player = LeasePlayer(stage, GroupsSection(), journal, histories)
         count = COMPARED if stage.environment.scores_groups() else 1

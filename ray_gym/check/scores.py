@@ -25,7 +25,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     environment = evidence.subject.make()
     where = f"{type(environment).__name__}.{'score_group' if environment.scores_groups() else 'score'}"
     found = [*_out_of_range(evidence), *_perfect(evidence)]
-    found += [problem for play in evidence.plays if (problem := await _scored_again(play))][:1]
+    found += [problem for play in evidence.plays if (problem := await _scored_again(evidence, play))][:1]
     if _is_open(evidence):
         found += [problem async for problem in _no_better_than_null(evidence)]
     else:
@@ -55,11 +55,11 @@ def _out_of_range(evidence: Evidence) -> Iterator[Problem]:
         if no_score(play) and (failure := play.played.failure):
             yield f"{shortened(failure.message)} ({play.scene})", "give a finite number for whatever was played"
             return
-        reward = _reward(play.played)
-        if reward is not None and not low - SLACK <= reward <= high + SLACK:
-            what = f"a reward of {reward:g}, out of the declared range {low:g} to {high:g} ({play.scene})"
-            yield what, "keep to `reward_range`, or declare the range that it has"
-            return
+        for whose, reward in _rewards(play.played):
+            if not low - SLACK <= reward <= high + SLACK:
+                what = f"a reward of {reward:g}{whose}, out of the declared range {low:g} to {high:g} ({play.scene})"
+                yield what, "keep to `reward_range`, or declare the range that it has"
+                return
 
 
 def _perfect(evidence: Evidence) -> Iterator[Problem]:
@@ -104,6 +104,7 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
             continue
         if environment.scores_groups():
             await score_group(both, play.stage)
+            await evidence.theatre.close_environment(play.stage.environment)
         best, least = (played.score.reward if played.score else 0.0 for played in both)
         if best <= least:
             what = f"perfect players get {best:g}, a null policy {least:g} (task {play.scene.task})"
@@ -111,7 +112,7 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
             return
 
 
-async def _scored_again(play: Play) -> Problem | None:
+async def _scored_again(evidence: Evidence, play: Play) -> Problem | None:
     """Judges that play at random may say something else; perfect ones don't."""
     before = play.played.score
     if play.scene.cast != PERFECT or before is None:
@@ -122,6 +123,7 @@ async def _scored_again(play: Play) -> Problem | None:
         again = await score_group(play.group, play.stage) or play.played.score
     else:
         again = await score(play.played.episode)
+    await evidence.theatre.close_environment(environment)  # scoring may have opened something again
     if again == before:
         return None
     return f"scored again, the same episode gets {again}, not {before} ({play.scene})", "change nothing in `score`"
@@ -129,3 +131,10 @@ async def _scored_again(play: Play) -> Problem | None:
 
 def _reward(played: Played) -> float | None:
     return played.score.reward if played.status == "completed" and played.score is not None else None
+
+
+def _rewards(played: Played) -> list[tuple[str, float]]:
+    """The policy's and the others', by whose they are."""
+    if _reward(played) is None or played.score is None:
+        return []
+    return [("", played.score.reward), *((f" for {name}", reward) for name, reward in played.score.others.items())]

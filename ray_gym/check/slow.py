@@ -107,9 +107,9 @@ async def look(evidence: Evidence) -> list[Finding]:
 
 async def _is_late_again(evidence: Evidence, lag: Lag) -> bool:
     for _ in range(AGAIN):
-        environment = evidence.subject.make()
-        with LoopWatch(environment) as watch:
-            await evidence.theatre.play(lag.scene, environment)
+        async with evidence.theatre.environment() as environment:
+            with LoopWatch(environment) as watch:
+                await evidence.theatre.play(lag.scene, environment)
         if _function(lag.place) not in map(_function, watch.late):
             return False
     return True

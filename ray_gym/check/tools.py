@@ -15,8 +15,10 @@ from ray_gym.check.casts import NASTY, NASTY_POLICY, casts_for
 from ray_gym.check.finding import Finding, shortened
 from ray_gym.check.scenes import Play, RememberingModel, Scene
 from ray_gym.check.texts import odd_text
+from ray_gym.environment import Environment
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.events import Event
 from ray_gym.messages import ToolCall
 from ray_gym.play import new_episode, set_up
 from ray_gym.tools import Tool
@@ -35,6 +37,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     for play in evidence.plays:
         findings += _offered_to_others(play)
         findings += _carried_out_for_others(play)
+        findings += _carried_out_under_another_id(play)
         findings += _raised(play)
     tools = evidence.subject.make().tools
     for tool in tools.values():
@@ -84,13 +87,41 @@ def _carried_out_for_others(play: Play) -> Iterator[Finding]:
             yield Finding(f"tool {name}", f"{what} ({play.scene})", _WRONG_CALLER)
 
 
+def _carried_out_under_another_id(play: Play) -> Iterator[Finding]:
+    """A result that answers none of its participant's own calls, right after another made one that is not for it.
+
+    (An environment may well call tools itself, for actions that it reads in texts, say.)
+    """
+    tools = play.played.episode.tools
+    own_ids: dict[str | None, set[str | None]] = {}
+    last: Event | None = None
+    for event in play.played.episode.events:
+        if event.kind == "message":
+            last = event
+            own_ids.setdefault(event.participant, set()).update(call.id for call in event.tool_calls)
+        if event.kind != "tool_result" or last is None or last.participant is None:
+            continue
+        if last.participant == event.participant or event.tool_call_id in own_ids.get(event.participant, ()):
+            continue
+        if event.tool_call_id in own_ids[last.participant]:
+            continue  # found above
+        for call in last.tool_calls:
+            if call.name in tools and not tools[call.name].offered_to(last.participant):
+                what = f"{event.participant} has a result of no call of its own, after a call by {last.participant}"
+                yield Finding(f"tool {call.name}", f"{what}, who may not call it ({play.scene})", _WRONG_CALLER)
+
+
 def _raised(play: Play) -> Iterator[Finding]:
     if failed_in_tool(play) and (failure := play.played.failure):
         yield Finding(failure.where, f"{shortened(failure.message)} ({play.scene})", _RAISES)
 
 
 async def _called_directly(evidence: Evidence, tool: Tool) -> list[Finding]:
-    environment = evidence.subject.make()
+    async with evidence.theatre.environment() as environment:
+        return await _called_by_all(evidence, environment, tool)
+
+
+async def _called_by_all(evidence: Evidence, environment: Environment[Any, Any], tool: Tool) -> list[Finding]:
     scene = Scene(0, NASTY if NASTY in casts_for(environment) else NASTY_POLICY)
     episode = new_episode(evidence.theatre.spec(scene), evidence.theatre.stage(scene, environment, {}))
     try:

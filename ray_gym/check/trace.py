@@ -6,8 +6,10 @@ A profile function sees every call of Python code and of built-in functions. It 
 from __future__ import annotations
 
 import datetime
+import dis
 import random
 import sys
+import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -21,6 +23,11 @@ _SHARED_RANDOM = getattr(random.random, "__self__", None)
 _SEED = random.Random.seed.__code__
 _IGNORED = ("importlib", "logging")
 """What they ask the clock for changes nothing that is played."""
+_CLOCKS = {"time", "time_ns"}
+_STOPWATCHES = {f"{name}{unit}" for name in ("monotonic", "perf_counter", "process_time") for unit in ("", "_ns")}
+"""Libraries use them for their deadlines, which is no fault: what counts are calls by the environment's own lines."""
+_NOW_UNLESS_GIVEN = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
+"""They tell the time of now if they are given fewer arguments than that."""
 
 
 class Trace:
@@ -33,28 +40,54 @@ class Trace:
         self._package = type(environment).__module__.partition(".")[0]
         self._hooks = _codes_of(type(environment))
 
+        self._is_on = False
+        self._before: tuple[Any, Any] = (None, None)
+
     def __enter__(self) -> Trace:
+        """Threads are seen if they start from here on."""
+        self._is_on, self._before = True, (sys.getprofile(), threading.getprofile())
+        threading.setprofile(self._see)
         sys.setprofile(self._see)
         return self
 
     def __exit__(self, *error: object) -> None:
-        sys.setprofile(None)
+        own, of_threads = self._before
+        sys.setprofile(own)
+        threading.setprofile(of_threads)
+        self._is_on = False
 
     def _see(self, frame: FrameType, event: str, given: Any) -> None:
+        if not self._is_on:  # in a thread that outlived the block
+            sys.setprofile(None)
+            return
         if event == "return":
             hook = self._hooks.get(frame.f_code)
             if hook is not None:
                 self.returned[hook].append(given)
             return
-        called = _outside(given) if event == "c_call" else _unseeded(frame) if event == "call" else None
+        called = self._outside(frame, given) if event == "c_call" else _unseeded(frame) if event == "call" else None
         if called is not None and (place := self._authors_place(frame)) is not None:
             self.outside[f"{place} calls {called}"] += 1
+
+    def _outside(self, caller: FrameType, function: Any) -> str | None:
+        """What a built-in function is called here, if it is a clock or a source of unseeded random numbers."""
+        owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+        if owner is time and (_tells_now(name, caller) or (name in _STOPWATCHES and self._is_own(caller))):
+            return f"time.{name}()"
+        if isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "utcnow", "today"):
+            return f"{owner.__name__}.{name}()"
+        if owner is not None and owner is _SHARED_RANDOM:
+            return "the random module's shared numbers"
+        return "os.urandom()" if name == "urandom" else None
+
+    def _is_own(self, frame: FrameType) -> bool:
+        return _package_of(frame) == self._package
 
     def _authors_place(self, innermost: FrameType) -> str | None:
         """Where the environment's code is, if it is nearer to the call than the engine's."""
         frame: FrameType | None = innermost
         while frame is not None:
-            package = str(frame.f_globals.get("__name__")).partition(".")[0]
+            package = _package_of(frame)
             if package == self._package:
                 return f"{frame.f_code.co_qualname} ({Path(frame.f_code.co_filename).name}:{frame.f_lineno})"
             if package == "ray_gym" or package in _IGNORED:
@@ -72,16 +105,21 @@ def _codes_of(environment_class: type) -> dict[CodeType, str]:
     return found
 
 
-def _outside(function: Any) -> str | None:
-    """What a built-in function is called here, if it is a clock or a source of unseeded random numbers."""
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
-    if owner is time and name in ("time", "time_ns"):
-        return f"time.{name}()"
-    if isinstance(owner, type) and issubclass(owner, datetime.date) and name in ("now", "utcnow", "today"):
-        return f"{owner.__name__}.{name}()"
-    if owner is not None and owner is _SHARED_RANDOM:
-        return "the random module's shared numbers"
-    return "os.urandom()" if name == "urandom" else None
+def _package_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
+def _tells_now(name: str, caller: FrameType) -> bool:
+    if name in _NOW_UNLESS_GIVEN:
+        count = _arguments_given(caller)
+        return count is not None and count < _NOW_UNLESS_GIVEN[name]
+    return name in _CLOCKS
+
+
+def _arguments_given(caller: FrameType) -> int | None:
+    """With how many arguments it calls a function right now, which only its code says; None where it says `*arguments`."""
+    code, place = caller.f_code.co_code, caller.f_lasti
+    return code[place + 1] if dis.opname[code[place]] in ("CALL", "PRECALL") else None
 
 
 def _unseeded(frame: FrameType) -> str | None:

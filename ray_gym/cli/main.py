@@ -137,15 +137,27 @@ def check_env(
 
         ray-gym check-env calendar --option mode=live --tasks 50
     """
-    from ray_gym.check.all_checks import carry_out
+    from ray_gym.check.all_checks import Report, carry_out
     from ray_gym.check.command import read_subject
+    from ray_gym.check.finding import Finding
+    from ray_gym.check.hang import HangWatch
     from ray_gym.check.other_process import OtherProcess
-    from ray_gym.check.report import print_report
+    from ray_gym.check.report import print_hang, print_report
 
     console = make_console()
     subject = read_subject(environment, option or [], tasks, seed, tasks_file)
     with console.status("playing") as status, OtherProcess() as other_process:
-        report = asyncio.run(carry_out(subject, other_process, status.update))
+
+        def tell(hang: Finding) -> None:
+            other_process.end()
+            status.stop()
+            print_hang(console, hang)
+
+        async def check() -> Report:
+            with HangWatch(subject.make(), tell):
+                return await carry_out(subject, other_process, status.update)
+
+        report = asyncio.run(check())
     print_report(console, report)
     if report.failed:
         raise typer.Exit(1)

@@ -80,6 +80,7 @@ class FirstPrompts:
 
     async def close(self) -> None:
         await self._stage.tool_runner.close()
+        await self.environment.close()
 
 
 def _own_messages(task: Task) -> list[Message]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
 import random
+import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
-from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolCall, ToolError, Turn, tool
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, Turn, tool
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.scripted import Player
 
@@ -62,7 +64,7 @@ class Sound(Environment[OrderTask, Order]):
     def finished(self, state: Order, episode: Episode) -> str | None:
         return None if state.wanted else "all is sold"
 
-    def score(self, state: Order, episode: Episode) -> float:
+    def score(self, state: Order, episode: Episode) -> Score | float:
         return len(state.sold) / len(episode.task.wares)
 
     def perfect(self, task: OrderTask) -> Mapping[str, Player]:
@@ -104,6 +106,24 @@ class ReadsTheClock(Sound):
         return Opening(messages={"policy": f"It is the year {1970 + int(time.time() // 31_556_952)}. Sell!"})
 
 
+class WritesTheDate(Sound):
+    def opening(self, task: OrderTask, state: Order) -> Opening:
+        began = time.strftime("%Y", time.gmtime(0))
+        return Opening(messages={"policy": f"From {began} to {time.strftime('%Y')}: {', '.join(state.wanted)}."})
+
+
+class HasAStopwatch(Sound):
+    def finished(self, state: Order, episode: Episode) -> str | None:
+        return None if state.wanted and time.monotonic() > 0 else "all is sold"
+
+
+class ReadsTheClockInAThread(Sound):
+    @tool(participants=("policy",), blocking=True)
+    def sell(self, state: Order, caller: Participant, ware: str) -> str:
+        """Sell something that is wanted."""
+        return f"{Sound.sell(self, state, caller, ware)} in the year {datetime.date.today().year}"
+
+
 class CountsItsReplays(Sound):
     """What it asks depends on whether its models take their time."""
 
@@ -127,6 +147,18 @@ class WrongParticipant(Sound):
             episode.tell("policy", said.content or "Go on.")
 
 
+class WrongParticipantUnderANewId(WrongParticipant):
+    async def run(self, episode: Episode) -> None:
+        while not episode.stopped:
+            await episode.turn("policy")
+            thread = episode.open_thread("user")
+            episode.tell(thread, "What do you want?")
+            said = await episode.reply(thread)
+            for call in said.tool_calls:
+                await episode.call("policy", ToolCall(episode.new_id(), call.name, call.arguments))
+            episode.tell("policy", said.content or "Go on.")
+
+
 class NeverHeardOfPairs(Sound):
     """Scores a group as if it had one member."""
 
@@ -144,6 +176,11 @@ class TellsASecret(Sound):
 class OutOfRange(Sound):
     def score(self, state: Order, episode: Episode) -> float:
         return len(state.sold) / len(episode.task.wares) - 0.5
+
+
+class OthersOutOfRange(Sound):
+    def score(self, state: Order, episode: Episode) -> Score:
+        return Score(len(state.sold) / len(episode.task.wares), others={"user": 17.0})
 
 
 class NoNumber(Sound):
@@ -210,9 +247,37 @@ class OddOutcome(Sound):
         return None if state.wanted else True
 
 
+class BadEnd(Sound):
+    async def close(self) -> None:
+        raise ConnectionError("nobody is there")
+
+
+class Connected(Sound):
+    """Sound, as long as each instance that was used is closed."""
+
+    open: ClassVar[set[int]] = set()
+
+    def setup(self, task: OrderTask, episode: Episode) -> Order:
+        self.open.add(id(self))
+        return super().setup(task, episode)
+
+    async def close(self) -> None:
+        self.open.discard(id(self))
+
+
 class ShyBuyer(Sound):
     def perfect(self, task: OrderTask) -> Mapping[str, Player]:
         def buyer(request: CompletionRequest, rng: random.Random) -> Message:
             return Message("assistant", request.messages[-1].content.encode("ascii").decode()[:20])
 
         return {**super().perfect(task), "user": buyer}
+
+
+def sleep_for_ever() -> None:
+    while True:
+        time.sleep(1)
+
+
+def search_for_ever() -> None:
+    """Without ever giving the GIL back."""
+    re.search(r"(a+)+$", "a" * 60 + "!")

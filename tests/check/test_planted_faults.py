@@ -8,25 +8,32 @@ import pytest
 from faulty_orders import (
     AsciiOnly,
     AsciiOnlyTool,
+    BadEnd,
     BlockingTool,
     ChangedTask,
+    Connected,
     CountsItsReplays,
     FewTasks,
     ForNothing,
     GeneratorThatRemembers,
+    HasAStopwatch,
     NeverHeardOfPairs,
     NoNumber,
     OddOutcome,
     OrderOfASet,
+    OthersOutOfRange,
     OutOfRange,
     ReadsTheClock,
+    ReadsTheClockInAThread,
     SharedState,
     ShyBuyer,
     Sound,
     TellsASecret,
     ToolForNobody,
     UnseededRandomness,
+    WritesTheDate,
     WrongParticipant,
+    WrongParticipantUnderANewId,
 )
 
 from ray_gym.check.all_checks import CHECKS, carry_out
@@ -55,6 +62,11 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
     assert await found_in(Sound, other_process) == {}
 
 
+async def test_what_was_made_is_closed(other_process: OtherProcess) -> None:
+    assert await found_in(Connected, other_process) == {}
+    assert Connected.open == set()
+
+
 @pytest.mark.parametrize(
     ("faulty", "check", "where", "what"),
     [
@@ -62,10 +74,20 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
         (UnseededRandomness, "determinism", "UnseededRandomness", "UnseededRandomness.relay (faulty_orders.py:"),
         (OrderOfASet, "determinism", "OrderOfASet", "in another process it went another way"),
         (ReadsTheClock, "determinism", "ReadsTheClock", "calls time.time()"),
+        (WritesTheDate, "determinism", "WritesTheDate", "calls time.strftime()"),
+        (HasAStopwatch, "determinism", "HasAStopwatch", "calls time.monotonic()"),
+        (ReadsTheClockInAThread, "determinism", "ReadsTheClockInAThread", "calls date.today()"),
         (CountsItsReplays, "replay", "CountsItsReplays", "recorded answers it went another way"),
         (WrongParticipant, "tools", "tool sell", "a call by user, for whom it is not declared, was carried out"),
+        (
+            WrongParticipantUnderANewId,
+            "tools",
+            "tool sell",
+            "policy has a result of no call of its own, after a call by user",
+        ),
         (TellsASecret, "leaks", "TellsASecret, to policy", "what only user was told: 'Your budget is"),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
+        (OthersOutOfRange, "score", "OthersOutOfRange.score", "a reward of 17 for user, out of the declared range"),
         (NoNumber, "score", "NoNumber.score", "score() returned nan"),
         (NeverHeardOfPairs, "score", "NeverHeardOfPairs.score_group", "returned 1 scores for 2 episodes"),
         (BlockingTool, "event loop", "tool sell (faulty_orders.py:", "it holds up the event loop for"),
@@ -77,6 +99,7 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
         (FewTasks, "tasks", "FewTasks.generate", "only 20 of 100 tasks are different"),
         (GeneratorThatRemembers, "tasks", "GeneratorThatRemembers.generate", "is another one when it is generated"),
         (OddOutcome, "hooks", "OddOutcome.finished", "it returned True"),
+        (BadEnd, "hooks", "BadEnd.close", "it raises ConnectionError: nobody is there"),
         (ShyBuyer, "hooks", "the perfect player of user", "'ascii' codec can't encode"),
     ],
 )

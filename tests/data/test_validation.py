@@ -90,6 +90,22 @@ def test_what_is_measured_is_what_the_policy_is_shown_first(tmp_path: Path) -> N
     assert report_lines(report)[-1] == "first prompt of the policy, in characters: min 6, median 12, p95 51, max 51"
 
 
+class Connected(Asking):
+    is_open = False
+
+    async def setup(self, task: Asked, episode: Any) -> None:
+        self.is_open = True
+
+    async def close(self) -> None:
+        self.is_open = False
+
+
+def test_what_setting_up_opened_is_closed(tmp_path: Path) -> None:
+    environment = Connected()
+    report = validate(written(tmp_path / "tasks.jsonl", [{"question": "1"}]), environment, characters())
+    assert report.lengths == [6] and not environment.is_open
+
+
 def test_where_a_model_is_asked_first_nothing_is_measured(tmp_path: Path) -> None:
     report = lengths_of(tmp_path, {"question": "1"}, {"question": "1", "ask_a_model": True})
     assert report.good == 2 and report.lengths == [6]

@@ -113,3 +113,8 @@ def test_a_stop_text_inside_of_a_request_is_left_in_it() -> None:
     assert reveal(CalendarTask.model_validate({"expected_state": [HOUR]}), [REQUEST], [REQUEST.text], "done") == (
         Revealed([REQUEST.text], [], closed=False)
     )
+
+
+def test_of_a_huge_message_nothing_counts() -> None:
+    text, owed = heard("I say " * 10_000 + REQUEST.text, REQUEST)
+    assert text.endswith(f"\n{ONLY_THIS}\n{REQUEST.text}") and owed == 0

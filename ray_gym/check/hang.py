@@ -1,0 +1,70 @@
+"""Ends a check that hangs: an environment that never gives the event loop back would otherwise never be reported.
+
+A thread looks whether the loop still beats, and says where the environment is. Code that holds the GIL (a regular expression, say)
+stops that thread, too: for it there is the timer of `faulthandler`, which needs no GIL, prints where all threads are, and ends the process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import faulthandler
+import os
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from ray_gym.check.finding import Finding
+from ray_gym.environment import Environment
+from ray_gym.run.watchdog import authors_place, outwards
+
+HANGS_AFTER_S = 20.0
+GRACE_S = 5.0
+"""For the thread to be first."""
+_MEND = "make what may take that long @tool(isolated=True), await episode.isolated(...) or a Library grader: these have a deadline"
+
+
+class HangWatch:
+    """A context manager, entered on the loop's thread. After `tell`, or if nothing can be told, the process ends with 1."""
+
+    def __init__(
+        self, environment: Environment[Any, Any], tell: Callable[[Finding], None], after_s: float = HANGS_AFTER_S
+    ) -> None:
+        self._environment = environment
+        self._tell = tell
+        self._after_s = after_s
+        self._thread = threading.get_ident()
+        self._has_beaten = threading.Event()
+        self._stopped = threading.Event()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> HangWatch:
+        self._beat()
+        threading.Thread(target=self._watch, name="hang-watch", daemon=True).start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopped.set()
+        faulthandler.cancel_dump_traceback_later()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _beat(self) -> None:
+        self._has_beaten.set()
+        faulthandler.dump_traceback_later(2 * self._after_s + GRACE_S, exit=True, file=sys.__stderr__ or 2)
+        self._timer = asyncio.get_running_loop().call_later(self._after_s / 10, self._beat)
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(self._after_s):
+            if not self._has_beaten.is_set():
+                self._end()
+            self._has_beaten.clear()
+
+    def _end(self) -> None:
+        place = authors_place(list(outwards(sys._current_frames().get(self._thread))), self._environment)
+        where = place or type(self._environment).__name__
+        try:
+            self._tell(Finding(where, f"it has held up the event loop for more than {self._after_s:g} s", _MEND))
+        finally:
+            sys.stdout.flush()
+            os._exit(1)
