@@ -26,14 +26,6 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What needs Ray or an engine shares them, so it runs in one process, one after the other; all else runs beside it."""
-    for item in items:
-        if item.get_closest_marker("ray") or item.get_closest_marker("engine"):
-            item.add_marker(pytest.mark.xdist_group("cluster"))
-
-
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

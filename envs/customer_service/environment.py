@@ -135,5 +135,5 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
     def _chat(self, episode: Episode, side: str) -> list[Message]:
         """What a side saw and said. The opening is a stage direction, unless the task's row had one that was really said."""
         messages = [message for message in episode.threads[side].messages if message.role != "system"]
-        directed = side == self.options.first_speaker and not spoken(episode.task.messages)
+        directed = side == self.options.first_speaker and (side != "policy" or not spoken(episode.task.messages))
         return messages[1:] if directed else messages

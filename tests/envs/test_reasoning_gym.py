@@ -107,7 +107,7 @@ async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> N
         (f"\\boxed{{{right}}}, that is <answer>7</answer>", "7"),
         (f"It is {right}, I think.", f"It is {right}, I think."),
         (f"<answer>{right} or so</answer>", f"{right} or so"),
-        ("<answer></answer>", ""),
+        ("<answer></answer>", "<answer></answer>"),  # an empty one is none
         ("", None),
         ("nothing comes to my mind", "nothing comes to my mind"),
         (f"<answer>-{right}1</answer>", f"-{right}1"),
