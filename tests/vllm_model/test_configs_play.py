@@ -26,7 +26,7 @@ SHORT = [
     "limits.max_steps_per_turn=2",
 ]
 PLAYED = {"calendar", "equivalence_judge", "mcqa", "session_counter"}
-"""One of each pattern. All are played by hand before a release; each takes a quarter of a minute here."""
+"""A few of them, since each takes a quarter of a minute here. Nothing plays the others with a real model."""
 AT_ONCE = 2
 CONFIGS = [f"configs/{name}.yaml" for name in NAMES if name in PLAYED]
 
