@@ -151,6 +151,58 @@ class OutputSection(Section):
         return "off" if value is False else value
 
 
+class OfferSection(Section):
+    """An environment that a service offers beside that of its config, with the participants who play it."""
+
+    environment: EnvironmentSection
+    participants: Annotated[dict[str, ParticipantSection], Field(min_length=1)]
+    sources: dict[str, TasksSection] = {}
+
+
+class TokensSection(Section):
+    """Where the bearer tokens of a service's callers are; never in the config itself."""
+
+    file: str | None = None
+    """Lines of NAME TOKEN; readable by its owner only."""
+    env: str | None = None
+    """An environment variable with NAME=TOKEN pairs, separated by spaces."""
+
+
+class ServiceSection(Section):
+    """What `ray-gym serve` opens."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)] = "service"
+    """Of its directory in output.dir: a service of the same name goes on with what is there."""
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=1, le=65535)] = 8000
+    tokens: TokensSection | None = None
+    """Needed unless the host is a loopback address."""
+    offers: dict[str, OfferSection] = {}
+    """Further environments, by the name that callers give."""
+    sources: dict[str, TasksSection] = {}
+    """Further tasks of the config's own environment; `default` is the section `tasks`."""
+    gateways: Positive = 1
+    """Replicas of the gateway."""
+    max_body_mb: Annotated[float, Field(gt=0)] = 16
+    body_deadline_s: Seconds = 30
+    """How long a request's body may take to arrive."""
+    max_requests: Positive = 2000
+    """In flight at one gateway; what comes on top is answered 503."""
+    max_streams: Positive = 256
+    """Open at one gateway."""
+    active_rollouts: Positive = 2
+    """Runs that are played at once."""
+    queued_rollouts: Positive = 64
+    """What comes on top is answered 429."""
+    max_episodes: Positive = 100_000
+    """Of one rollout."""
+    max_sessions: Positive = 2000
+    """Open at once; what comes on top is answered 429."""
+    session_workers: Positive = 2
+    idle_s: Seconds = 600
+    """A session to which nothing was said for this long is closed."""
+
+
 class RunConfig(Section):
     run: RunSection = RunSection()
     train: Literal["any", "strict"] = "any"
@@ -163,3 +215,5 @@ class RunConfig(Section):
     groups: GroupsSection = GroupsSection()
     fanout: FanoutSection = FanoutSection()
     output: OutputSection = OutputSection()
+    service: ServiceSection = ServiceSection()
+    """Only `ray-gym serve` looks at it."""

@@ -1,0 +1,35 @@
+"""Why the service refuses a request. Survives pickling, so that it reaches the gateway from whatever actor raised it."""
+
+from __future__ import annotations
+
+
+class Refused(Exception):
+    """`status` is HTTP's; `param` names the field that is wrong; `retry_after_s` says when to ask again."""
+
+    def __init__(
+        self, status: int, code: str, message: str, param: str | None = None, retry_after_s: float | None = None
+    ) -> None:
+        super().__init__(status, code, message, param, retry_after_s)
+        self.status, self.code, self.message = status, code, message
+        self.param, self.retry_after_s = param, retry_after_s
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.message}"
+
+
+def unknown(what: str, name: str) -> Refused:
+    """Also for what is another caller's: nobody is told that it is there."""
+    return Refused(404, f"unknown_{what}", f"there is no {what} {name!r}")
+
+
+def invalid(message: str, param: str | None = None) -> Refused:
+    return Refused(422, "invalid_request", message, param)
+
+
+def busy(message: str, retry_after_s: float) -> Refused:
+    """The caller should come back later."""
+    return Refused(429, "too_many", message, retry_after_s=retry_after_s)
+
+
+def unavailable(message: str, retry_after_s: float = 1) -> Refused:
+    return Refused(503, "unavailable", message, retry_after_s=retry_after_s)
