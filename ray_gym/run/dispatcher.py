@@ -45,6 +45,14 @@ class Dispatcher:
         leases = [(begun or {}).get(spec.episode_id, Lease(spec)) for spec in specs]
         return Dispatcher(deque(_grouped(leases)))
 
+    def add(self, spec: EpisodeSpec) -> None:
+        """One more, a group of its own."""
+        self.pending.append((Lease(spec),))
+
+    def holder_of(self, episode_id: str) -> str | None:
+        """The worker that it is leased to now."""
+        return next((worker for worker, held in self._held.items() if episode_id in held), None)
+
     @property
     def waiting(self) -> int:
         """Episodes that nobody plays yet."""

@@ -31,6 +31,8 @@ LEASE_GRACE_S = 15
 """A worker that has not answered for this long after it should have ended itself is lost: frozen, or cut off."""
 ANSWER_S = 2
 """How long a worker that is being stopped has to answer what it was asked before (a healthy one answers every second)."""
+COMMANDS = 10_000
+"""That may be under way in a worker with sessions."""
 CANCEL_S = 4
 """How long it then has to stage what it finished."""
 
@@ -55,22 +57,37 @@ def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], n
 
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
     """
-    commits = _commits(plan, directory, notify)
+    commits = standing(plan, directory, notify)
     for problem in commits.fences.problems:
         say(f"journal: {problem}")
     with ExitStack() as started:
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        outcome = asyncio.run(_Driver(plan, directory, commits).run())
+        return asyncio.run(_until_signalled(plan, directory, commits))
+
+
+async def _until_signalled(plan: Plan, directory: RunDirectory, commits: Commits) -> Outcome:
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stopping.set)
+    return await drive(plan, directory, commits, stopping)
+
+
+async def drive(plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
+    """Play a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
+
+    Errors: UserError, RunFailed. However it ends, the workers are gone after it.
+    """
+    outcome = await Driver(setup_of(plan, directory), directory, commits, stopping).run()
     if not outcome.interrupted:
-        commits.fences.remove()
+        await asyncio.to_thread(commits.fences.remove)
         outcome.tally.refused_bytes = commits.fences.refused_bytes
     return outcome
 
 
-def _commits(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
-    """Where the run stands: what is committed, and what was under way when an earlier driver ended."""
+def standing(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
+    """Where the run stands: what is committed, and what was under way when an earlier driver ended. Blocks."""
     planned = {spec.episode_id: spec for spec in plan.specs}
     done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
     for receipt in done:
@@ -80,37 +97,46 @@ def _commits(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
     return Commits(directory, Dispatcher.of(planned.values(), fences.begun(planned)), fences, tally, notify)
 
 
-class _Driver:
-    def __init__(self, plan: Plan, directory: RunDirectory, commits: Commits) -> None:
-        config = plan.config
-        self._fanout = config.fanout
+def setup_of(plan: Plan, directory: RunDirectory, idle_s: float | None = None) -> WorkerSetup:
+    """`idle_s`: episodes are sessions, driven from outside, and end when nothing is said to them for so long."""
+    config = plan.config
+    return WorkerSetup(
+        run_id=directory.name,
+        env_id=config.environment.id,
+        environment=plan.environment,
+        participants=plan.participants,
+        engines=plan.engines,
+        limits=config.limits,
+        groups=config.groups,
+        fanout=config.fanout,
+        output=config.output,
+        storage=directory.storage,
+        journal=directory.journal if directory.keeps_journal else None,
+        idle_s=idle_s,
+    )
+
+
+class Driver:
+    def __init__(self, setup: WorkerSetup, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> None:
+        """Of sessions more may come at any time, so that workers wait for them until `stopping` is set."""
+        self._fanout = setup.fanout
         self._directory = directory
         self._commits = commits
         self._dispatcher = commits.dispatcher
         self._tally = commits.tally
-        self._stopping = asyncio.Event()
+        self._stopping = stopping
+        self._open_ended = setup.idle_s is not None
         self._failure: str | None = None
         self._made = 0
-        self._allowed_failures = _allowed_failures(config.limits.max_failed, len(plan.specs))
-        self._setup = WorkerSetup(
-            run_id=directory.name,
-            env_id=config.environment.id,
-            environment=plan.environment,
-            participants=plan.participants,
-            engines=plan.engines,
-            limits=config.limits,
-            groups=config.groups,
-            fanout=config.fanout,
-            output=config.output,
-            storage=directory.storage,
-            journal=directory.journal if directory.keeps_journal else None,
-        )
+        self._allowed_failures = _allowed_failures(setup.limits.max_failed, commits.tally.total)
+        self._setup = setup
+        self.workers: dict[str, Any] = {}
+        """The actors that are up, by name."""
 
     async def run(self) -> Outcome:
-        loop = asyncio.get_running_loop()
-        for signal_number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(signal_number, self._stopping.set)
-        count = min(self._fanout.workers, max(1, self._dispatcher.waiting))
+        count = self._fanout.workers
+        if not self._open_ended:
+            count = min(count, max(1, self._dispatcher.waiting))
         drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
         results = await asyncio.gather(*drives, return_exceptions=True)
         self._tally.took_s = self._tally.elapsed_s
@@ -120,6 +146,12 @@ class _Driver:
                 raise error
         failure = self._failure or (str(errors[0]) if errors else None)
         return Outcome(self._tally, interrupted=not self._dispatcher.done, failure=failure)
+
+    def wake(self) -> None:
+        """There is something new to lease: have the worker with the fewest episodes ask for it now."""
+        if self.workers:
+            name = min(self.workers, key=lambda worker: len(self._dispatcher.held_by(worker)))
+            self.workers[name].wake.remote()
 
     async def _drive(self, index: int, count: int) -> None:
         """Have one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what they have."""
@@ -148,6 +180,7 @@ class _Driver:
                     raise error.cause from None
                 raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error
             finally:
+                self.workers.pop(name, None)
                 ray.kill(actor)
             in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
             if in_a_row == DEATHS_IN_A_ROW:
@@ -161,7 +194,8 @@ class _Driver:
         return concurrency // count + (index < concurrency % count)
 
     def _make(self, name: str, concurrency: int) -> Any:
-        options = {"num_cpus": self._fanout.cpus_per_worker, "max_concurrency": 8}
+        calls = COMMANDS if self._open_ended else 8
+        options = {"num_cpus": self._fanout.cpus_per_worker, "max_concurrency": calls}
         return ray.remote(Worker).options(**options).remote(name, self._setup, concurrency)
 
     async def _use(self, name: str, actor: Any, concurrency: int) -> None:
@@ -169,18 +203,19 @@ class _Driver:
         if not await self._greet(name, actor):
             return
         self._tally.start()
+        self.workers[name] = actor
         room = concurrency + max(8, int(concurrency * BACKLOG))
         answer_s = self._fanout.stuck_after_s + LEASE_GRACE_S
         while not self._stopping.is_set():
             leases = self._dispatcher.lease(name, room)
-            if not leases and not self._dispatcher.holds(name):
+            if not leases and not self._dispatcher.holds(name) and not self._open_ended:
                 await self._answer(actor.close.remote(), ANSWER_S)
                 return
             report = await self._answer(actor.exchange.remote(leases, self._commits.news_for(name)), answer_s)
             if report is None:
                 raise _WorkerLost("it did not answer when the run was stopped")
             await self._commits.take(name, report)
-            if not self._dispatcher.pending and self._dispatcher.all_over(name):
+            if not self._open_ended and not self._dispatcher.pending and self._dispatcher.all_over(name):
                 await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
             self._stop_if_too_many_failed()
         await self._stop(name, actor)

@@ -55,6 +55,8 @@ class WorkerSetup:
     storage: Storage
     journal: Path | None
     """None: nothing is journaled."""
+    idle_s: float | None = None
+    """Of sessions, which are driven from outside: how long one may be silent. None: episodes are played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,10 @@ class Worker:
         if self._roll_is_due() or self._is_leaving:
             await self._roll()
         return await self._take_report()
+
+    async def wake(self) -> None:
+        """An exchange that waits answers now."""
+        self._news.set()
 
     async def finish(self) -> Report:
         """Nothing more is coming: stage what is left."""
