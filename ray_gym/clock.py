@@ -49,6 +49,7 @@ class ActiveClock:
         self._waiting = 0
         self._going_on = 0
         self._replaying = 0
+        self._resting = False
         self._common: ActiveClock | None = None
         self._limits: dict[asyncio.Timeout, float] = {}
 
@@ -108,6 +109,12 @@ class ActiveClock:
                 yield
         finally:
             slots.release()
+
+    def resting(self, resting: bool) -> None:
+        """Nobody drives the episode now: this time does not count."""
+        if resting != self._resting:
+            self._resting = resting
+            self._count(waiting=1 if resting else -1)
 
     def replaying(self, replaying: bool) -> None:
         """While recorded calls are answered again, limits do not count what was played before; each gets time enough for the replay."""

@@ -31,7 +31,7 @@ from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, Stop, StopReason
-from ray_gym.thread import Thread
+from ray_gym.thread import Asked, Thread
 from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import Tool, ToolAnswer, WhenLost, call_tool
 from ray_gym.transcript import Transcript
@@ -142,15 +142,14 @@ class Episode:
             self.transcript.put_system_prompt(name)
             for message in _first_messages(opening, name, earlier.get(name)):
                 self.transcript.put(name, "opening", message)
-        self._is_finished()
+        self.look_if_finished()
 
     async def turn(self, name: str, max_steps: int | None = None) -> Turn:
         """Let one participant speak: steps until it calls no more tools, its steps (or these) are used up, or the episode ends."""
         self._require_open()
         participant = self.participants[name]
         turn = Turn(name, len(self.turns))
-        if self.turns_of(name) >= participant.max_turns:
-            self.end(StopReason.MAX_TURNS, name)
+        if self._turns_are_used_up(name):
             return turn
         thread = self.threads[name]
         if self.turns and not thread.has_something_to_answer:
@@ -165,15 +164,43 @@ class Episode:
                 break
         if not self.stopped:
             self._relay(turn)
-            self._is_finished()
+            self.look_if_finished()
         return turn
+
+    def going_on(self, name: str) -> Turn | None:
+        """The turn of someone who is driven from outside: the one that it has, or a new one; None if its turns are used up."""
+        self._require_open()
+        last = self.turns[-1] if self.turns else None
+        if last is not None and last.speaker == name and not last.yielded:
+            return last
+        if self._turns_are_used_up(name):
+            return None
+        self.turns.append(Turn(name, len(self.turns)))
+        return self.turns[-1]
+
+    def steps_left(self, name: str) -> int:
+        """Of someone who is driven from outside, in the turn that it has or would begin."""
+        last = self.turns[-1] if self.turns else None
+        is_its_turn = last is not None and last.speaker == name and not last.yielded
+        return self.participants[name].max_steps_per_turn - (last.steps if last and is_its_turn else 0)
+
+    def yield_floor(self, turn: Turn, said: Message) -> None:
+        """A turn from outside has ended with these words: look whether that is the end, and tell the others."""
+        turn.yielded = True
+        self._check_over(turn.speaker, said)
+        if not self.stopped:
+            self._relay(turn)
+            self.look_if_finished()
 
     async def step(self, turn: Turn) -> bool:
         """One model call and the tool calls that it made. Returns whether there were any."""
         self._require_open()
         self.transcript.step = turn.steps
         turn.steps += 1
-        completion = await self._complete(self.threads[turn.speaker], tools=True)
+        participant = self.participants[turn.speaker]
+        completion = await self._complete(
+            self.threads[turn.speaker], Asked.by(participant, *self.tools_of(participant))
+        )
         if completion is None:
             return False
         message = completion.message
@@ -185,13 +212,13 @@ class Episode:
             answer = await self.call(turn.speaker, call)
             turn.tool_results.append(answer.content)
             turn.tool_errors += answer.error is not None
-            if self._is_finished():
+            if self.look_if_finished():
                 return True
         self._check_over(turn.speaker, message)
         return bool(message.tool_calls)
 
-    async def call(self, name: str, call: ToolCall) -> ToolAnswer:
-        """Carry out a tool call of a participant; its result joins that participant's thread."""
+    async def call(self, name: str, call: ToolCall, tells: bool = True) -> ToolAnswer:
+        """Carry out a tool call of a participant; its result joins that participant's thread, unless it is told by someone else."""
         self._require_open()
         participant = self.participants[name]
         began, started_at = time.monotonic(), time.time()
@@ -200,7 +227,10 @@ class Episode:
         self.usage.tool_calls += 1
         self.usage.tool_s += duration
         self.usage.tool_errors += answer.error is not None
-        event = self.transcript.put(name, "tool_result", Message("tool", answer.content, tool_call_id=call.id))
+        if tells:
+            event = self.transcript.put(name, "tool_result", Message("tool", answer.content, tool_call_id=call.id))
+        else:
+            event = self.transcript.write("tool_call", participant=name, content=answer.content, tool_calls=(call,))
         event.error = answer.error
         event.started_at, event.duration_s = started_at, duration
         return answer
@@ -225,12 +255,17 @@ class Episode:
         Errors: EpisodeOver if the episode has ended, also by this call (its answer was cut, or a budget is used up).
         """
         self._require_open()
-        completion = await self._complete(self.threads[thread], tools=False)
-        if completion is not None and completion.finish_reason != "stop":
-            self._end_truncated(self.threads[thread].participant.name, completion)
+        completion = await self.complete_thread(thread, Asked.by(self.threads[thread].participant, (), ()))
         self._require_open()
         assert completion is not None
         return completion.message
+
+    async def complete_thread(self, thread: str, asked: Asked) -> Completion | None:
+        """One model call over all that is in a thread; it has ended the episode if it was cut, or (None) if a limit left nothing for it."""
+        completion = await self._complete(self.threads[thread], asked)
+        if completion is not None and completion.finish_reason != "stop":
+            self._end_truncated(self.threads[thread].participant.name, completion)
+        return completion
 
     async def ask(self, auxiliary: str, *messages: str | Message, may_be_cut: bool = False) -> Message:
         """Ask a judge, a reward model or a simulator: a fresh conversation with its system prompt and these messages.
@@ -257,7 +292,9 @@ class Episode:
             self.transcript.put(name, "judge", Message("user", message) if isinstance(message, str) else message)
         self.asking[name] = self.participants[auxiliary]
         try:
-            completion = await self._complete(self.threads[name], tools=False, kind="judge")
+            completion = await self._complete(
+                self.threads[name], Asked.by(self.participants[auxiliary], (), ()), "judge"
+            )
         finally:
             if not self.clock.is_late:
                 self.asking.pop(name, None)
@@ -356,19 +393,18 @@ class Episode:
             )
         return others[0]
 
-    async def _complete(self, thread: Thread, *, tools: bool, kind: EventKind = "message") -> Completion | None:
+    async def _complete(self, thread: Thread, asked: Asked, kind: EventKind = "message") -> Completion | None:
         """A model call, within all limits; None when one of them ended the episode instead."""
         participant = thread.participant
         counts = participant.name in self.environment.participants
         if counts and self._is_used_up():
             return None
-        shown, allowed = self._tools_for(participant) if tools else ((), ())
-        request = thread.request(shown, allowed, self._remaining_tokens() if counts else 2**31 - 1)
+        request = thread.request(asked, self._remaining_tokens() if counts else 2**31 - 1)
         try:
             answered = await self.calls.complete(thread, request)
         except EpisodeFailure as error:
             raise blamed(participant, error, judges=self._judges(participant)) from error
-        self.transcript.put_answer(thread, kind, answered)
+        self.transcript.put_answer(thread, kind, answered, asked.sampling)
         self.usage.count(answered.completion, answered.duration_s, counts)
         self._now = answered.started_at + answered.duration_s
         return answered.completion
@@ -410,7 +446,7 @@ class Episode:
             silent = "it used its tools, and said nothing" if turn.tool_results else "it said nothing"
             raise fault_of(speaker, silent, judges=False)
 
-    def _tools_for(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
+    def tools_of(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """The tools as the prompt shows them, and as the state narrows them now."""
         if participant.tool_choice == "none":
             return (), ()
@@ -433,14 +469,21 @@ class Episode:
         else:
             self.end(StopReason.MAX_TOKENS, text)
 
-    def _is_finished(self) -> bool:
+    def _turns_are_used_up(self, name: str) -> bool:
+        if self.turns_of(name) < self.participants[name].max_turns:
+            return False
+        self.end(StopReason.MAX_TURNS, name)
+        return True
+
+    def look_if_finished(self) -> bool:
+        """Ask the environment whether it is over."""
         outcome = self.environment.finished(self.state, self)
         if outcome is not None:
             self.end(StopReason.FINISHED, str(outcome))
         return outcome is not None
 
     def _check_over(self, speaker: str, message: Message) -> None:
-        if not message.tool_calls and self._is_finished():
+        if not message.tool_calls and self.look_if_finished():
             return
         stop_text = self.participants[speaker].stop_text
         if stop_text and has_words(message.content, stop_text):

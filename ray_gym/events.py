@@ -7,12 +7,16 @@ from typing import Literal
 
 from ray_gym.messages import ToolCall
 
-EventKind = Literal["system", "opening", "message", "tool_result", "relay", "judge", "verdict", "note", "stop"]
+EventKind = Literal[
+    "system", "opening", "message", "tool_result", "tool_call", "relay", "judge", "verdict", "note", "stop"
+]
 
 
 @dataclass(slots=True)
 class Event:
-    """`turn` counts turns of all participants from 0 and is -1 before the first; `step` counts model calls within a turn."""
+    """`tool_call` is a call from outside, whose result the one who made it was given, and tells its model.
+
+    `turn` counts turns of all participants from 0 and is -1 before the first; `step` counts model calls within a turn."""
 
     seq: int
     kind: EventKind

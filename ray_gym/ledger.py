@@ -69,6 +69,8 @@ class Ledger:
     samples: list[Sample] = field(default_factory=list)
     gap: bool = False
     """A generation came without ids: the next sample begins anew, so that those tokens never count as prompt of this one."""
+    first_reason: str | None = None
+    """Why the first sample is not part of another thread's."""
 
     @property
     def history(self) -> TokenIds:
@@ -86,9 +88,8 @@ class Ledger:
         if len(completion.logprobs) != len(completion.token_ids):
             raise ValueError(f"{len(completion.token_ids)} generated ids but {len(completion.logprobs)} logprobs")
         if completion.fork_reason is not None or self.gap or not self.samples:
-            self.samples.append(
-                Sample(fork_reason=completion.fork_reason or ("token_ids_missing" if self.gap else None))
-            )
+            other_reason = "token_ids_missing" if self.gap else None if self.samples else self.first_reason
+            self.samples.append(Sample(fork_reason=completion.fork_reason or other_reason))
             self.gap = False
         sample = self.samples[-1]
         position = sample.length

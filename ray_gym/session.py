@@ -1,169 +1,186 @@
 """An episode that is driven from outside, command by command, instead of by its environment's `run`.
 
-The commands are those that `run` gives. Each is written to the journal before it is carried out, so that a session whose worker died
-is made again by folding its commands over `setup`; the calls in them are answered as they were. Commands are numbered by whoever gives
-them: one that is given again, because its answer was lost, is not carried out again.
+Each command is written to the journal before it is carried out, so that a session whose worker died is made again by folding its commands
+over `setup`: each is given again when as many answers had come as then, and the calls in it are answered as they were. Whoever gives a
+command names it by a key: one that is given again, because its answer was lost, is not carried out again.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
+from ray_gym.capture import Capture
+from ray_gym.commands import Ask, Close, Command, End, apply, check, decoder, encode, is_exclusive
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
-from ray_gym.messages import ToolCall
+from ray_gym.journal.replay import Diverged
+from ray_gym.models.base import Completion
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
 from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, Stop, StopReason
 
-
-class Turn(msgspec.Struct, array_like=True, tag="turn", frozen=True):
-    """Let a participant speak until it yields the floor."""
-
-    participant: str
-
-
-class Tell(msgspec.Struct, array_like=True, tag="tell", frozen=True):
-    """Put a message into a participant's view, or a thread's."""
-
-    thread: str
-    text: str
-
-
-class CallTool(msgspec.Struct, array_like=True, tag="call", frozen=True):
-    """Call a tool in a participant's name. `arguments` is JSON text."""
-
-    participant: str
-    id: str
-    name: str
-    arguments: str
-
-
-class OpenThread(msgspec.Struct, array_like=True, tag="open_thread", frozen=True):
-    participant: str
-
-
-class Reply(msgspec.Struct, array_like=True, tag="reply", frozen=True):
-    """One model call on a thread."""
-
-    thread: str
-
-
-class End(msgspec.Struct, array_like=True, tag="end", frozen=True):
-    """End the episode and score it."""
-
-
-Command = Turn | Tell | CallTool | OpenThread | Reply | End
-
-_decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Command)
-_encode = msgspec.msgpack.Encoder().encode
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command led to: the events that it added, and whether the episode is over."""
+    """What a command led to: the events that came meanwhile, whether the episode is over, and what an `Ask` was answered."""
 
     events: tuple[Event, ...]
     stop: Stop | None
+    completion: Completion | None = None
+
+
+class LetGo(Exception):
+    """Whoever held the session has closed it; it goes on elsewhere."""
 
 
 class Session:
-    """A command at a time. `played` is set once the episode is over and scored, or has failed."""
+    """`played` is set once the episode is over and scored, was given up, or has failed."""
 
     def __init__(self, spec: EpisodeSpec, stage: Stage, log: CallLog) -> None:
         """Errors: EpisodeFailure (data) if the task is not one of the environment's."""
         self._log = log
-        self._done: list[Done] = []
-        self._under_way: asyncio.Task[Done] | None = None
+        self._tasks: dict[str, asyncio.Task[Done]] = {}
+        """Every command that was begun, by its key, in their order."""
+        self._under_way: dict[int, tuple[Command, asyncio.Task[Done]]] = {}
+        self._entrance = asyncio.Lock()
         self._policys_fault: Failure | None = None
+        self.captures: dict[str, Capture] = {}
+        self.keys_of_asks: dict[bytes, str] = {}
+        """The newest call of an agent that came in these words."""
+        self.undelivered: set[str] = set()
+        """Keys of commands whose answer did not reach who gave them."""
         self.episode: Episode = new_episode(spec, stage, log)
+        self.ended = asyncio.Event()
+        self._is_let_go = False
         self.played: Played | None = None
+
+    @property
+    def given(self) -> int:
+        """How many commands it was given."""
+        return len(self._tasks)
 
     async def open(self) -> None:
         """Set the session up, and carry out again what was recorded of it. Never raises, cancellation apart."""
         self._log.begin()
         await self._guarded(set_up(self.episode))
-        for recorded in self._log.commands:
-            if self.played is not None:
-                break
-            await self._carry_out(_decoder.decode(recorded.command))
+        if self._log.commands:
+            await self._guarded(self._fold())
+        self.episode.clock.resting(not self._under_way)
 
     async def close(self) -> None:
-        """Give up what is being carried out."""
-        if self._under_way is not None:
-            self._under_way.cancel()
-            await asyncio.wait([self._under_way])
+        """Let go of what is being carried out: it is recorded, and is carried out when the session is gone on with."""
+        self._is_let_go = True
+        await self._give_up(self._under_way)
 
-    @property
-    def next_index(self) -> int:
-        return len(self._done)
+    async def perform(self, key: str, given: Command | Callable[[], Ask]) -> Done:
+        """Carry out a command, or give again what the one of this key led to. It is carried out also if who gave it doesn't wait for it.
 
-    async def perform(self, index: int, command: Command) -> Done:
-        """Carry out command number `index`, or give again what it led to. It is carried out also if who gave it doesn't wait for it.
-
-        Errors: EpisodeOver if the episode has ended before; IndexError for a number that is not next; ValueError for a participant or
-        thread that isn't there; OSError if it can't be recorded.
+        An `Ask` may be made only when its turn has come, by a function. Exclusive commands wait until nothing else is under way, and others
+        for them.
+        Errors: LetGo; EpisodeOver if the episode has ended before; ValueError for a participant or thread that isn't there; OSError if it
+        can't be recorded; what `given` raises.
         """
-        if index < len(self._done):
-            return self._done[index]
-        if index > len(self._done):
-            raise IndexError(f"command {index}: the next one is {len(self._done)}")
-        if self._under_way is None:
-            if self.played is not None or (self.episode.stop is not None and not isinstance(command, End)):
-                raise EpisodeOver(self.episode.stop)
-            self._check(command)
-            await self._log.command(index, msgspec.Raw(_encode(command)))
-            self._under_way = asyncio.create_task(self._carry_out(command))
-        return await asyncio.shield(self._under_way)
+        async with self._entrance:
+            task = self._tasks.get(key)
+            if task is None:
+                await self._until_free(None if callable(given) else given)
+                command = given() if callable(given) else given
+                if self.played is not None or (self.episode.stopped and not isinstance(command, End | Close)):
+                    raise EpisodeOver(self.episode.stop)
+                check(command, self.episode)
+                await self._log.command(self.given, msgspec.Raw(encode(command)), key, tuple(self._under_way))
+                task = await self._begin(key, command)
+        await asyncio.wait([task])
+        if task.cancelled():
+            raise LetGo if self._is_let_go else EpisodeOver(self.episode.stop)
+        return task.result()
 
-    def _check(self, command: Command) -> None:
-        """What names nobody is the mistake of who gave it, and does the session no harm."""
-        match command:
-            case Turn(name) | CallTool(name):
-                known, what = list(self.episode.environment.participants), "participant"
-            case OpenThread(name):
-                known, what = list(self.episode.participants), "participant"
-            case Tell(name) | Reply(name):
-                known, what = list(self.episode.threads), "thread"
-            case End():
-                return
-        if name not in known:
-            raise ValueError(f"there is no {what} {name!r}; there are: {', '.join(known)}")
+    async def settle(self) -> None:
+        """Until nothing is under way."""
+        while self._under_way:
+            await asyncio.wait([task for _, task in self._under_way.values()])
 
-    async def _carry_out(self, command: Command) -> Done:
-        before = len(self.episode.events)
+    async def _until_free(self, command: Command | None) -> None:
+        """Until nothing is under way that this one (None: an `Ask`) must not meet. The end waits for no answers that nobody will use."""
+
+        def meets(other: Command) -> bool:
+            if isinstance(command, End | Close):
+                return not isinstance(other, Ask) and not isinstance(command, Close)
+            return is_exclusive(other) or (command is not None and is_exclusive(command))
+
+        while tasks := [task for other, task in self._under_way.values() if meets(other)]:
+            await asyncio.wait(tasks)
+
+    async def _begin(self, key: str, command: Command) -> asyncio.Task[Done]:
+        number = len(self._tasks)
+        if isinstance(command, Ask):
+            self.keys_of_asks[command.digest] = key
+        if isinstance(command, End | Close):
+            await self._give_up(self._under_way)
+        task = asyncio.create_task(self._carry_out(number, command))
+        self._tasks[key], self._under_way[number] = task, (command, task)
+        return task
+
+    async def _fold(self) -> None:
+        """Give the recorded commands again, each when as many answers had come, and as many of the others were done, as then."""
+        for recorded in self._log.commands:
+            await self._log.reach(recorded)
+            while tasks := [task for i, (_, task) in self._under_way.items() if i not in recorded.under_way]:
+                await asyncio.wait(tasks)
+            if self.played is not None:
+                break
+            await self._begin(recorded.key, decoder.decode(recorded.command))
+        self._log.release()
+
+    async def _give_up(self, commands: Mapping[int, tuple[Command, asyncio.Task[Done]]]) -> None:
+        tasks = [task for _, task in commands.values()]
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def _carry_out(self, number: int, command: Command) -> Done:
+        episode, before = self.episode, len(self.episode.events)
+        episode.clock.resting(False)
         try:
-            await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
-            done = Done(tuple(self.episode.events[before:]), self.episode.stop)
-            self._done.append(done)
-            return done
+            completion = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
+            return Done(tuple(episode.events[before:]), episode.stop, completion)
         finally:
-            self._under_way = None
+            del self._under_way[number]
+            episode.clock.resting(not self._under_way)
 
-    async def _guarded(self, step: Awaitable[None]) -> None:
+    async def _guarded(self, step: Awaitable[Result]) -> Result | None:
         """Whatever is raised ends the session with the failure that it is."""
-        episode = self.episode
+        episode, result = self.episode, None
         try:
-            await step
+            result = await step
         except EpisodeFailure as error:
-            self.played = failed(episode, error.failure)
+            self._end(failed(episode, error.failure))
+        except Diverged:
+            pass  # the log remembers it
         if episode.calls.broken or episode.calls.log.diverged:
-            self.played = as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", "")))
+            self._end(as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", ""))))
+        return result
 
-    async def _in_time(self, command: Command) -> None:
+    async def _in_time(self, command: Command) -> Completion | None:
         """Within the episode's deadline. The policy's own fault ends an episode that is scored all the same."""
         episode = self.episode
         try:
             async with episode.clock.limit(episode.limits.episode_deadline_s) as deadline:
                 with blaming(episode.environment, "command"):
-                    await self._apply(command)
+                    completion = await apply(command, episode, self.captures)
+            if isinstance(command, Close):
+                self._end(Played(episode, "cancelled", None, None, active_s=episode.elapsed_s()))
+            return completion
         except EpisodeOver:
             pass
         except TimeoutError:
@@ -175,24 +192,15 @@ class Session:
                 raise
             self._policys_fault = error.failure
             episode.end(StopReason.POLICY_FAILED, error.failure.message)
-
-    async def _apply(self, command: Command) -> None:
-        episode = self.episode
-        match command:
-            case Turn(participant):
-                await episode.turn(participant)
-            case Tell(thread, text):
-                episode.tell(thread, text)
-            case CallTool(participant, call_id, name, arguments):
-                await episode.call(participant, ToolCall(call_id, name, arguments))
-            case OpenThread(participant):
-                episode.open_thread(participant)
-            case Reply(thread):
-                await episode.reply(thread)
+        return None
 
     async def _score(self) -> None:
         episode = self.episode
         episode.end(StopReason.COMPLETED)
         deserved = await score(episode)
         self._log.end()
-        self.played = Played(episode, "completed", deserved, self._policys_fault, active_s=episode.elapsed_s())
+        self._end(Played(episode, "completed", deserved, self._policys_fault, active_s=episode.elapsed_s()))
+
+    def _end(self, played: Played) -> None:
+        self.played = played
+        self.ended.set()

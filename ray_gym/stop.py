@@ -17,6 +17,7 @@ class StopReason(StrEnum):
     TOKEN_BUDGET = "token_budget"
     DEADLINE = "deadline"
     POLICY_FAILED = "policy_failed"  # the policy's own fault, by the environment's rule; scored all the same
+    CLOSED = "closed"  # given up by whoever drove the session from outside, or silent for too long
     FAILED = "failed"
 
 

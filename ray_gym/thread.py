@@ -9,12 +9,28 @@ import msgspec
 import xxhash
 
 from ray_gym.ledger import Ledger
-from ray_gym.messages import Message, ToolSchema
-from ray_gym.models.base import Completion, CompletionRequest, Model
+from ray_gym.messages import Message, ToolChoice, ToolSchema
+from ray_gym.models.base import Completion, CompletionRequest, Model, Sampling
 from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed
 
 _encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a call asks of a model beside the messages. `tools` are what the prompt shows; `allowed` as they are narrowed now."""
+
+    sampling: Sampling
+    tools: tuple[ToolSchema, ...] = ()
+    allowed: tuple[ToolSchema, ...] = ()
+    tool_choice: ToolChoice = "none"
+    parallel_tool_calls: bool = False
+
+    @staticmethod
+    def by(participant: Participant, tools: tuple[ToolSchema, ...], allowed: tuple[ToolSchema, ...]) -> Asked:
+        choice = participant.tool_choice if tools else "none"
+        return Asked(participant.sampling, tools, allowed, choice, participant.parallel_tool_calls)
 
 
 @dataclass(slots=True)
@@ -50,11 +66,9 @@ class Thread:
         self.messages.append(message)
         self.event_seqs.append(event_seq)
 
-    def request(
-        self, tools: tuple[ToolSchema, ...], allowed: tuple[ToolSchema, ...], max_tokens: int
-    ) -> CompletionRequest:
+    def request(self, asked: Asked, max_tokens: int) -> CompletionRequest:
         """A model call over all that was said. Its answer is appended by `accept`, with its event."""
-        sampling = self.participant.sampling
+        sampling = asked.sampling
         if max_tokens < sampling.max_tokens:
             sampling = replace(sampling, max_tokens=max_tokens)
         return CompletionRequest(
@@ -65,10 +79,10 @@ class Thread:
             thread=self.name,
             known=self.known,
             history=self.ledger.history,
-            tools=tools,
-            allowed_tools=allowed,
-            tool_choice=self.participant.tool_choice if tools else "none",
-            parallel_tool_calls=self.participant.parallel_tool_calls,
+            tools=asked.tools,
+            allowed_tools=asked.allowed,
+            tool_choice=asked.tool_choice,
+            parallel_tool_calls=asked.parallel_tool_calls,
         )
 
     def take(self) -> int:
@@ -98,9 +112,9 @@ class Thread:
         digest: bytes = self._hash.digest()
         return digest
 
-    def accept(self, completion: Completion, event_seq: int) -> None:
-        """Append the answer to the messages and its tokens to the ledger."""
+    def accept(self, completion: Completion, event_seq: int, sampling: Sampling | None = None) -> None:
+        """Append the answer to the messages and its tokens to the ledger. `sampling`: if it was not the participant's."""
         first_new = 0 if completion.fork_reason is not None else self.known
-        self.ledger.add(completion, self.event_seqs[first_new:], event_seq, self.participant.sampling)
+        self.ledger.add(completion, self.event_seqs[first_new:], event_seq, sampling or self.participant.sampling)
         self.append(completion.message, event_seq)
         self.known = len(self.messages) if completion.has_tokens else 0

@@ -10,7 +10,7 @@ from typing import Any
 from ray_gym.calls import Answered
 from ray_gym.events import Event, EventKind
 from ray_gym.messages import Message
-from ray_gym.models.base import Model
+from ray_gym.models.base import Model, Sampling
 from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed
 from ray_gym.spec import EpisodeSpec
@@ -43,10 +43,16 @@ class Transcript:
 
     def open_thread(self, participant: str) -> str:
         """One more of a participant, with its system prompt. Gives the thread's name."""
+        name = self.open_empty_thread(participant)
+        self.put_system_prompt(name)
+        return name
+
+    def open_empty_thread(self, participant: str, forked_for: str | None = None) -> str:
+        """One more, with nothing in it. `forked_for`: why it does not go on with the thread that it shares a beginning with."""
         self._opened[participant] += 1
         name = f"{participant}/{self._opened[participant]}"
         self.threads[name] = self._new_thread(name, self._participants[participant])
-        self.put_system_prompt(name)
+        self.threads[name].ledger.first_reason = forked_for
         return name
 
     def put_system_prompt(self, thread: str) -> None:
@@ -73,7 +79,7 @@ class Transcript:
         on.append(message, event.seq)
         return event
 
-    def put_answer(self, thread: Thread, kind: EventKind, answered: Answered) -> None:
+    def put_answer(self, thread: Thread, kind: EventKind, answered: Answered, sampling: Sampling) -> None:
         """What a thread's model said: to its messages and its token ledger, and as an event."""
         completion, participant = answered.completion, thread.participant
         event = self.write(
@@ -90,7 +96,7 @@ class Transcript:
             started_at=answered.started_at,
             duration_s=answered.duration_s,
         )
-        thread.accept(completion, event.seq)
+        thread.accept(completion, event.seq, sampling)
 
     def write(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:
         """Errors: TypeError for content that is no text."""

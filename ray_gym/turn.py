@@ -17,6 +17,8 @@ class Turn:
     tool_results: list[str] = field(default_factory=list)
     tool_errors: int = 0
     steps: int = 0
+    yielded: bool = False
+    """Of a turn that is driven from outside: it is over."""
 
 
 @dataclass(slots=True)

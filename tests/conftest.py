@@ -20,7 +20,7 @@ import pytest
 
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
-from ray_gym.thread import Thread
+from ray_gym.thread import Asked, Thread
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
@@ -87,7 +87,7 @@ async def one_call(
     """A call of a thread, as an episode makes it; it is for the caller to accept the answer."""
     thread.take()
     try:
-        return await thread.model.complete(thread.request(tools, allowed, max_tokens))
+        return await thread.model.complete(thread.request(Asked.by(thread.participant, tools, allowed), max_tokens))
     finally:
         thread.give_back()
 

@@ -149,11 +149,25 @@ class CallLog:
         if self._journal is not None and self._history.started_at is None:
             self._journal.append(Begun(self._episode, self._try, self._attempt, self.started_at))
 
-    async def command(self, index: int, command: msgspec.Raw) -> None:
+    async def command(self, index: int, command: msgspec.Raw, key: str, under_way: tuple[int, ...]) -> None:
         """Write down a command from outside, before it is carried out."""
         if self._journal is not None:
-            self._journal.append(Commanded(self._episode, self._try, self._attempt, index, command))
+            issued = self._answers if self._replay.is_over else self._replay.given
+            record = Commanded(self._episode, self._try, self._attempt, index, command, key, issued, under_way)
+            self._journal.append(record)
             await self._journal.sync()
+
+    async def reach(self, command: Commanded) -> None:
+        """In a replay: let answers through until there are as many as when this command came. Errors: Diverged."""
+        try:
+            await self._replay.reach(command.issued)
+        except Diverged as error:
+            self._diverged(error)
+            raise
+
+    def release(self) -> None:
+        """All recorded commands were given again: the other answers need not wait for any."""
+        self._replay.release()
 
     def end(self) -> None:
         """The episode is over. One that did not ask for all that was recorded of it went another way."""

@@ -53,13 +53,19 @@ class Intended(msgspec.Struct, array_like=True, tag=3, frozen=True):
 
 
 class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
-    """A command from outside, to a session that is driven from there."""
+    """A command from outside, to a session that is driven from there.
+
+    `issued` is how many answers there were when it came, `under_way` which commands before it were not done, `key` its giver's name for it.
+    """
 
     episode: str
     try_: int
     attempt: int
     index: int
     command: msgspec.Raw
+    key: str = ""
+    issued: int = 0
+    under_way: tuple[int, ...] = ()
 
 
 class Over(msgspec.Struct, array_like=True, tag=5, frozen=True):

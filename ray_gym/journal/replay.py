@@ -30,6 +30,8 @@ class Replay:
         self._moved = asyncio.Event()
         self.total = len(calls)
         self.given = 0
+        self._held_from = self.total
+        """Answers from here on are held, until something else was given that came before them."""
 
     @property
     def is_over(self) -> bool:
@@ -54,7 +56,8 @@ class Replay:
         """Wait until this answer is the next to be given, and give it. Errors: Diverged."""
 
         def is_next() -> bool:
-            return self.given == call.seq and self._made >= self._needed[call.seq]
+            is_due = self.given == call.seq and call.seq < self._held_from
+            return is_due and self._made >= self._needed[call.seq]
 
         try:
             async with asyncio.timeout(self._patience_s):
@@ -64,6 +67,17 @@ class Replay:
         except TimeoutError:
             raise self._stuck(call.thread, call.number) from None
         self.given += 1
+        self._move()
+
+    async def reach(self, given: int) -> None:
+        """Give answers until there were so many, hold the others, and wait until what they led to has come to rest. Errors: Diverged."""
+        self._held_from = min(given, self.total)
+        self._move()
+        await self.until(lambda: self.given >= self._held_from, "commands", given)
+
+    def release(self) -> None:
+        """Hold no answer any more."""
+        self._held_from = self.total
         self._move()
 
     async def over(self, thread: str, number: int) -> None:

@@ -31,8 +31,6 @@ LEASE_GRACE_S = 15
 """A worker that has not answered for this long after it should have ended itself is lost: frozen, or cut off."""
 ANSWER_S = 2
 """How long a worker that is being stopped has to answer what it was asked before (a healthy one answers every second)."""
-COMMANDS = 10_000
-"""That may be under way in a worker with sessions."""
 CANCEL_S = 4
 """How long it then has to stage what it finished."""
 
@@ -97,8 +95,7 @@ def standing(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
     return Commits(directory, Dispatcher.of(planned.values(), fences.begun(planned)), fences, tally, notify)
 
 
-def setup_of(plan: Plan, directory: RunDirectory, idle_s: float | None = None) -> WorkerSetup:
-    """`idle_s`: episodes are sessions, driven from outside, and end when nothing is said to them for so long."""
+def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
     config = plan.config
     return WorkerSetup(
         run_id=directory.name,
@@ -112,20 +109,37 @@ def setup_of(plan: Plan, directory: RunDirectory, idle_s: float | None = None) -
         output=config.output,
         storage=directory.storage,
         journal=directory.journal if directory.keeps_journal else None,
-        idle_s=idle_s,
     )
 
 
+MakeWorker = Callable[[str, WorkerSetup, int], Any]
+"""An actor out of a name, what is the same for all workers, and how many episodes it plays at once."""
+
+
+def make_worker(name: str, setup: WorkerSetup, concurrency: int) -> Any:
+    options = {"num_cpus": setup.fanout.cpus_per_worker, "max_concurrency": 8}
+    return ray.remote(Worker).options(**options).remote(name, setup, concurrency)
+
+
 class Driver:
-    def __init__(self, setup: WorkerSetup, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> None:
-        """Of sessions more may come at any time, so that workers wait for them until `stopping` is set."""
+    def __init__(
+        self,
+        setup: WorkerSetup,
+        directory: RunDirectory,
+        commits: Commits,
+        stopping: asyncio.Event,
+        make: MakeWorker = make_worker,
+        open_ended: bool = False,
+    ) -> None:
+        """`open_ended`: more episodes may come at any time, so that workers wait for them until `stopping` is set."""
         self._fanout = setup.fanout
         self._directory = directory
         self._commits = commits
         self._dispatcher = commits.dispatcher
         self._tally = commits.tally
         self._stopping = stopping
-        self._open_ended = setup.idle_s is not None
+        self._make = make
+        self._open_ended = open_ended
         self._failure: str | None = None
         self._made = 0
         self._allowed_failures = _allowed_failures(setup.limits.max_failed, commits.tally.total)
@@ -166,7 +180,7 @@ class Driver:
         while True:
             name = f"{self._directory.epoch}-{self._made}"
             self._made += 1
-            actor = self._make(name, concurrency)
+            actor = self._make(name, self._setup, concurrency)
             try:
                 return await self._use(name, actor, concurrency)
             except (RayActorError, _WorkerLost) as error:
@@ -192,11 +206,6 @@ class Driver:
     def _share(self, index: int, count: int) -> int:
         concurrency = self._fanout.concurrency
         return concurrency // count + (index < concurrency % count)
-
-    def _make(self, name: str, concurrency: int) -> Any:
-        calls = COMMANDS if self._open_ended else 8
-        options = {"num_cpus": self._fanout.cpus_per_worker, "max_concurrency": calls}
-        return ray.remote(Worker).options(**options).remote(name, self._setup, concurrency)
 
     async def _use(self, name: str, actor: Any, concurrency: int) -> None:
         """Errors: RayActorError or _WorkerLost; RayTaskError for what the worker raises; UserError."""

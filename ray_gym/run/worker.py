@@ -55,8 +55,6 @@ class WorkerSetup:
     storage: Storage
     journal: Path | None
     """None: nothing is journaled."""
-    idle_s: float | None = None
-    """Of sessions, which are driven from outside: how long one may be silent. None: episodes are played."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +88,8 @@ class Worker:
         self._concurrency = concurrency
         self._journal = _open_journal(name, setup)
         stage = Stage(setup.environment, setup.participants, models, setup.limits)
-        self._player = Player(
-            stage, setup.groups, self._journal, HistoryReader(setup.journal) if setup.journal else None
-        )
+        histories = HistoryReader(setup.journal) if setup.journal else None
+        self._player = self._make_player(stage, setup.groups, self._journal, histories)
         self._waiting: deque[tuple[Lease, _Gathering]] = deque()
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
@@ -107,6 +104,9 @@ class Worker:
         self._is_cancelled = False
         self._alone: EpisodeKey | None = None
         """The episode that is played with no other beside it."""
+
+    def _make_player(self, *parts: Any) -> Player:
+        return Player(*parts)
 
     async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""

@@ -1,0 +1,318 @@
+"""Black-box agents: their calls are matched to threads, side by side where they are parallel, and survive a death at any record."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, tool
+from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
+from ray_gym.capture import canonical
+from ray_gym.commands import CallTool, Close, End, Say
+from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.journal.call_log import CallLog
+from ray_gym.journal.frames import HEAD, Scan, frame
+from ray_gym.journal.history import HistoryReader, fence
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Begun
+from ray_gym.messages import ToolSchema
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.participant import Participant as Cast
+from ray_gym.play import Stage
+from ray_gym.session import Done, Session
+from ray_gym.spec import EpisodeSpec
+from ray_gym.stop import EpisodeOver
+from ray_gym.trajectory import as_row, as_table, checked, without_volatile
+
+SHELF = ToolSchema("take", "Take something.", {"type": "object", "properties": {"item": {"type": "string"}}})
+_files = itertools.count()
+
+
+class Shop(Environment[Task, list[str]]):
+    """Someone else's agent buys; the clerk answers it."""
+
+    participants = ("policy", "user")
+
+    def setup(self, task: Task, episode: Any) -> list[str]:
+        return []
+
+    def opening(self, task: Task, state: list[str]) -> Opening:
+        return Opening(messages={"policy": "What do you want?"}, system={"policy": "You are a customer."})
+
+    @tool()
+    def take(self, state: list[str], caller: Participant, item: str) -> str:
+        state.append(item)
+        return json.dumps({"taken": len(state)})
+
+    def finished(self, state: list[str], episode: Any) -> str | None:
+        return "full" if len(state) >= 3 else None
+
+    def score(self, state: list[str], episode: Any) -> float:
+        return len(state)
+
+
+@dataclass
+class Echo:
+    """Thinks, and gives tokens; whoever asks for a held text is answered when that is released."""
+
+    held: dict[str, asyncio.Event] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+    news: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        last = request.messages[-1].content
+        async with self.news:
+            self.asked.append(last)
+            self.news.notify_all()
+        if last in self.held:
+            await self.held[last].wait()
+        new = np.arange(len(request.messages) - request.known, dtype=np.int32)
+        calls = (ToolCall(f"c{request.seed % 97}", "take", '{"item":  "pen", "n": 1}'),) if last == "buy" else ()
+        message = Message("assistant", f"re: {last}", "I think", calls)
+        ids = np.array([request.seed % 1000, 2], dtype=np.int32)
+        return Completion(
+            message,
+            prompt_ids=new,
+            prompt_lengths=(1,) * len(new),
+            token_ids=ids,
+            logprobs=(ids / -1000).astype(np.float32),
+        )
+
+    async def was_asked(self, text: str) -> None:
+        async with self.news:
+            await self.news.wait_for(lambda: text in self.asked)
+
+    async def close(self) -> None:
+        return None
+
+
+@dataclass
+class Agent:
+    """What an agent in another process would do by HTTP."""
+
+    session: Session
+    model: Echo
+    file: Path
+
+    def call(
+        self,
+        *messages: Message,
+        again: bool = False,
+        key: str = "",
+        tools: Sequence[ToolSchema] = (SHELF,),
+        **changes: Any,
+    ):  # type: ignore[no-untyped-def]
+        shown = tuple(tools)
+        call = AgentCall(messages, repr(messages).encode(), shown, shown, is_again=again, sampling=changes)
+        key = key_of(call, self.session, key or f"k{next(_files)}")
+        return self.session.perform(key, lambda: command_of(call, "policy", self.session))
+
+    async def say(self, *messages: Message, **options: Any) -> Message:
+        done: Done = await self.call(*messages, **options)
+        assert done.completion is not None
+        return done.completion.message
+
+    @property
+    def row(self) -> dict[str, Any]:
+        assert self.session.played is not None
+        [row] = as_table([checked(as_row(self.session.played, "run", "env"))]).to_pylist()
+        return without_volatile(row)
+
+    @property
+    def samples(self) -> list[tuple[str, str | None, int]]:
+        """Thread, why it was forked, how many generations."""
+        return [
+            (sample["thread"], sample["fork_reason"], sum(span["generated"] for span in sample["spans"]))
+            for sample in self.row["samples"]
+            if sample["participant"] == "policy"
+        ]
+
+
+async def opened(folder: Path, *adopted: str, model: Echo | None = None, **limits: Any) -> Agent:
+    section, model = LimitsSection(**limits), model or Echo()
+    cast = {name: Cast.from_config(name, ParticipantSection(model="m"), section) for name in ("policy", "user")}
+    journal = Journal(folder / f"1-{next(_files)}.journal", "run", flush=False)
+    history = HistoryReader(folder).read("e", adopted)
+    history.started_at = history.started_at or 1.0
+    spec = EpisodeSpec("e", "g", "t", 0, 7, "{}", attempt=len(adopted))
+    journal.append(Begun("e", 0, spec.attempt, history.started_at, adopted))
+    session = Session(
+        spec, Stage(Shop(), cast, {"m": model}, section), CallLog("e", 0, spec.attempt, journal, history, 5)
+    )
+    await session.open()
+    return Agent(session, model, journal.path)
+
+
+def cuts(file: Path) -> list[str]:
+    """Names of fenced journals that hold the first records of a file: one, two, ... all."""
+    records = [frame(payload) for _, payload in Scan(file.read_bytes())]
+    names = []
+    for count in range(1, len(records) + 1):
+        path = file.with_name(f"1-{next(_files)}.journal")
+        path.write_bytes(HEAD + b"".join(records[:count]))
+        names.append(fence(path, "run").name)
+    return names
+
+
+SYSTEM, HELLO = Message("system", "You are a customer."), Message("user", "What do you want?")
+
+
+def user(text: str) -> Message:
+    return Message("user", text)
+
+
+def echoed(message: Message) -> Message:
+    """As agents give an answer back: without the reasoning, arguments parsed and written again, other ids."""
+    calls = tuple(
+        replace(call, id=f"x-{call.id}", arguments=json.dumps(json.loads(call.arguments), indent=1))
+        for call in message.tool_calls
+    )
+    return Message("assistant", message.content + " ", tool_calls=calls)
+
+
+async def test_a_conversation_goes_on_with_the_participants_own_thread(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    second = await agent.say(SYSTEM, HELLO, echoed(first), user("buy"))
+    result = Message("tool", "one pen", tool_call_id="x")
+    done = await agent.session.perform("t", CallTool("policy", "x", "take", '{"item": "pen"}'))
+    assert [event.kind for event in done.events] == ["tool_call"] and json.loads(done.events[0].content) == {"taken": 1}
+    await agent.say(SYSTEM, HELLO, echoed(first), user("buy"), echoed(second), result)
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3)] and agent.row["reward"] == 1 and agent.row["turns"] == 1
+    kinds = [event["kind"] for event in agent.row["events"] if event["thread"] == "policy"]
+    assert kinds == ["system", "opening", "message", "relay", "message", "tool_result", "message"]
+
+
+async def test_an_edited_history_forks(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    await agent.say(SYSTEM, HELLO, echoed(first), user("more"))
+    await agent.say(SYSTEM, HELLO, echoed(first), user("less"))
+    await agent.say(SYSTEM, HELLO, Message("assistant", "What I never said"), user("less"))
+    await agent.say(SYSTEM, user("Summary: nothing yet"))
+    await agent.say(SYSTEM, HELLO, echoed(first), user("more"), tools=())
+    await agent.session.perform("end", End())
+    assert agent.samples == [
+        ("policy", None, 2), ("policy/1", "edited_history", 1), ("policy/2", None, 1), ("policy/3", None, 1),
+        ("policy/4", "tools_changed", 1),
+    ]  # fmt: skip
+
+
+async def test_calls_side_by_side_open_threads_and_may_end_in_any_order(tmp_path: Path) -> None:
+    model = Echo({"slow": asyncio.Event(), "quick": asyncio.Event()})
+    agent = await opened(tmp_path, model=model)
+    first = await agent.say(SYSTEM, HELLO)
+    past = (SYSTEM, HELLO, echoed(first))
+    slow = asyncio.create_task(agent.say(*past, user("slow")))
+    await model.was_asked("slow")
+    quick = asyncio.create_task(agent.say(*past, user("quick")))
+    await model.was_asked("quick")
+    await agent.session.perform("t", CallTool("policy", "x", "take", '{"item": "between"}'))
+    model.held["quick"].set()
+    answer = await quick
+    third = asyncio.create_task(agent.say(*past, user("quick"), echoed(answer), user("on")))
+    await third
+    model.held["slow"].set()
+    await slow
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 2), ("policy/1", "edited_history", 2)]
+    for name in cuts(agent.file):
+        again = await opened(tmp_path, name)
+        recorded = HistoryReader(tmp_path).read("e", [name])
+        assert again.session.given == len(recorded.commands)
+        await again.session.settle()
+        assert again.session.episode.calls.log.diverged is None
+        assert len(again.model.asked) <= 4 - len(recorded.calls)
+    assert again.row == agent.row and again.model.asked == []
+
+
+async def test_a_call_that_is_sent_again_counts_once(tmp_path: Path) -> None:
+    model = Echo({"slow": asyncio.Event()})
+    agent = await opened(tmp_path, model=model)
+    talk = (SYSTEM, user("slow"))
+    first = asyncio.create_task(agent.say(*talk))
+    await model.was_asked("slow")
+    again = asyncio.create_task(agent.say(*talk, again=True))
+    model.held["slow"].set()
+    assert await first == await again == await agent.say(*talk, again=True)
+    assert await agent.say(*talk, key="one more") == await agent.say(*talk, key="one more")
+    [key] = {agent.session.keys_of_asks[repr(talk).encode()]}
+    agent.session.undelivered.add(key)
+    await agent.say(*talk)
+    assert len(model.asked) == 2
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy/1", None, 1), ("policy/2", None, 1)]
+
+
+async def test_what_an_agent_says_is_heard_and_answered(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    done = await agent.session.perform("s", Say("policy", first.content))
+    heard = agent.session.episode.threads["policy"].messages[-1]
+    assert heard == user(f"re: {first.content}") and done.stop is None
+    await agent.say(SYSTEM, HELLO, echoed(first), heard)
+    await agent.session.perform("s2", Say("policy", "In other words"))
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 2)] and agent.row["turns"] == 2
+    assert [message.content for message in agent.session.episode.threads["user"].messages] == [
+        "re: What do you want?", "re: re: What do you want?", "In other words", "re: In other words",
+    ]  # fmt: skip
+
+
+async def test_without_an_agents_calls_words_and_tools_are_in_the_participants_thread(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    await agent.session.perform("t", CallTool("policy", "x", "take", '{"item": "pen"}'))
+    await agent.session.perform("s", Say("policy", "A pen"))
+    await agent.session.perform("end", End())
+    kinds = [(event["kind"], event["role"]) for event in agent.row["events"] if event["thread"] == "policy"]
+    assert kinds[2:] == [("message", "assistant"), ("tool_result", "tool"), ("message", "assistant")]
+    assert agent.session.episode.threads["policy"].messages[-1] == user("re: A pen")
+    assert agent.samples == []
+
+
+async def test_limits_hold(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, max_steps_per_turn=1, max_turns=2)
+    first = await agent.say(SYSTEM, HELLO)
+    with pytest.raises(TurnIsOver):
+        await agent.say(SYSTEM, HELLO, echoed(first), user("more"))
+    await agent.session.perform("s", Say("policy", first.content))
+    await agent.say(SYSTEM, HELLO, echoed(first), user("more"), temperature=0.5)
+    await agent.session.perform("s2", Say("policy", "bye"))
+    done = await agent.session.perform("t", CallTool("policy", "x", "take", '{"item": "pen"}'))
+    assert done.stop is not None and done.stop.reason == "max_turns"
+    await agent.session.perform("end", End())
+    spans = [s["sampling"]["temperature"] for one in agent.row["samples"] for s in one["spans"] if s["generated"]]
+    assert 0.5 in spans and agent.row["reward"] == 0
+
+
+@pytest.mark.parametrize("last", [End(), Close("enough")])
+async def test_the_end_does_not_wait_for_answers(tmp_path: Path, last: End | Close) -> None:
+    model = Echo({"slow": asyncio.Event()})
+    agent = await opened(tmp_path, model=model)
+    await agent.say(SYSTEM, HELLO)
+    caller = asyncio.create_task(agent.say(SYSTEM, user("slow")))
+    await model.was_asked("slow")
+    done = await agent.session.perform("last", last)
+    with pytest.raises(EpisodeOver):
+        await caller
+    assert done.stop is not None and agent.row["status"] == ("completed" if isinstance(last, End) else "cancelled")
+    again = await opened(tmp_path, cuts(agent.file)[-1], model=Echo({"slow": asyncio.Event()}))
+    await again.session.settle()
+    assert again.row == agent.row
+
+
+def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
+    thought = Message("assistant", "<think>hm</think>\nYes", "deep", (ToolCall("1", "f", '{"b":1,"a":[2]}'),))
+    plain = Message("assistant", "Yes", None, (ToolCall("9", "f", '{ "a": [2], "b": 1 }'),))
+    assert canonical(thought) == canonical(plain)
+    assert canonical(plain) != canonical(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
+    assert canonical(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)
