@@ -8,6 +8,7 @@ command names it by a key: one that is given again, because its answer was lost,
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -61,7 +62,16 @@ class Session:
         self.episode: Episode = new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
+        self._touched = time.monotonic()
         self.played: Played | None = None
+
+    @property
+    def idle_s(self) -> float:
+        """How long nobody has said anything to it."""
+        return 0.0 if self._under_way else time.monotonic() - self._touched
+
+    def touch(self) -> None:
+        self._touched = time.monotonic()
 
     @property
     def given(self) -> int:
@@ -156,6 +166,7 @@ class Session:
             return Done(tuple(episode.events[before:]), episode.stop, completion)
         finally:
             del self._under_way[number]
+            self.touch()
             episode.clock.resting(not self._under_way)
 
     async def _guarded(self, step: Awaitable[Result]) -> Result | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from ray_gym.run.directory import RunDirectory
@@ -15,6 +15,8 @@ from ray_gym.run.worker import Report
 
 Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
+OnCommitted = Callable[[Sequence[str]], Awaitable[None]]
+"""Told which episodes are part of the run from now on."""
 
 
 @dataclass(slots=True)
@@ -26,6 +28,7 @@ class Commits:
     notify: Notify
     _uncommitted: dict[str, dict[str, Receipt]] = field(default_factory=dict)
     _told: dict[str, list[str]] = field(default_factory=dict)
+    on_committed: OnCommitted | None = None
     _useful: set[str] = field(default_factory=set)
     """Workers of which a file was committed."""
 
@@ -48,6 +51,8 @@ class Commits:
                 uncommitted.pop(episode_id, None)
             self._told.setdefault(worker, []).extend(ids)
             await asyncio.to_thread(self.fences.committed, ids)
+            if self.on_committed is not None:
+                await self.on_committed(ids)
         self.notify(self.tally, self.dispatcher.in_flight)
 
     def news_for(self, worker: str) -> list[str]:

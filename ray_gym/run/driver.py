@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import signal
 from collections.abc import Callable
@@ -144,6 +145,7 @@ class Driver:
         self._made = 0
         self._allowed_failures = _allowed_failures(setup.limits.max_failed, commits.tally.total)
         self._setup = setup
+        self._leased = asyncio.Event()
         self.workers: dict[str, Any] = {}
         """The actors that are up, by name."""
 
@@ -166,6 +168,12 @@ class Driver:
         if self.workers:
             name = min(self.workers, key=lambda worker: len(self._dispatcher.held_by(worker)))
             self.workers[name].wake.remote()
+
+    async def leased(self, within_s: float) -> None:
+        """Until a worker was given something to play, or the time is up."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._leased.wait()
 
     async def _drive(self, index: int, count: int) -> None:
         """Have one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what they have."""
@@ -197,6 +205,7 @@ class Driver:
                 self.workers.pop(name, None)
                 ray.kill(actor)
             in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
+            self.wake()
             if in_a_row == DEATHS_IN_A_ROW:
                 raise RunFailed(f"{in_a_row} workers died in a row with nothing done; the last time: {reason}")
             if self._stopping.is_set():
@@ -217,6 +226,9 @@ class Driver:
         answer_s = self._fanout.stuck_after_s + LEASE_GRACE_S
         while not self._stopping.is_set():
             leases = self._dispatcher.lease(name, room)
+            if leases:
+                self._leased.set()
+                self._leased = asyncio.Event()
             if not leases and not self._dispatcher.holds(name) and not self._open_ended:
                 await self._answer(actor.close.remote(), ANSWER_S)
                 return

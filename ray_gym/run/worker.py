@@ -105,8 +105,10 @@ class Worker:
         self._alone: EpisodeKey | None = None
         """The episode that is played with no other beside it."""
 
-    def _make_player(self, *parts: Any) -> Player:
-        return Player(*parts)
+    def _make_player(
+        self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
+    ) -> Player:
+        return Player(stage, groups, journal, histories)
 
     async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""

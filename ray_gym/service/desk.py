@@ -1,0 +1,178 @@
+"""The sessions of one worker: opened, asked, told, scored, and closed when nobody has said anything for long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable
+from typing import TypeVar
+
+from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
+from ray_gym.commands import CallTool, Close, Command, End, Say, Turn
+from ray_gym.models.base import Completion
+from ray_gym.play import Played
+from ray_gym.seeds import stable_id
+from ray_gym.service import views
+from ray_gym.service.api import (
+    MessageAnswer,
+    MessageRequest,
+    SessionInfo,
+    StopInfo,
+    ToolCallAnswer,
+    ToolCallRequest,
+)
+from ray_gym.service.errors import Refused, invalid, unavailable, unknown
+from ray_gym.session import Done, LetGo, Session
+from ray_gym.stop import EpisodeOver
+
+OPENING_S = 60.0
+"""How long a session may take to be there: its lease is on its way, or it is being made again from its journal."""
+KEPT = 200
+"""Sessions that have ended and can still be asked for what they answered."""
+REMEMBERED = 100_000
+"""Of which it is only known that they have ended."""
+GONE = "session_has_ended"
+FIRST = "first-turn"
+"""The key of the turn of those who speak before whoever drives the session."""
+
+Result = TypeVar("Result")
+
+
+class Desk:
+    """All methods but `host` raise Refused."""
+
+    def __init__(self, environment: str, idle_s: float) -> None:
+        self._environment = environment
+        self._idle_s = idle_s
+        self._open: dict[str, Session] = {}
+        self._ended: OrderedDict[str, Session] = OrderedDict()
+        self._gone: OrderedDict[str, None] = OrderedDict()
+        self._arrived = asyncio.Condition()
+
+    async def host(self, session_id: str, session: Session) -> Played:
+        """Until it has ended. Cancelled, it lets go of the session, which goes on elsewhere."""
+        try:
+            await session.open()
+            async with self._arrived:
+                self._open[session_id] = session
+                self._arrived.notify_all()
+            return await self._until_ended(session)
+        except asyncio.CancelledError:
+            await session.close()
+            raise
+        finally:
+            if self._open.pop(session_id, None) is not None and session.played is not None:
+                self._keep(session_id, session)
+
+    async def _until_ended(self, session: Session) -> Played:
+        while session.played is None:
+            left_s = self._idle_s - session.idle_s
+            try:
+                async with asyncio.timeout(max(left_s, 0)):
+                    await session.ended.wait()
+            except TimeoutError:
+                if session.idle_s >= self._idle_s:
+                    await session.perform("idle", Close(f"nothing was said for {self._idle_s:g} s"))
+        return session.played
+
+    def _keep(self, session_id: str, session: Session) -> None:
+        self._ended[session_id] = session
+        if len(self._ended) > KEPT:
+            self._gone[self._ended.popitem(last=False)[0]] = None
+        if len(self._gone) > REMEMBERED:
+            self._gone.popitem(last=False)
+
+    async def find(self, session_id: str) -> Session:
+        if session_id in self._gone:
+            raise Refused(410, GONE, "the session has ended")
+        try:
+            async with asyncio.timeout(OPENING_S), self._arrived:
+                await self._arrived.wait_for(lambda: session_id in self._open or session_id in self._ended)
+        except TimeoutError:
+            raise unavailable("the session is not here (any more); ask again") from None
+        return self._open.get(session_id) or self._ended[session_id]
+
+    # ---- what callers ask ----
+
+    async def info(self, session_id: str) -> SessionInfo:
+        return views.info(session_id, self._environment, await self.find(session_id))
+
+    async def begin(self, session_id: str) -> SessionInfo:
+        """Once it is open: whoever speaks before the policy has spoken."""
+        session = await self.find(session_id)
+        first = session.episode.first
+        if first != "policy" and session.played is None and not session.episode.stopped:
+            await self._perform(session, FIRST, Turn(first))
+        return views.info(session_id, self._environment, session)
+
+    async def call_tool(self, session_id: str, key: str, request: ToolCallRequest) -> ToolCallAnswer:
+        session = await self.find(session_id)
+        call_id = request.id or f"call_{stable_id(session_id, key)[:24]}"
+        command = CallTool(request.participant, call_id, request.name, views.arguments_text(request.arguments))
+        done = await self._perform(session, key, command)
+        return views.tool_answer(done, session)
+
+    async def say(self, session_id: str, key: str, request: MessageRequest) -> MessageAnswer:
+        session = await self.find(session_id)
+        done = await self._perform(session, key, Say(request.participant, request.content))
+        return views.message_answer(done, request.participant, session)
+
+    async def score(self, session_id: str, key: str) -> SessionInfo:
+        """Of one that has ended, what it was scored with."""
+        session = await self.find(session_id)
+        if session.played is None:
+            try:
+                await self._perform(session, key, End())
+            except Refused:
+                if session.played is None:  # two at once: the other one was first
+                    raise
+        return views.info(session_id, self._environment, session)
+
+    async def close(self, session_id: str) -> None:
+        session = await self.find(session_id)
+        if session.played is None:
+            await self._perform(session, "close", Close("by its caller"))
+
+    async def ask(
+        self, session_id: str, participant: str, key: str, call: AgentCall
+    ) -> tuple[Completion | None, StopInfo | None]:
+        """A black-box agent's model call; without a completion if the episode is over: no model is called after its end."""
+        session = await self.find(session_id)
+        if participant not in session.episode.environment.participants:
+            raise unknown("participant", participant)
+        session.touch()
+        try:
+            done = await _waited(
+                session.perform(key_of(call, session, key), lambda: command_of(call, participant, session))
+            )
+        except EpisodeOver:
+            return None, views.stop_info(session.episode.stop)
+        except TurnIsOver as error:
+            raise Refused(400, "turn_is_over", f"{error}; it has to say something (POST messages) before") from None
+        return done.completion, views.stop_info(done.stop)
+
+    async def undelivered(self, session_id: str, digest: bytes) -> None:
+        """The answer of an agent's call did not reach it: when it asks the same again, that is the same call."""
+        session = self._open.get(session_id)
+        if session is not None and (key := session.keys_of_asks.get(digest)) is not None:
+            session.undelivered.add(key)
+
+    async def _perform(self, session: Session, key: str, command: Command) -> Done:
+        session.touch()
+        try:
+            return await _waited(session.perform(key, command))
+        except EpisodeOver:
+            stop = session.episode.stop
+            why = f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
+            raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
+        except ValueError as error:
+            raise invalid(str(error), "participant") from None
+
+
+async def _waited(step: Awaitable[Result]) -> Result:
+    try:
+        return await step
+    except LetGo:
+        raise unavailable("the session goes on elsewhere; ask again") from None
+    except OSError as error:
+        raise unavailable(f"the session can't be recorded now: {error.strerror or error}") from None

@@ -1,0 +1,61 @@
+"""A worker whose episodes are sessions: whoever is outside drives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ray
+
+from ray_gym.config import GroupsSection
+from ray_gym.journal.call_log import CallLog
+from ray_gym.journal.history import History, HistoryReader
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Over
+from ray_gym.play import Played, Stage
+from ray_gym.run.player import Player
+from ray_gym.run.worker import Worker, WorkerSetup
+from ray_gym.service.desk import Desk
+from ray_gym.session import Session
+from ray_gym.spec import EpisodeSpec
+
+COMMANDS = 10_000
+"""Under way in one worker at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlayer(Player):
+    """Has no tries: nobody could drive another one."""
+
+    desk: Desk
+
+    async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
+        patience_s = self.stage.limits.episode_deadline_s
+        log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
+        played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log))
+        self._record(Over(spec.episode_id, spec.attempt))
+        return played
+
+
+class SessionWorker(Worker):
+    def __init__(self, name: str, setup: WorkerSetup, concurrency: int, offer: str, idle_s: float) -> None:
+        self._desk = Desk(offer, idle_s)
+        super().__init__(name, setup, concurrency)
+
+    def _make_player(
+        self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
+    ) -> Player:
+        return SessionPlayer(stage, groups, journal, histories, self._desk)
+
+    async def desk(self, method: str, *arguments: Any) -> Any:
+        """What `Desk` is asked. Errors: Refused."""
+        return await getattr(self._desk, method)(*arguments)
+
+
+def session_workers(offer: str, idle_s: float) -> Callable[[str, WorkerSetup, int], Any]:
+    def make(name: str, setup: WorkerSetup, concurrency: int) -> Any:
+        options = {"num_cpus": setup.fanout.cpus_per_worker, "max_concurrency": COMMANDS}
+        return ray.remote(SessionWorker).options(**options).remote(name, setup, concurrency, offer, idle_s)
+
+    return make
