@@ -36,7 +36,7 @@ def last_number(names: Iterable[str]) -> int:
 
 
 class CommitOrder:
-    """Gives the numbers, without holes and none twice. Held while a file is made part of the run, so none shows up before an earlier one."""
+    """Gives the numbers, without holes and none twice. Held while a file is published, so none shows up before an earlier one."""
 
     def __init__(self) -> None:
         self.last = 0

@@ -113,7 +113,7 @@ class RunDirectory:
         return there
 
     def commit(self, staged: str) -> None:
-        """Make a staged file part of the run, after all others. May be called in threads. Errors: RunFailed, also if another driver took over."""
+        """Make a staged file part of the run, its newest. May be called in threads. Errors: RunFailed, also if another driver took over."""
         try:
             with self.order as order:
                 self._owner().check()
