@@ -21,7 +21,7 @@ from ray_gym.config import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.models.base import Engine
 from ray_gym.run.commits import Commits
-from ray_gym.run.directory import RunDirectory, closed, create, plan_directory, reopen
+from ray_gym.run.directory import RunDirectory, closed, reopen
 from ray_gym.run.driver import Outcome, drive, standing, summary_of
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan
@@ -30,7 +30,7 @@ from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused, busy, unavailable, unknown
 from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.rollout import CANCELLED, REQUEST, Rollout, recovered
-from ray_gym.service.submission import TASKS, Submission, plan_again, submission_of
+from ray_gym.service.submission import plan_again, submission_of
 
 PLANNED_AT_ONCE = 2
 """Requests that are checked at the same time: one may have 100,000 tasks."""
@@ -109,7 +109,8 @@ class Rollouts:
         rollout = self._own(caller, run_id)
         try:
             async with asyncio.timeout(min(timeout_s, LONGEST_WAIT_S)):
-                while rollout.ended_at is None and rollout.commits <= commits and not self._closing:
+                while rollout.ended_at is None and rollout.commits <= commits:
+                    self._refuse_if_closing()
                     await rollout.news()
         except TimeoutError:
             pass
@@ -178,11 +179,15 @@ class Rollouts:
 
     def _refuse_if_full(self) -> None:
         """Errors: Refused."""
-        if self._closing:
-            raise unavailable("the service is stopping")
+        self._refuse_if_closing()
         service = self._config.service
         if self._making + len(self._queue) + len(self._playing) >= service.queued_rollouts + service.active_rollouts:
             raise busy(f"{service.queued_rollouts} rollouts are waiting already; come back later", RETRY_S)
+
+    def _refuse_if_closing(self) -> None:
+        """Errors: Refused."""
+        if self._closing:
+            raise unavailable("the service is stopping")
 
     async def _made(self, run_id: str, caller: str, body: str, request: RolloutRequest, key: str | None) -> Rollout:
         offer = chosen(self._offers, request.environment)
@@ -193,7 +198,7 @@ class Rollouts:
             rollout = Rollout(run_id, caller, body, offer.name, submission.episodes, time.time())
             said = request.model_dump(mode="json", exclude_unset=True, exclude={"tasks"})
             try:
-                await asyncio.to_thread(_write, submission, rollout.as_json(said, key and _digest(key)))
+                await asyncio.to_thread(submission.write, rollout.as_json(said, key and _digest(key)))
             except (UserError, RunFailed, OSError) as error:
                 raise self._unwritable(error) from None
         return rollout
@@ -272,23 +277,6 @@ class Rollouts:
     def _scrubbed(self, text: str) -> str:
         """Where the service keeps its files is nobody's business."""
         return text.replace(f"{self._folder}/", "").replace("--resume: ", "")
-
-
-def _write(submission: Submission, request: bytes) -> None:
-    """The run's directory, closed again. Blocks. Errors: UserError, RunFailed, OSError; then nothing is left of it."""
-    directory = plan_directory(submission.config, Path(REQUEST))
-    create(directory)
-    try:
-        directory.write_fingerprint(submission.fingerprint)
-        directory.write_config(submission.config)
-        if submission.tasks is not None:
-            directory.storage.write(TASKS, submission.tasks)
-        directory.storage.write(REQUEST, request)
-    except BaseException:
-        directory.remove()
-        raise
-    finally:
-        directory.close()
 
 
 def _hash_of(request: RolloutRequest) -> str:

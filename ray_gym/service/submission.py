@@ -17,12 +17,14 @@ from ray_gym.data.rows import Row, not_finite
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, Sampling
+from ray_gym.run.directory import create, plan_directory
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, checked, make_environment, make_specs, participants_of
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.service.api import ParticipantChange, RolloutRequest, SamplingChange
 from ray_gym.service.errors import Refused, invalid
 from ray_gym.service.offers import DEFAULT, Offer
+from ray_gym.service.rollout import REQUEST as REQUEST_FILE
 from ray_gym.tasks import MAX_PROBLEMS, Placed, TaskRow, read_tasks, with_ids
 
 TASKS = "tasks.jsonl"
@@ -44,6 +46,22 @@ class Submission:
     @property
     def episodes(self) -> int:
         return self.fingerprint.episodes
+
+    def write(self, request: bytes) -> None:
+        """The run's directory, closed again. Blocks. Errors: UserError, RunFailed, OSError; then nothing is left of it."""
+        directory = plan_directory(self.config, Path(REQUEST))
+        create(directory)
+        try:
+            directory.write_fingerprint(self.fingerprint)
+            directory.write_config(self.config)
+            if self.tasks is not None:
+                directory.storage.write(TASKS, self.tasks)
+            directory.storage.write(REQUEST_FILE, request)
+        except BaseException:
+            directory.remove()
+            raise
+        finally:
+            directory.close()
 
 
 def submission_of(
