@@ -15,6 +15,7 @@ from ray_gym.journal.frames import Scan
 from ray_gym.journal.history import late_bytes
 from ray_gym.journal.records import Called, decode
 from ray_gym.models.base import Completion
+from ray_gym.run.commit_order import staged_name
 from ray_gym.run.storage import EPISODES, STAGING
 
 _FENCED = re.compile(r"^(\d+-\d+)\.(\d+)\.(\d+)\.fenced$")
@@ -106,4 +107,4 @@ class Zombies:
 
     def refused_files(self) -> int:
         """Of the staged ones, those that are no part of the run."""
-        return len(self.staged - {path.name for path in (self.run / EPISODES).glob("*.parquet")})
+        return len(self.staged - {staged_name(path.name) for path in (self.run / EPISODES).glob("*.parquet")})

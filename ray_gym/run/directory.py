@@ -19,6 +19,7 @@ from typing import Any
 from ray_gym.config import OutputSection, RunConfig
 from ray_gym.config_file import as_yaml, read_config_text
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.commit_order import CommitOrder
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.location import above, absolute, below, is_relative, storage_at, typed
 from ray_gym.run.owner import Owner
@@ -36,6 +37,7 @@ class RunDirectory:
     storage: Storage
     output: OutputSection = field(default_factory=OutputSection)
     owner: Owner | None = field(default=None, repr=False)
+    order: CommitOrder = field(default_factory=CommitOrder, repr=False)
 
     @property
     def name(self) -> str:
@@ -111,10 +113,11 @@ class RunDirectory:
         return there
 
     def commit(self, staged: str) -> None:
-        """Make a staged file part of the run. May be called in a thread. Errors: RunFailed, also if another driver took over."""
+        """Make a staged file part of the run, its newest. May be called in threads. Errors: RunFailed, also if another driver took over."""
         try:
-            self._owner().check()
-            self.storage.publish(staged)
+            with self.order as order:
+                self._owner().check()
+                order.publish(self.storage, staged)
         except OSError as error:
             raise RunFailed(f"{self.location}: {staged} can't be made part of the run: {_reason(error)}") from error
 
@@ -171,6 +174,7 @@ class RunDirectory:
         self.owner = self.storage.claim()
         try:
             self.storage = self.storage.staged_under(self.owner.epoch)
+            self.order.go_on(self.storage)
         except BaseException:
             self.owner.release()
             raise

@@ -51,6 +51,18 @@ class Outcome:
     failure: str | None = None
 
 
+def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
+    """What summary.json says."""
+    return {
+        "run": run,
+        "environment": plan.config.environment.id,
+        "interrupted": outcome.interrupted,
+        "failure": outcome.failure,
+        **outcome.tally.summary(),
+        "models_without_token_ids": [name for name, gives in plan.gives_tokens.items() if not gives],
+    }
+
+
 def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], notify: Notify) -> Outcome:
     """Play the whole plan on the connected cluster. Blocks.
 

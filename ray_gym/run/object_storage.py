@@ -56,9 +56,9 @@ class ObjectStorage(Storage):
             pq.write_table(table, stream, compression="zstd")
         return name
 
-    def publish(self, staged: str) -> None:
+    def publish(self, staged: str, name: str) -> None:
         source = f"{self.staging}/{staged}"
-        self.filesystem.copy_file(self.at(source), self.at(f"{EPISODES}/{staged}"))
+        self.filesystem.copy_file(self.at(source), self.at(f"{EPISODES}/{name}"))
         with contextlib.suppress(OSError):  # the rows are in; what is left over goes when the run is closed
             self.delete(source)
 

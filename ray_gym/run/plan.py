@@ -59,14 +59,19 @@ def make_plan(config: RunConfig, config_path: Path) -> Plan:
     """Errors: UserError, naming the file, the field and the fix."""
     file = str(config_path)
     environment = make_environment(config, file)
-    participants = _participants(config, environment, file)
+    participants = participants_of(config, environment, file)
     engines = _engines(config, participants, file)
     tasks = read_tasks(config.tasks, environment, config.run.seed, config_path.parent)
-    for name, engine in engines.items():
-        samplings = {p.name: p.sampling for p in participants.values() if p.model == name}
-        uses_tools = any(_has_tools(environment, p) for p in participants.values() if p.model == name)
+    return checked(Plan(config, environment, participants, engines, make_specs(config, tasks)), file)
+
+
+def checked(plan: Plan, file: str) -> Plan:
+    """The plan, if its parts fit together. Errors: UserError."""
+    config, participants = plan.config, plan.participants.values()
+    for name, engine in plan.engines.items():
+        samplings = {p.name: p.sampling for p in participants if p.model == name}
+        uses_tools = any(_has_tools(plan.environment, p) for p in participants if p.model == name)
         engine.check(EngineCheck(name, samplings, uses_tools))
-    plan = Plan(config, environment, participants, engines, make_specs(config, tasks))
     if config.groups.minimum > config.tasks.repeats:
         raise UserError(
             f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"
@@ -102,7 +107,8 @@ def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]
     ]
 
 
-def _participants(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
+def participants_of(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
+    """Everyone whom the environment needs. Errors: UserError."""
     wanted, given = (*environment.participants, *environment.auxiliary), config.participants
     for name in wanted:
         if name not in given:

@@ -60,11 +60,8 @@ class PosixStorage(Storage):
             os.fsync(file.fileno())
         return name
 
-    def publish(self, staged: str) -> None:
-        final = self.path / EPISODES / staged
-        if final.exists():
-            raise FileExistsError(f"{final} is there already")
-        (self.path / self.staging / staged).rename(final)
+    def publish(self, staged: str, name: str) -> None:
+        (self.path / self.staging / staged).rename(self.path / EPISODES / name)
         _sync_directory(self.path / EPISODES)
 
     def delete(self, name: str) -> None:

@@ -88,8 +88,8 @@ class Storage(ABC):
         """Write rows outside the glob; the driver publishes the file by name. Errors: OSError."""
 
     @abstractmethod
-    def publish(self, staged: str) -> None:
-        """A staged file becomes part of the run, at once. Errors: OSError, also if it isn't staged (any more)."""
+    def publish(self, staged: str, name: str) -> None:
+        """A staged file becomes part of the run, at once, under its name there. Errors: OSError, also if it isn't staged (any more)."""
 
     @abstractmethod
     def delete(self, name: str) -> None:

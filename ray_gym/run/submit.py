@@ -16,7 +16,7 @@ from ray_gym.config_file import read_config
 from ray_gym.errors import UserError
 from ray_gym.run import cluster
 from ray_gym.run.directory import RunDirectory, closed, create, plan_directory, reopen
-from ray_gym.run.driver import Outcome, carry_out
+from ray_gym.run.driver import Outcome, carry_out, summary_of
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.progress import Reporter
@@ -95,15 +95,6 @@ def _play(plan: Plan, directory: RunDirectory, console: Console) -> Submitted:
 
 
 def _close(plan: Plan, directory: RunDirectory, outcome: Outcome) -> Submitted:
-    silent = [name for name, gives in plan.gives_tokens.items() if not gives]
-    summary = {
-        "run": directory.name,
-        "environment": plan.config.environment.id,
-        "interrupted": outcome.interrupted,
-        "failure": outcome.failure,
-        **outcome.tally.summary(),
-        "models_without_token_ids": silent,
-        "command": sys.argv,
-    }
+    summary = {**summary_of(plan, directory.name, outcome), "command": sys.argv}
     directory.write_summary(summary)
     return Submitted(directory.location, summary, outcome.interrupted)

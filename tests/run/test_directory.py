@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from contextlib import suppress
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pytest
 from ray_gym.config import OutputSection, RunConfig
 from ray_gym.config_file import read_config
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.commit_order import number_of, staged_name
 from ray_gym.run.directory import RunDirectory, create, output_root, plan_directory, reopen
 from ray_gym.run.owner import FileOwner
 from ray_gym.trajectory import SCHEMA
@@ -74,8 +75,9 @@ def test_staged_files_are_seen_when_they_are_committed_and_not_before(directory:
     directory.commit("part-0.parquet")
     directory.refuse("part-1.parquet")
     directory.refuse("part-1.parquet")
-    assert globbed(directory) == ["part-0.parquet"] and committed_ids(directory) == {"a", "b"}
-    assert pq.read_table(directory.path / "episodes" / "part-0.parquet").column("episode_id").to_pylist() == ["a", "b"]
+    assert globbed(directory) == ["part-00000001-0.parquet"] and committed_ids(directory) == {"a", "b"}
+    (committed,) = directory.path.glob("episodes/*.parquet")
+    assert pq.read_table(committed).column("episode_id").to_pylist() == ["a", "b"]
     assert staged(directory) == []
 
 
@@ -216,12 +218,41 @@ def test_a_journal_that_cannot_be_made_leaves_no_run_behind(tmp_path: Path) -> N
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_committed_file_is_never_written_over(directory: RunDirectory) -> None:
-    for ids in ("a", "b"):
-        directory.storage.stage("part-0.parquet", rows(ids))
-        with suppress(RunFailed):
-            directory.commit("part-0.parquet")
-    assert committed_ids(directory) == {"a"}
+def test_names_are_in_the_order_of_the_commits_also_over_drivers(directory: RunDirectory) -> None:
+    """And older versions' files, which have no number, stay part of the run."""
+    (directory.path / "episodes" / "part-7-0-00000.parquet").write_bytes(b"")
+    for name in ("part-1-1-00000.parquet", "part-1-0-00000.parquet"):
+        directory.storage.stage(name, rows(name))
+        directory.commit(name)
+    with pytest.raises(RunFailed):
+        directory.commit("part-1-1-00000.parquet")
+    directory.close()
+    again = reopen(directory.path)
+    assert again.order.last == 2
+    again.storage.stage("part-2-0-00000.parquet", rows("c"))
+    again.commit("part-2-0-00000.parquet")
+    assert globbed(again) == [
+        "part-00000001-1-1-00000.parquet",
+        "part-00000002-1-0-00000.parquet",
+        "part-00000003-2-0-00000.parquet",
+        "part-7-0-00000.parquet",
+    ]
+    assert [number_of(name) for name in globbed(again)] == [1, 2, 3, None]
+    assert staged_name(globbed(again)[0]) == "part-1-1-00000.parquet"
+
+
+def test_commits_at_the_same_time_show_up_one_after_the_other(directory: RunDirectory) -> None:
+    names = [f"part-1-{worker}-00000.parquet" for worker in range(16)]
+    for name in names:
+        directory.storage.stage(name, rows(name))
+    with ThreadPoolExecutor(len(names)) as threads:
+        committing = [threads.submit(directory.commit, name) for name in names]
+        while not all(one.done() for one in committing):
+            seen = [number_of(name) for name in globbed(directory)]
+            assert seen == list(range(1, len(seen) + 1)), "no hole, not even for a moment"
+    assert all(one.exception() is None for one in committing)
+    assert [number_of(name) for name in globbed(directory)] == list(range(1, 17))
+    assert {staged_name(name) for name in globbed(directory)} == set(names)
 
 
 def test_a_relative_journal_directory_is_kept_as_an_absolute_one(

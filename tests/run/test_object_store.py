@@ -92,7 +92,7 @@ def test_staged_files_are_seen_when_they_are_committed_and_not_before(directory:
     directory.commit("part-0.parquet")
     directory.refuse("part-1.parquet")
     directory.refuse("part-1.parquet")
-    assert storage.names("episodes") == ["part-0.parquet"] and storage.names(storage.staging) == []
+    assert storage.names("episodes") == ["part-00000001-0.parquet"] and storage.names(storage.staging) == []
     assert committed_ids(directory) == {"a", "b"}
     assert load(directory.location).episodes.column("episode_id").to_pylist() == ["a", "b"]
     with pytest.raises(RunFailed, match=r"part-1\.parquet can't be made part of the run"):
@@ -183,7 +183,7 @@ def test_a_commit_that_was_under_way_at_a_takeover_has_nothing_to_copy(directory
     newer = taken_over(directory)
     directory.storage.staged_under(newer.epoch)
     with pytest.raises(OSError, match="NO_SUCH_KEY"):
-        directory.storage.publish("part-0.parquet")
+        directory.storage.publish("part-0.parquet", "part-00000001-0.parquet")
     assert directory.storage.names("episodes") == []
     newer.release()
 
@@ -300,8 +300,8 @@ def test_interrupted_refused_and_gone_on_with(cluster: Environment, store: str, 
     assert resumed.returncode == 0, resumed.stderr + resumed.stdout
     whole = rows(run)
     assert len(whole) == 800 and all(whole[episode_id] == row for episode_id, row in kept.items())
-    assert not any(name.startswith("part-9-") for name in storage.names("episodes"))
-    assert {name.split("-")[1] for name in storage.names("episodes")} == {"1", "2"}, "each driver's under its epoch"
+    assert not any("-9-9-" in name for name in storage.names("episodes"))
+    assert {name.split("-")[2] for name in storage.names("episodes")} == {"1", "2"}, "each driver's under its epoch"
 
 
 @pytest.mark.ray

@@ -1,0 +1,1 @@
+"""The service over HTTP: a FastAPI application in replicas of Serve, in front of the Service actor."""

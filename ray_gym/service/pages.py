@@ -1,0 +1,193 @@
+"""Reads a run's episodes from a place on, in the order in which they were committed. Blocks: call it in threads.
+
+A cursor `17.40` is the place after row 40 of commit 17: nothing before it is read again, and what is there never changes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ray_gym.run.commit_order import number_of
+from ray_gym.run.location import storage_at
+from ray_gym.run.storage import EPISODES, Storage
+from ray_gym.service.errors import Refused, invalid
+from ray_gym.trajectory import SCHEMA
+
+Row = dict[str, Any]
+
+FILES_KEPT = 4
+"""That were read last: whoever pages through one does not read it anew for every page."""
+_CURSOR = re.compile(r"([0-9]{1,12})\.([0-9]{1,12})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Cursor:
+    commit: int = 0
+    row: int = 0
+
+    @classmethod
+    def parse(cls, text: str | None) -> Cursor:
+        """None is the start. Errors: Refused."""
+        if text is None:
+            return cls()
+        found = _CURSOR.fullmatch(text)
+        if found is None:
+            raise _bad(text)
+        return cls(int(found[1]), int(found[2]))
+
+    def __str__(self) -> str:
+        return f"{self.commit}.{self.row}"
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeAt:
+    cursor: str
+    """The place after it."""
+    row: Row
+
+
+@dataclass(frozen=True, slots=True)
+class GroupAt:
+    cursor: str
+    """The place after it."""
+    group_id: str
+    task_id: str
+    episodes: list[Row]
+
+
+def episodes_after(location: str, cursor: str | None, limit: int, samples: bool = True) -> list[EpisodeAt]:
+    """The next episodes; fewer than `limit` if there are no more yet. Errors: Refused for a cursor that is no place in this run."""
+    found: list[EpisodeAt] = []
+    for commit, part, start in _parts(location, cursor):
+        table = part.rows(samples)
+        rows = _plain(table.slice(start, limit - len(found)))
+        found += [EpisodeAt(str(Cursor(commit, start + n)), row) for n, row in enumerate(rows, start=1)]
+        if len(found) >= limit:
+            break
+    return found
+
+
+def groups_after(location: str, cursor: str | None, limit: int, samples: bool = True) -> list[GroupAt]:
+    """The next groups, whole ones, all of one file; none if there are no more yet. Errors: Refused, as `episodes_after`."""
+    for commit, part, start in _parts(location, cursor):
+        table = part.rows(samples)
+        ends = [end for end in _group_ends(table) if end > start][:limit]
+        if not ends:
+            continue
+        first = max((end for end in _group_ends(table) if end <= start), default=0)
+        rows = _plain(table.slice(first, ends[-1] - first))
+        return [
+            GroupAt(str(Cursor(commit, end)), group[0]["group_id"], group[0]["task_id"], group)
+            for start, end in zip([first, *ends], ends, strict=False)
+            if (group := rows[start - first : end - first])
+        ]
+    return []
+
+
+def find_episode(location: str, episode_id: str) -> Row | None:
+    """An episode by its id, the newest commits first."""
+    storage = storage_at(location)
+    for name in sorted(_committed(storage).values(), reverse=True):
+        part = _Part(storage, name)
+        if episode_id in part.ids():
+            return _plain(part.rows(samples=True).slice(part.ids().index(episode_id), 1))[0]
+    return None
+
+
+def last_commit(location: str) -> int:
+    """The number of the newest file; 0 if there is none."""
+    return max(_committed(storage_at(location)), default=0)
+
+
+@dataclass(frozen=True)
+class _Part:
+    storage: Storage
+    name: str
+
+    @property
+    def path(self) -> str:
+        return self.storage.at(f"{EPISODES}/{self.name}")
+
+    @property
+    def count(self) -> int:
+        with self.storage.filesystem.open_input_file(self.path) as file:
+            return int(pq.read_metadata(file).num_rows)
+
+    def rows(self, samples: bool) -> pa.Table:
+        return _read(self.storage.location, self.name, samples)
+
+    def ids(self) -> list[str]:
+        table = pq.read_table(self.path, columns=["episode_id"], filesystem=self.storage.filesystem, partitioning=None)
+        found: list[str] = table.column("episode_id").to_pylist()
+        return found
+
+
+def _parts(location: str, cursor: str | None) -> Iterator[tuple[int, _Part, int]]:
+    """The commits from a cursor on, and where in each to begin; whole files that were read already are left out."""
+    place = Cursor.parse(cursor)
+    storage = storage_at(location)
+    committed = _committed(storage)
+    if place != Cursor():
+        if place.commit not in committed or place.row > (count := _Part(storage, committed[place.commit]).count):
+            raise _bad(str(place))
+        if place.row == count:
+            place = Cursor(place.commit + 1)
+    for number in sorted(number for number in committed if number >= place.commit):
+        yield number, _Part(storage, committed[number]), place.row if number == place.commit else 0
+
+
+def _committed(storage: Storage) -> dict[int, str]:
+    """Files by the number of their commit, up to the newest of which all earlier ones are there.
+
+    A folder that changes while it is listed may show a file without an earlier one: then it is listed again.
+    """
+    for _ in range(2):
+        names = {n: name for name in storage.names(EPISODES) if (n := number_of(name)) is not None}
+        if len(names) == max(names, default=0):
+            break
+    return names
+
+
+@lru_cache(maxsize=FILES_KEPT)
+def _read(location: str, name: str, samples: bool) -> pa.Table:
+    storage = storage_at(location)
+    columns = [column for column in SCHEMA.names if samples or column != "samples"]
+    path = storage.at(f"{EPISODES}/{name}")
+    return pq.read_table(path, columns=columns, filesystem=storage.filesystem, partitioning=None)
+
+
+def _group_ends(table: pa.Table) -> list[int]:
+    """After which rows a group ends: its members stand together."""
+    ends, end = [], 0
+    for _, members in groupby(table.column("group_id").to_pylist()):
+        end += sum(1 for _ in members)
+        ends.append(end)
+    return ends
+
+
+def _plain(table: pa.Table) -> list[Row]:
+    return [_finite(row) for row in table.to_pylist()]
+
+
+def _finite(value: Any) -> Any:
+    """JSON has no word for NaN and the infinities. What is in one list is of one type."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], float | dict | list | None):
+        return [_finite(item) for item in value]
+    return value
+
+
+def _bad(cursor: str) -> Refused:
+    return invalid(f"cursor: {cursor[:40]!r} is no place in this run; give one that an answer gave, or none", "cursor")

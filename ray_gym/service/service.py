@@ -1,0 +1,74 @@
+"""Who may what: rollouts and sessions of all callers, in one place. A plain class; `ray-gym serve` makes it an actor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ray_gym.config import RunConfig
+from ray_gym.models.base import Engine
+from ray_gym.service.api import EnvironmentList, Readiness, RolloutList, RolloutRequest, RolloutStatus
+from ray_gym.service.offers import offers_of
+from ray_gym.service.rollouts import Rollouts
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceSetup:
+    config: RunConfig
+    config_dir: Path
+    """Where relative paths of the config's tasks start."""
+    engines: dict[str, Engine]
+    """All models of the config, up."""
+    root: Path
+    """The service's directory."""
+
+
+class Service:
+    """All methods raise Refused. `start` comes first, `close` last."""
+
+    def __init__(self, setup: ServiceSetup) -> None:
+        """Errors: UserError for an environment that can't be made."""
+        offers = offers_of(setup.config)
+        self._models = list(setup.config.models)
+        self._environments = EnvironmentList(environments=[offer.info(setup.config) for offer in offers.values()])
+        self._rollouts = Rollouts(setup.config, setup.config_dir, setup.engines, offers, setup.root / "rollouts")
+        self._state: Readiness = Readiness(status="starting", models=self._models)
+
+    async def start(self) -> None:
+        """Go on with what an earlier service left."""
+        await self._rollouts.recover()
+        self._state = Readiness(status="ready", models=self._models)
+
+    async def close(self) -> None:
+        """What is under way is stopped, to be gone on with."""
+        self._state = Readiness(status="stopping", models=self._models)
+        await self._rollouts.close()
+
+    async def ready(self) -> Readiness:
+        return self._state
+
+    async def environments(self) -> EnvironmentList:
+        return self._environments
+
+    async def counts(self) -> dict[str, float]:
+        return self._rollouts.counts()
+
+    # ---- rollouts ----
+
+    async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
+        return await self._rollouts.submit(caller, request, key)
+
+    async def rollouts(self, caller: str) -> RolloutList:
+        return self._rollouts.listed(caller)
+
+    async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
+        return self._rollouts.status(caller, run_id)
+
+    async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
+        return await self._rollouts.cancel(caller, run_id)
+
+    async def location(self, caller: str, run_id: str) -> str:
+        return self._rollouts.location(caller, run_id)
+
+    async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
+        return await self._rollouts.wait(caller, run_id, commits, timeout_s)

@@ -1,0 +1,141 @@
+"""Reading a run by place: in commit order, each row once, wherever one goes on."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ray_gym.run.commit_order import committed_name
+from ray_gym.run.posix_storage import PosixStorage
+from ray_gym.service import pages
+from ray_gym.service.errors import Refused
+from ray_gym.service.pages import episodes_after, find_episode, groups_after, last_commit
+from ray_gym.spec import EpisodeSpec
+from ray_gym.trajectory import as_table, failed_row
+
+
+def row(episode_id: str, group_id: str, **changes: Any) -> dict[str, Any]:
+    return {**failed_row(EpisodeSpec(episode_id, group_id, f"t-{group_id}", 0, 0, "{}"), "run", "env", "x"), **changes}
+
+
+class Run:
+    """A run directory that files are committed to as a driver does."""
+
+    def __init__(self, path: Path) -> None:
+        self.location = str(path)
+        made = PosixStorage.of(path)
+        made.create()
+        self.storage = made.staged_under(1)
+        self.commits = 0
+
+    def commit(self, *groups: Sequence[str]) -> None:
+        """Groups of episode ids; a group's id is that of its first episode."""
+        self.commit_rows([row(episode_id, group[0]) for group in groups for episode_id in group])
+
+    def commit_rows(self, rows: list[dict[str, Any]]) -> None:
+        self.commits += 1
+        self.storage.stage("part-1-0-00000.parquet", as_table(rows))
+        self.storage.publish("part-1-0-00000.parquet", committed_name(self.commits, "part-1-0-00000.parquet"))
+
+    def ids(self, cursor: str | None, limit: int) -> list[str]:
+        return [one.row["episode_id"] for one in episodes_after(self.location, cursor, limit)]
+
+    def groups(self, cursor: str | None, limit: int) -> list[tuple[str, list[str]]]:
+        found = groups_after(self.location, cursor, limit)
+        return [(one.cursor, [episode["episode_id"] for episode in one.episodes]) for one in found]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(tmp_path / "run")
+
+
+def test_pages_of_any_size_give_every_episode_once_in_commit_order(run: Run) -> None:
+    for commit in range(1, 12):
+        run.commit([f"{commit}a", f"{commit}b"], [f"{commit}c"])
+    whole = [f"{commit}{letter}" for commit in range(1, 12) for letter in "abc"]
+    assert run.ids(None, 100) == whole
+    for size in (1, 2, 4, 33):
+        seen, cursor = [], None
+        while page := episodes_after(run.location, cursor, size):
+            assert len(page) == size or len(seen) + len(page) == len(whole)
+            seen += [one.row["episode_id"] for one in page]
+            cursor = page[-1].cursor
+        assert seen == whole
+
+
+def test_groups_are_whole_and_a_place_within_one_leads_to_its_start(run: Run) -> None:
+    run.commit(["a1", "a2", "a3"], ["b1"], ["c1", "c2"])
+    run.commit(["d1"])
+    assert run.groups(None, 2) == [("1.3", ["a1", "a2", "a3"]), ("1.4", ["b1"])]
+    assert run.groups("1.3", 9) == [("1.4", ["b1"]), ("1.6", ["c1", "c2"])], "of one file at a time"
+    assert run.groups("1.6", 9) == [("2.1", ["d1"])]
+    assert run.groups("2.1", 9) == []
+    assert run.groups("1.1", 1) == [("1.3", ["a1", "a2", "a3"])], "also a cursor of the pages of episodes"
+    assert groups_after(run.location, None, 1)[0].task_id == "t-a1"
+
+
+def test_whoever_has_seen_everything_goes_on_with_what_comes(run: Run) -> None:
+    assert run.ids(None, 9) == [] and run.ids("0.0", 9) == [] and last_commit(run.location) == 0
+    run.commit(["a"])
+    assert run.ids("0.0", 9) == ["a"] and run.ids("1.1", 9) == []
+    run.commit(["b"])
+    assert run.ids("1.1", 9) == ["b"] and last_commit(run.location) == 2
+
+
+@pytest.mark.parametrize("cursor", ["", "1", "1.", "a.b", "-1.0", "1.2.3", "٣.1", "9.0", "1.2", "0.1", "1" * 99 + ".0"])
+def test_a_cursor_that_no_answer_gave_is_refused(run: Run, cursor: str) -> None:
+    run.commit(["a"])
+    for read in (episodes_after, groups_after):
+        with pytest.raises(Refused, match="is no place in this run") as refused:
+            read(run.location, cursor, 1)
+        assert (refused.value.status, refused.value.param) == (422, "cursor")
+
+
+def test_rows_are_json_also_where_numbers_are_not_finite(run: Run) -> None:
+    numbers = [-1.5, math.nan, -math.inf]
+    sample = {"thread": "policy", "token_ids": [1, 2, 3], "logprobs": numbers, "reward": math.inf}
+    run.commit_rows([row("a", "a", reward=math.nan, samples=[sample], usage={"model_calls": 2})])
+    (found,) = episodes_after(run.location, None, 1)
+    read = json.loads(json.dumps(found.row, allow_nan=False))
+    assert read["reward"] is None and read["samples"][0]["reward"] is None
+    assert read["samples"][0]["logprobs"] == [-1.5, None, None] and read["samples"][0]["token_ids"] == [1, 2, 3]
+    assert read["usage"]["model_calls"] == 2 and read["task"] == "{}"
+
+
+def test_samples_are_left_out_if_nobody_wants_them(run: Run) -> None:
+    run.commit(["a"])
+    (without,) = episodes_after(run.location, None, 1, samples=False)
+    (whole,) = episodes_after(run.location, None, 1)
+    assert whole.row == {**without.row, "samples": []} and "samples" not in without.row
+
+
+def test_paging_over_a_file_reads_it_once_and_earlier_ones_not_at_all(run: Run, tmp_path: Path) -> None:
+    for commit in range(3):
+        run.commit(*([f"{commit}-{n}"] for n in range(10)))
+    (tmp_path / "run" / "episodes" / committed_name(1, "part-1-0-00000.parquet")).write_bytes(b"not looked into")
+    before = pages._read.cache_info().misses
+    for at in range(9):
+        assert run.ids(f"2.{at}", 1) == [f"1-{at}"]
+        assert run.groups(f"2.{at}", 1) == [(f"2.{at + 1}", [f"1-{at}"])]
+    assert pages._read.cache_info().misses == before + 1
+
+
+def test_an_episode_is_found_by_its_id_and_the_newest_row_counts(run: Run) -> None:
+    run.commit(["a"], ["b"])
+    run.commit_rows([row("a", "a", turns=7), row("c", "c")])
+    found = find_episode(run.location, "a")
+    assert found is not None and found["turns"] == 7
+    assert find_episode(run.location, "b") is not None and find_episode(run.location, "d") is None
+
+
+def test_files_of_older_versions_have_no_place(run: Run) -> None:
+    run.storage.stage("part-1-0-00000.parquet", as_table([row("old", "old")]))
+    run.storage.publish("part-1-0-00000.parquet", "part-1-0-00000.parquet")
+    run.commit(["new"])
+    assert run.ids(None, 9) == ["new"]
