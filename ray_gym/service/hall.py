@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,23 +61,30 @@ class Hall:
         self._driver = Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
         self._driving = asyncio.create_task(self._drive(self._driver))
 
-    async def add(self, spec: EpisodeSpec) -> None:
+    def add(self, spec: EpisodeSpec) -> None:
         assert self._commits is not None and self._driver is not None
         self._commits.dispatcher.add(spec)
         self._driver.wake()
 
-    async def holder_of(self, session_id: str) -> Any:
-        """The worker (an actor) that holds a session. Errors: Refused while there is none."""
+    def committed_of(self, ids: set[str]) -> list[str]:
+        """Those of these sessions whose episodes are in the run. Blocks."""
+        assert self._directory is not None
+        return [found for one in self._directory.committed() if (found := one.episode.episode_id) in ids] if ids else []
+
+    async def holder_of(self, session_id: str, has_ended: Callable[[], bool]) -> Any | None:
+        """The worker (an actor) that holds a session; None if it has ended. Errors: Refused while no worker has it."""
         assert self._commits is not None and self._driver is not None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEASE_S):
-                while True:
+                while not has_ended():
                     holder = self._commits.dispatcher.holder_of(session_id)
                     if holder is not None and (actor := self._driver.workers.get(holder)) is not None:
                         return actor
                     if not self.is_up:
                         break
                     await self._driver.leased(within_s=1)
+                if has_ended():
+                    return None
         raise unavailable("no worker has the session now", retry_after_s=2)
 
     async def close(self) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 from pathlib import Path
 
 from ray_gym.config import RunConfig
 from ray_gym.models.base import Engine
-from ray_gym.service.api import EnvironmentList, Readiness, RolloutList, RolloutRequest, RolloutStatus
+from ray_gym.service.api import EnvironmentList, Readiness, RolloutList, RolloutRequest, RolloutStatus, SessionRequest
 from ray_gym.service.offers import offers_of
 from ray_gym.service.rollouts import Rollouts
+from ray_gym.service.sessions import Placed, Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +34,19 @@ class Service:
         self._models = list(setup.config.models)
         self._environments = EnvironmentList(environments=[offer.info(setup.config) for offer in offers.values()])
         self._rollouts = Rollouts(setup.config, setup.config_dir, setup.engines, offers, setup.root / "rollouts")
+        self._sessions = Sessions(setup.config, setup.engines, offers, setup.root)
         self._state: Readiness = Readiness(status="starting", models=self._models)
 
     async def start(self) -> None:
         """Go on with what an earlier service left."""
         await self._rollouts.recover()
+        await self._sessions.recover()
         self._state = Readiness(status="ready", models=self._models)
 
     async def close(self) -> None:
         """What is under way is stopped, to be gone on with."""
         self._state = Readiness(status="stopping", models=self._models)
-        await self._rollouts.close()
+        await asyncio.gather(self._rollouts.close(), self._sessions.close())
 
     async def ready(self) -> Readiness:
         return self._state
@@ -51,7 +55,7 @@ class Service:
         return self._environments
 
     async def counts(self) -> dict[str, float]:
-        return self._rollouts.counts()
+        return {**self._rollouts.counts(), **self._sessions.counts()}
 
     # ---- rollouts ----
 
@@ -72,3 +76,11 @@ class Service:
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
         return await self._rollouts.wait(caller, run_id, commits, timeout_s)
+
+    # ---- sessions ----
+
+    async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+        return await self._sessions.open(caller, request, key)
+
+    async def place(self, caller: str, session_id: str) -> Placed:
+        return await self._sessions.place(caller, session_id)

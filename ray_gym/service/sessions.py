@@ -1,0 +1,196 @@
+"""The service's sessions: opened for a caller, placed on a worker, gone on with after a restart, remembered for a while after their end."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import secrets
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ray_gym.config import RunConfig, RunSection, ServiceSection
+from ray_gym.data.checking import BadRow, task_of
+from ray_gym.data.rows import Row, not_finite
+from ray_gym.environment import Environment
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.models.base import Engine
+from ray_gym.run.plan import Plan, make_environment, participants_of
+from ray_gym.seeds import derive_seed
+from ray_gym.service.api import SessionRequest
+from ray_gym.service.errors import Refused, busy, invalid, unavailable, unknown
+from ray_gym.service.hall import Hall
+from ray_gym.service.offers import Offer, chosen
+from ray_gym.service.registry import Registered, Registry
+from ray_gym.spec import EpisodeSpec
+from ray_gym.tasks import generated, with_ids
+
+REMEMBERED = 10_000
+"""Sessions that have ended and can still be asked for; their episodes stay in the run."""
+RETRY_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a session is: with a worker (an actor), or, once its episode is committed, in the run at `location`."""
+
+    session_id: str
+    offer: str
+    worker: Any | None
+    location: str
+    is_new: bool = False
+
+
+class Sessions:
+    """To be used on one event loop. Its methods raise Refused."""
+
+    def __init__(
+        self, config: RunConfig, engines: Mapping[str, Engine], offers: Mapping[str, Offer], root: Path
+    ) -> None:
+        self._config = config
+        self._engines = engines
+        self._offers = offers
+        self._folder = root / "sessions"
+        self._registry = Registry(root / "registry")
+        self._halls: dict[str, Hall] = {}
+        self._open: dict[str, Registered] = {}
+        self._ended: OrderedDict[str, Registered] = OrderedDict()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+
+    async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+        session_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
+        body = _digest(request.model_dump_json())
+        async with self._locks.setdefault(session_id, asyncio.Lock()):
+            if (known := self._open.get(session_id) or self._ended.get(session_id)) is not None:
+                if known.body != body:
+                    raise Refused(409, "key_reused", "this idempotency key was used with another body already")
+                return await self.place(caller, session_id)
+            if len(self._open) >= self._config.service.max_sessions:
+                raise busy(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
+            offer = chosen(self._offers, request.environment)
+            self._open[session_id] = Registered(caller, offer.name, body, _unknown_spec(session_id))
+            try:
+                hall = await self._hall(offer)
+                spec = await asyncio.to_thread(_spec, session_id, request, hall.plan.environment)
+                self._open[session_id] = registered = Registered(caller, offer.name, body, spec)
+                await asyncio.to_thread(self._registry.add, registered)
+            except BaseException as error:
+                del self._open[session_id]
+                if isinstance(error, OSError):
+                    raise unavailable(f"the session can't be recorded now: {error.strerror}") from None
+                raise
+            hall.add(spec)
+        placed = await self.place(caller, session_id)
+        return Placed(session_id, placed.offer, placed.worker, placed.location, is_new=True)
+
+    async def place(self, caller: str, session_id: str) -> Placed:
+        """Where it is now; again, when its worker has died."""
+        known = self._open.get(session_id) or self._ended.get(session_id)
+        if known is None or known.caller != caller:
+            raise unknown("session", session_id[:64])
+        hall = await self._hall(self._offers[known.offer])
+        worker = await hall.holder_of(session_id, lambda: session_id not in self._open)
+        return Placed(session_id, known.offer, worker, hall.location)
+
+    def counts(self) -> dict[str, float]:
+        return {"sessions.open": len(self._open)}
+
+    async def recover(self) -> None:
+        """The sessions that were open when an earlier service ended go on."""
+        for registered in await asyncio.to_thread(lambda: list(self._registry.all())):
+            if registered.offer in self._offers:
+                self._open[registered.spec.episode_id] = registered
+        for name in sorted({registered.offer for registered in self._open.values()}):
+            await self._hall(self._offers[name])
+
+    async def close(self) -> None:
+        """What is open is gone on with when the service is started again."""
+        await asyncio.gather(*(hall.close() for hall in self._halls.values()))
+
+    async def _hall(self, offer: Offer) -> Hall:
+        """Of an environment, brought up with its first session, and again if its workers could not be kept up."""
+        async with self._locks.setdefault(f"hall {offer.name}", asyncio.Lock()):
+            hall = self._halls.get(offer.name)
+            if hall is not None and hall.is_up:
+                return hall
+            if hall is not None:
+                await hall.close()
+            try:
+                plan = await asyncio.to_thread(self._plan, offer)
+                hall = Hall(offer.name, plan, self._committed)
+                await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
+            except (UserError, RunFailed, OSError) as error:
+                print(f"sessions of {offer.name}: {error}", file=sys.stderr, flush=True)
+                raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
+            self._halls[offer.name] = hall
+            for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):
+                await self._committed([session_id])
+            return hall
+
+    def _plan(self, offer: Offer) -> Plan:
+        changes = {
+            "run": RunSection(name=offer.name.replace(":", ".")),
+            "environment": offer.environment,
+            "participants": dict(offer.participants),
+            "output": self._config.output.model_copy(update={"dir": str(self._folder)}),
+            "service": ServiceSection(
+                idle_s=self._config.service.idle_s,
+                max_sessions=self._config.service.max_sessions,
+                session_workers=self._config.service.session_workers,
+            ),
+        }
+        config = self._config.model_copy(update=changes)
+        environment = make_environment(config, offer.name)
+        participants = participants_of(config, environment, offer.name)
+        engines = {participant.model: self._engines[participant.model] for participant in participants.values()}
+        return Plan(config, environment, participants, engines, [])
+
+    async def _committed(self, ids: Sequence[str]) -> None:
+        for session_id in ids:
+            registered = self._open.pop(session_id, None)
+            if registered is not None:
+                self._ended[session_id] = registered
+        while len(self._ended) > REMEMBERED:
+            self._ended.popitem(last=False)
+        await asyncio.to_thread(self._forget, ids)
+
+    def _forget(self, ids: Sequence[str]) -> None:
+        for session_id in ids:
+            self._registry.remove(session_id)
+
+
+def _spec(session_id: str, request: SessionRequest, environment: Environment[Any, Any]) -> EpisodeSpec:
+    """Errors: Refused."""
+    try:
+        if request.task is None:
+            placed = list(generated(environment, request.seed, 1))
+        else:
+            bad = _no_json(request.task)
+            placed = [("task", task_of(Row("task", 0, None if bad else request.task, bad), environment))]
+    except BadRow as error:
+        raise invalid("\n".join(f"task.{problem}" for problem in error.problems), "task") from None
+    except UserError as error:
+        raise invalid(str(error).removeprefix("tasks.generate: "), "task") from None
+    [row] = with_ids(placed)
+    seed = derive_seed(request.seed, "session", row.task_id)
+    return EpisodeSpec(session_id, session_id, row.task_id, 0, seed, row.task)
+
+
+def _no_json(fields: dict[str, Any]) -> str:
+    try:
+        return not_finite(fields)
+    except RecursionError:
+        return "(top level): nested too deeply"
+
+
+def _unknown_spec(session_id: str) -> EpisodeSpec:
+    """Of one that takes its place while it is being made."""
+    return EpisodeSpec(session_id, session_id, "", 0, 0, "")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
