@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -16,7 +16,7 @@ GRACE_S = 5.0
 _Messages = asyncio.Queue[dict[str, Any] | None]
 
 
-async def call(app: Any, request: DoorRequest) -> AsyncIterator[DoorPart]:
+async def call(app: Any, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
     """Nothing at all if the app fails before it answers. Closed early, it tells the app that the caller has gone."""
     messages: _Messages = asyncio.Queue()  # without a limit: an answer has one, its tokens
     gone = asyncio.Event()
@@ -42,7 +42,7 @@ async def call(app: Any, request: DoorRequest) -> AsyncIterator[DoorPart]:
         await _ended(running)
 
 
-async def _parts(messages: _Messages) -> AsyncIterator[DoorPart]:
+async def _parts(messages: _Messages) -> AsyncGenerator[DoorPart, None]:
     while (message := await messages.get()) is not None:
         if message["type"] == "http.response.start":
             headers = {key.lower(): value for key, value in message["headers"]}

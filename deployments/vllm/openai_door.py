@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from fastapi import FastAPI
@@ -28,7 +28,7 @@ class OpenAIDoor:
         self._app: FastAPI | None = None
         self._building = asyncio.Lock()
 
-    async def answer(self, request: DoorRequest) -> AsyncIterator[DoorPart]:
+    async def answer(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
         """What is refused is answered, too; raises nothing. Closed early, it aborts the generation."""
         try:
             if request.path not in PATHS:

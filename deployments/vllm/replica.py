@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -39,7 +39,7 @@ class VllmReplica:
         """Errors: EpisodeFailure, as `Completer` has them."""
         return await self._completer.complete(request)
 
-    async def openai(self, request: DoorRequest) -> AsyncIterator[DoorPart]:
+    async def openai(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
         """OpenAI's API, by vLLM's own server: no episode, nothing is recorded."""
         async with aclosing(self._door.answer(request)) as parts:
             async for part in parts:
