@@ -46,7 +46,8 @@ _BODY = {
     },
 }
 
-Session = Annotated[str | None, Header(alias="X-Session-ID")]
+_SESSION_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": 256, "pattern": "^[!-~]+$"}
+Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_SESSION_SCHEMA)]
 
 
 def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], str]) -> APIRouter:
