@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ray_gym.events import Event
-from ray_gym.messages import ToolCall
+from ray_gym.messages import Message, ToolCall
 
 Item = dict[str, Any]
 
@@ -38,29 +38,35 @@ def _items(event: Event) -> list[Item]:
         return [{"type": "function_call_output", "call_id": event.tool_call_id, "output": event.content}]
     if event.role != "assistant":
         return [{"type": "message", "role": event.role, "content": event.content}]
+    said = Message("assistant", event.content, event.reasoning, event.tool_calls)
+    return answer_items(said, str(event.seq), cut=_was_cut(event))
+
+
+def answer_items(message: Message, name: str, cut: bool) -> list[Item]:
+    """What the model said in one answer; `name` tells the ids of its items from those of other answers."""
     items: list[Item] = []
-    if event.reasoning:
-        summary = [{"type": "summary_text", "text": event.reasoning}]
-        items.append({"type": "reasoning", "id": f"rs_{event.seq}", "summary": summary})
-    if event.content or not event.tool_calls:
-        items.append(_message(event))
-    return items + [_call(event, number, call) for number, call in enumerate(event.tool_calls)]
+    if message.reasoning:
+        summary = [{"type": "summary_text", "text": message.reasoning}]
+        items.append({"type": "reasoning", "id": f"rs_{name}", "summary": summary})
+    if message.content or not message.tool_calls:
+        items.append(_message(message.content, name, cut))
+    return items + [_call(f"fc_{name}_{number}", call) for number, call in enumerate(message.tool_calls)]
 
 
-def _message(event: Event) -> Item:
+def _message(text: str, name: str, cut: bool) -> Item:
     return {
         "type": "message",
-        "id": f"msg_{event.seq}",
+        "id": f"msg_{name}",
         "role": "assistant",
-        "status": "incomplete" if _was_cut(event) else "completed",
-        "content": [{"type": "output_text", "text": event.content, "annotations": []}],
+        "status": "incomplete" if cut else "completed",
+        "content": [{"type": "output_text", "text": text, "annotations": []}],
     }
 
 
-def _call(event: Event, number: int, call: ToolCall) -> Item:
+def _call(id: str, call: ToolCall) -> Item:
     return {
         "type": "function_call",
-        "id": f"fc_{event.seq}_{number}",
+        "id": id,
         "call_id": call.id,
         "name": call.name,
         "arguments": call.arguments,

@@ -38,6 +38,11 @@ class AsyncLLMEngine:
             raise UserError(f"engine_args: {error}") from error
 
     @property
+    def client(self) -> Any:
+        """vLLM's AsyncLLM."""
+        return self._engine
+
+    @property
     def max_model_len(self) -> int:
         length: int = self._engine.model_config.max_model_len
         return length

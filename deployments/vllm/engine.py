@@ -81,7 +81,7 @@ class VllmEngine:
             self._check_fits(name, self._application.attach(self.options.app, run_id, name))
             say(f"model {name}: attached to the Serve application {self.app}")
         else:
-            self._application.start(run_id, name, self._replicas(), say)
+            self._application.start(run_id, name, self._replicas(name), say)
 
     def connect(self) -> ServeModel:
         return ServeModel(self.app, sticky=self.options.affinity == "session")
@@ -104,11 +104,11 @@ class VllmEngine:
         if self._request is not None:
             self._check_seeds(self._request, on_cpu=description["gpus"] == 0)
 
-    def _replicas(self) -> Replicas:
+    def _replicas(self, name: str) -> Replicas:
         options = self.options
         return replicas(
             VllmReplica,
             options,
-            (options, self._uses_tools),
+            (options, self._uses_tools, name),
             more={"request_router_config": RequestRouterConfig(request_router_class=ROUTER)},
         )

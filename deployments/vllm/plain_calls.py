@@ -13,6 +13,7 @@ NAME = "plain"
 """What `tool_parser` calls this format, beside vLLM's own names."""
 
 _CALL = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*(?=\{)", re.MULTILINE)
+_MAY_BECOME_A_CALL = re.compile(r"(?:[A-Za-z_][\w.-]*[ \t]*)?\Z")
 
 
 def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any]:
@@ -44,3 +45,35 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
         position = found.end() + length
         calls.append((found.group(1), text[found.end() : position]))
     return content.strip() if calls else text, calls
+
+
+class CallStream:
+    """A text that comes in pieces. Its words are given on as they come, its calls when all has come."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._given = 0
+        self._line = 0
+        """Where the last line begins: those before it are no calls."""
+        self._calls: int | None = None
+        """Where the first call begins."""
+
+    def feed(self, piece: str) -> str:
+        """What can be given on now. A line that may become a call is held back, with the space before it."""
+        self._text += piece
+        if self._calls is None and (found := _CALL.search(self._text, self._line)) is not None:
+            self._calls = found.start()
+        if self._calls is not None:
+            end = self._calls
+        else:
+            self._line = self._text.rfind("\n") + 1
+            end = self._line if _MAY_BECOME_A_CALL.match(self._text, self._line) else len(self._text)
+        said = self._text[self._given : end].rstrip()
+        self._given += len(said)
+        return said
+
+    def finish(self) -> tuple[str, list[tuple[str, str]]]:
+        """What was held back, and the calls as (name, arguments as written)."""
+        if self._calls is None:
+            return self._text[self._given :], []
+        return "", read(self._text[self._calls :])[1]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Any
+
+from fastapi import FastAPI
 
 from deployments.vllm import reaper
 from deployments.vllm.async_llm import AsyncLLMEngine
@@ -10,25 +14,40 @@ from deployments.vllm.checkpoint import load_tokens, resolve_model
 from deployments.vllm.completer import Completer
 from deployments.vllm.formats import make_formats
 from deployments.vllm.hardware import prepare_cpu
+from deployments.vllm.openai_app import build_openai_app
+from deployments.vllm.openai_door import OpenAIDoor
 from deployments.vllm.options import VllmOptions
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.models.door import DoorPart, DoorRequest
 
 
 class VllmReplica:
-    def __init__(self, options: VllmOptions, uses_tools: bool) -> None:
-        """Loads the model. Errors: UserError for a model, template or parser that doesn't fit."""
+    def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
+        """Loads the model, which the config calls `name`. Errors: UserError for a model, template or parser that doesn't fit."""
         self.options = options
         if options.gpus == 0:
             prepare_cpu(options)
         model = options.model or ""
-        chat_format, self._tool_format = make_formats(options, model, load_tokens(model), uses_tools)
+        self._chat_format, self._tool_format = make_formats(options, model, load_tokens(model), uses_tools)
         self._reaper = reaper.watch()
         self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser)
-        self._completer = Completer(chat_format, self._tool_format, self._engine)
+        self._completer = Completer(self._chat_format, self._tool_format, self._engine)
+        self._name = name
+        self._door = OpenAIDoor(name, self._openai_app, takes_seeds=options.gpus > 0)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure, as `Completer` has them."""
         return await self._completer.complete(request)
+
+    async def openai(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
+        """OpenAI's API, by vLLM's own server: no episode, nothing is recorded."""
+        async with aclosing(self._door.answer(request)) as parts:
+            async for part in parts:
+                yield part
+
+    async def _openai_app(self) -> FastAPI:
+        path, client = resolve_model(self.options.model or ""), self._engine.client
+        return await build_openai_app(client, path, self._name, self.options, self._chat_format, self._tool_format)
 
     async def check_health(self) -> None:
         """Asked by Serve; an engine that died makes Serve replace the replica."""

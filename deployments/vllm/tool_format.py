@@ -32,7 +32,7 @@ class ToolFormat:
         from vllm.tool_parsers import ToolParserManager
 
         self._plain = tool_parser == plain_calls.NAME
-        self.reasoning_parser = reasoning_parser
+        self.tool_parser, self.reasoning_parser = tool_parser, reasoning_parser
         vllm_name = None if self._plain else tool_parser
         self._tool_parser = _look_up("tool_parser", vllm_name, ToolParserManager.get_tool_parser)
         _look_up("reasoning_parser", reasoning_parser, ReasoningParserManager.get_reasoning_parser)
@@ -112,16 +112,14 @@ class ToolFormat:
 
         tools = json.loads(tools_json)
         if self._plain:
-            return Grammar(
-                "structural_tag", json.dumps(_compact(plain_calls.structural_tag(tools, parallel), parallel))
-            )
+            return Grammar("structural_tag", json.dumps(compact(plain_calls.structural_tag(tools, parallel), parallel)))
         for tool in tools:
             tool["function"]["strict"] = True
         request = _chat_request(tools, "required", parallel)
         if self._tool_parser is not None:
             tag = self._tool_parser(self._tokenizer, request.tools).get_structural_tag(request)
             if tag is not None:
-                return Grammar("structural_tag", json.dumps(_compact(tag.model_dump(), parallel)))
+                return Grammar("structural_tag", json.dumps(compact(tag.model_dump(), parallel)))
         schema = get_json_schema_from_tools(tool_choice="required", tools=request.tools, parallel_tool_calls=parallel)
         return Grammar("json", schema if isinstance(schema, str) else json.dumps(schema))
 
@@ -189,15 +187,15 @@ def _look_up(field: str, name: str | None, find: Any) -> Any:
         raise UserError(f"{field}: vLLM knows no {name!r}: {error.args[0]}") from None
 
 
-def _compact(node: Any, parallel: bool) -> Any:
+def compact(node: Any, parallel: bool) -> Any:
     """A structural tag with at most one space between the parts of its JSON (small models lose themselves in more)."""
     if isinstance(node, list):
-        return [_compact(item, parallel) for item in node]
+        return [compact(item, parallel) for item in node]
     if not isinstance(node, dict):
         return node
     if node.get("type") == "json_schema" and node.get("style", "json") == "json":
         return {**node, "max_whitespace_cnt": 1}
-    made = {key: _compact(value, parallel) for key, value in node.items()}
+    made = {key: compact(value, parallel) for key, value in node.items()}
     if node.get("type") in ("tags_with_separator", "triggered_tags"):
         made["tags"] = _without_spaced_variants(made["tags"])
         if not parallel:

@@ -1,0 +1,124 @@
+"""The OpenAI-compatible door: every named model of the service under OpenAI's paths. What is said there is not recorded.
+
+The header X-Session-ID keeps a conversation on the replica that has its beginning in its cache. Raises `Refused`, for the gateway to
+answer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request, Response
+
+from deployments.gateway.door_targets import Target
+from ray_gym.models.door import PATHS
+from ray_gym.seeds import stable_id
+from ray_gym.service.api import ErrorAnswer
+from ray_gym.service.errors import Refused
+
+GONE = 499
+"""Nobody reads this answer."""
+
+_SESSION = re.compile(r"[\x20-\x7e]{1,256}")
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorAnswer, "description": "The request is not what the model can do."},
+    404: {"model": ErrorAnswer, "description": "There is no model of that name."},
+    429: {"model": ErrorAnswer, "description": "Too many requests wait for the model."},
+    502: {"model": ErrorAnswer, "description": "The model failed."},
+    503: {"model": ErrorAnswer, "description": "No replica can be reached now."},
+}
+_ANSWER = {"description": "OpenAI's, as JSON or server-sent events.", "content": {"text/event-stream": {}}}
+_BODY = {
+    "description": "As OpenAI's API has it.",
+    "required": True,
+    "content": {
+        "application/json": {
+            "schema": {
+                "type": "object",
+                "properties": {"model": {"type": "string"}, "stream": {"type": "boolean"}},
+                "required": ["model"],
+            }
+        }
+    },
+}
+
+_SESSION_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": 256, "pattern": "^[!-~]+$"}
+Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_SESSION_SCHEMA)]
+
+
+def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], str]) -> APIRouter:
+    """`targets` by the names that callers give as `model`."""
+    router = APIRouter(tags=["models"])
+
+    @router.get("/v1/models", summary="The models that answer here.")
+    async def models() -> dict[str, Any]:
+        data = [{"id": name, "object": "model", "created": 0, "owned_by": "ray_gym"} for name in sorted(targets)]
+        return {"object": "list", "data": data}
+
+    async def ask(request: Request, session: Session = None) -> Response:
+        body = await _body(request)
+        name = body.get("model")
+        if not isinstance(name, str):
+            raise Refused(400, "invalid_request", "model: expected the name of a model", "model")
+        target = targets.get(name)
+        if target is None:
+            known = ", ".join(sorted(targets))
+            raise Refused(404, "model_not_found", f"there is no model {name[:128]!r}; there are {known}", "model")
+        session_id = _session_id(caller_of(request), session)
+        return await _unless_gone(request, target.answer(request.scope["path"], body, session_id))
+
+    for path in PATHS:
+        router.add_api_route(
+            path,
+            ask,
+            methods=["POST"],
+            name=path.removeprefix("/v1/").replace("/", "_"),
+            summary=f"OpenAI's {path}.",
+            response_model=None,
+            responses={200: _ANSWER, **_ERRORS},
+            openapi_extra={"requestBody": _BODY},
+        )
+    return router
+
+
+def _session_id(caller: str, given: str | None) -> str:
+    """Of the caller's own: nobody meets another's conversation by its name. Errors: Refused."""
+    if given is None:
+        return ""
+    if not _SESSION.fullmatch(given):
+        message = "the header X-Session-ID has to be 1 to 256 printable ASCII characters"
+        raise Refused(400, "bad_header", message, "X-Session-ID")
+    return stable_id(caller, given)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    """Errors: Refused."""
+    try:
+        body = json.loads(await request.body())
+    except (ValueError, RecursionError) as error:
+        raise Refused(400, "bad_json", f"the body is not JSON: {error}") from None
+    if not isinstance(body, dict):
+        raise Refused(400, "invalid_request", "the body has to be an object")
+    return body
+
+
+async def _unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
+    """The answer, or none if the client goes away before: then it is cancelled."""
+    answering = asyncio.ensure_future(answer)
+    leaving = asyncio.ensure_future(_left(request))
+    try:
+        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        return answering.result() if answering.done() else Response(status_code=GONE)
+    finally:
+        for task in (answering, leaving):
+            task.cancel()
+        await asyncio.gather(answering, leaving, return_exceptions=True)
+
+
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

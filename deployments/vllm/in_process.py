@@ -1,0 +1,87 @@
+"""An ASGI app called in the process that it lives in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any
+
+from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
+
+GRACE_S = 5.0
+"""How long an app whose caller has gone may take to end by itself."""
+
+_Messages = asyncio.Queue[dict[str, Any] | None]
+
+
+async def call(app: Any, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
+    """Nothing at all if the app fails before it answers. Closed early, it tells the app that the caller has gone."""
+    messages: _Messages = asyncio.Queue()  # without a limit: an answer has one, its tokens
+    gone = asyncio.Event()
+    unread = [request.body]
+
+    async def receive() -> dict[str, Any]:
+        if unread:
+            return {"type": "http.request", "body": unread.pop(), "more_body": False}
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        messages.put_nowait(message)
+
+    running = asyncio.ensure_future(app(_scope(request), receive, send))
+    running.add_done_callback(lambda _: messages.put_nowait(None))
+    try:
+        async with aclosing(_parts(messages)) as parts:
+            async for part in parts:
+                yield part
+    finally:
+        gone.set()
+        await _ended(running)
+
+
+async def _parts(messages: _Messages) -> AsyncGenerator[DoorPart, None]:
+    while (message := await messages.get()) is not None:
+        if message["type"] == "http.response.start":
+            headers = {key.lower(): value for key, value in message["headers"]}
+            yield DoorHead(message["status"], headers.get(b"content-type", b"application/json").decode("latin-1"))
+            continue
+        pieces = [message]
+        while not messages.empty():  # what has come in the meantime goes in one piece
+            following = messages.get_nowait()
+            if following is None:
+                break
+            pieces.append(following)
+        if body := b"".join(piece.get("body", b"") for piece in pieces):
+            yield body
+        if not pieces[-1].get("more_body", False):
+            return
+
+
+async def _ended(running: asyncio.Future[Any]) -> None:
+    """Cancelled only if it does not end by itself: vLLM's handlers abort a generation when the caller goes, not when they are cancelled."""
+    await asyncio.wait({running}, timeout=GRACE_S)
+    running.cancel()
+    await asyncio.wait({running}, timeout=GRACE_S)
+    if running.done() and not running.cancelled() and (error := running.exception()) is not None:
+        logging.getLogger(__name__).warning("the OpenAI app failed: %r", error)
+
+
+def _scope(request: DoorRequest) -> dict[str, Any]:
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},  # in which a streamed answer looks for the caller's going
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": "http",
+        "path": request.path,
+        "raw_path": request.path.encode(),
+        "root_path": "",
+        "query_string": b"",
+        "headers": [(b"host", b"replica"), (b"content-type", b"application/json")],
+        "client": None,
+        "server": ("replica", 80),
+        "state": {},
+    }

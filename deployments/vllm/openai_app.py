@@ -1,0 +1,77 @@
+"""vLLM's own OpenAI server around an engine that is there already: its app, its serving classes, its parsers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from fastapi import FastAPI
+
+from deployments.vllm import plain_calls
+from deployments.vllm.chat_format import ChatFormat
+from deployments.vllm.options import VllmOptions
+from deployments.vllm.tool_format import ToolFormat
+
+TASKS = ("generate",)
+
+_EITHER_TEMPLATE = (
+    "{{%- if tools or messages | selectattr('tool_calls') | list or "
+    "messages | selectattr('role', 'equalto', 'tool') | list -%}}"
+    "{with_tools}{{%- else -%}}{without}{{%- endif -%}}"
+)
+"""As `ChatFormat` chooses: our template where there are tools or calls to show, the model's own elsewhere."""
+
+
+async def build_openai_app(
+    engine: Any, path: str, name: str, options: VllmOptions, chat_format: ChatFormat, tool_format: ToolFormat
+) -> FastAPI:
+    """Conversations are written and read as in episodes. `name` is what callers call the model."""
+    from vllm.entrypoints.launchers.api_server.app_state import init_app_state
+
+    with tempfile.TemporaryDirectory() as directory:  # vLLM takes a template as a file
+        words = [f"--model={path}", f"--served-model-name={name}", *_of_template(options, chat_format, Path(directory))]
+        # Also where the participants have no tools: callers may.
+        tool_parser = tool_format.tool_parser or (plain_calls.NAME if chat_format.uses_our_template else None)
+        arguments = await asyncio.to_thread(_arguments, words, options, tool_parser, tool_format.reasoning_parser)
+        app = await asyncio.to_thread(_app, arguments, engine)
+        await init_app_state(engine, app.state, arguments, TASKS)
+    return app
+
+
+def _of_template(options: VllmOptions, chat_format: ChatFormat, directory: Path) -> list[str]:
+    if chat_format.uses_our_template and chat_format.tool_template is not None:
+        file = directory / "chat_template.jinja"
+        with_tools, without = chat_format.tool_template.source, chat_format.template.source
+        file.write_text(_EITHER_TEMPLATE.format(with_tools=with_tools, without=without))
+        return [f"--chat-template={file}", "--chat-template-content-format=string"]
+    return [f"--chat-template={options.chat_template}"] if options.chat_template else []
+
+
+def _arguments(words: list[str], options: VllmOptions, tool_parser: str | None, reasoning_parser: str | None) -> Any:
+    """By vLLM's own parser, so that everything that its app looks for is there."""
+    from vllm.entrypoints.launchers.cli_args import make_arg_parser
+    from vllm.tool_parsers import ToolParserManager
+    from vllm.utils.argparse_utils import FlexibleArgumentParser
+
+    words = [*words, "--enable-prompt-tokens-details", "--disable-fastapi-docs"]
+    words += [f"--default-chat-template-kwargs={json.dumps(options.chat_template_kwargs)}"]
+    if tool_parser is not None:
+        words += ["--enable-auto-tool-choice", f"--tool-call-parser={tool_parser}"]
+    ToolParserManager.register_lazy_module(plain_calls.NAME, "deployments.vllm.plain_tool_parser", "PlainToolParser")
+    arguments = make_arg_parser(FlexibleArgumentParser()).parse_args(words)
+    arguments.structured_outputs_config.reasoning_parser = reasoning_parser or ""
+    return arguments
+
+
+def _app(arguments: Any, engine: Any) -> FastAPI:
+    from vllm.entrypoints.launchers.app import build_app
+
+    app: FastAPI = build_app(arguments, TASKS, engine.model_config)
+    app.state.server = SimpleNamespace(
+        should_exit=False
+    )  # vLLM ends it when its engine dies; here Serve replaces the replica
+    return app

@@ -1,0 +1,61 @@
+"""The OpenAI-compatible door of a replica: vLLM's own server, called in process, and nothing of it but what generates."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+
+from fastapi import FastAPI
+
+from deployments.vllm import in_process
+from deployments.vllm.openai_rules import checked
+from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
+from ray_gym.service.api import ErrorAnswer, Problem
+from ray_gym.service.errors import Refused, unavailable
+
+JSON = "application/json"
+
+
+class OpenAIDoor:
+    """Safe for many concurrent calls on one event loop. Made without work: most replicas are never asked."""
+
+    def __init__(self, name: str, build: Callable[[], Awaitable[FastAPI]], takes_seeds: bool) -> None:
+        """`name` is the model's in the app that `build` makes, at the first request."""
+        self._name = name
+        self._build = build
+        self._takes_seeds = takes_seeds
+        self._app: FastAPI | None = None
+        self._building = asyncio.Lock()
+
+    async def answer(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
+        """What is refused is answered, too; raises nothing. Closed early, it aborts the generation."""
+        try:
+            if request.path not in PATHS:
+                raise Refused(404, "not_found", f"there is nothing at {request.path}")
+            body = checked(request.body, self._name, self._takes_seeds)
+            app = await self._opened()
+        except Refused as refused:
+            for part in _refusal(refused):
+                yield part
+            return
+        answered = False
+        async with aclosing(in_process.call(app, DoorRequest(request.path, body))) as parts:
+            async for part in parts:
+                answered = True
+                yield part
+        if not answered:
+            for part in _refusal(unavailable("the model's server failed")):
+                yield part
+
+    async def _opened(self) -> FastAPI:
+        async with self._building:
+            if self._app is None:
+                self._app = await self._build()
+            return self._app
+
+
+def _refusal(refused: Refused) -> tuple[DoorHead, bytes]:
+    kind = "invalid_request_error" if refused.status < 500 else "server_error"
+    problem = Problem(message=refused.message, type=kind, code=refused.code, param=refused.param)
+    return DoorHead(refused.status, JSON), ErrorAnswer(error=problem).model_dump_json().encode()

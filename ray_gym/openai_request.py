@@ -1,0 +1,170 @@
+"""What a caller of OpenAI's API asks of a model, whichever of its two languages for conversations the body is written in.
+
+`openai_chat` and `openai_responses` read the bodies and write the answers. Pure conversions, no I/O; all that is wrong with a body
+is a `Refused` with status 400 that names the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ray_gym.conversation import EarlierMessage, plain
+from ray_gym.messages import Message, ToolChoice, ToolSchema
+from ray_gym.models.base import Completion, CompletionRequest, Sampling
+from ray_gym.service.api import SamplingChange
+from ray_gym.service.errors import Refused
+
+Json = dict[str, Any]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+
+
+class Body(BaseModel):
+    """The fields that both languages have. Others are left alone: clients send more than any server knows."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    model: Annotated[str, Field(min_length=1, max_length=256)]
+    tools: list[Any] | None = None
+    tool_choice: str | Json | None = None
+    parallel_tool_calls: bool | None = None
+    stream: bool | None = None
+    seed: Seed | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=0)] | None = None
+    """Only the logprobs of the tokens that were drawn are known."""
+    logit_bias: Annotated[Json, Field(max_length=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSchema, ...] = ()
+    allowed_tools: tuple[ToolSchema, ...] = ()
+    """Those that may be called (of which one must be, where `tool_choice` is required)."""
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool = True
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `Sampling` that the body says; the others are the server's."""
+    stream: bool = False
+    include_usage: bool = False
+    logprobs: bool = False
+    token_ids: bool = False
+    echo: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the body that an answer repeats."""
+
+    def request(self, usual: Sampling, session_id: str, seed: int) -> CompletionRequest:
+        """A call outside of any episode."""
+        return CompletionRequest(
+            messages=list(self.messages),
+            sampling=replace(usual, **self.sampling),
+            session_id=session_id,
+            seed=seed,
+            tools=self.tools,
+            allowed_tools=self.allowed_tools,
+            tool_choice=self.tool_choice,
+            parallel_tool_calls=self.parallel_tool_calls,
+        )
+
+
+ReadBody = TypeVar("ReadBody", bound=BaseModel)
+
+
+def read(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
+    """Errors: Refused, that names the first field that is wrong."""
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, problem["loc"][:3]))[:200]
+        raise refused(f"{where}: {problem['msg']}" if where else problem["msg"], param or where or None) from None
+
+
+def refuse_fields(body: Body, names: Iterable[str]) -> None:
+    """Errors: Refused for what would be left undone."""
+    for name in names:
+        if getattr(body, name, None):
+            raise refused(f"{name} is not offered here; leave it out", name)
+
+
+def read_messages(items: Any, param: str) -> tuple[Message, ...]:
+    """Errors: Refused."""
+    try:
+        messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain(items))
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        raise refused(f"{param}: {problem['loc'][0]}: {problem['msg']}", param) from None
+    except (ValueError, AttributeError) as error:
+        raise refused(f"{param}: {error}", param) from None
+    if not messages:
+        raise refused(f"{param}: nothing is said in it", param)
+    return messages
+
+
+def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
+    """Errors: Refused."""
+    try:
+        tools = tuple(map(ToolSchema.from_openai, given))
+    except (ValueError, TypeError) as error:
+        raise refused(f"tools: {error}", "tools") from None
+    names = [tool.name for tool in tools]
+    if len(set(names)) < len(names):
+        raise refused("tools: two of them have the same name", "tools")
+    return tools
+
+
+def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tuple[ToolChoice, tuple[ToolSchema, ...]]:
+    """How tools may be called, and which. Errors: Refused."""
+    if given is None:
+        return "auto", tools
+    if given in ("auto", "none"):
+        return ("auto" if given == "auto" else "none"), tools
+    if given == "required":
+        return "required", _some(tools)
+    if isinstance(given, dict) and given.get("type") == "function":
+        return "required", _named(tools, [given])
+    if isinstance(given, dict) and given.get("type") == "allowed_tools":
+        inner = given.get("allowed_tools", given)
+        mode, listed = (inner.get("mode"), inner.get("tools")) if isinstance(inner, dict) else (None, None)
+        if mode in ("auto", "required") and isinstance(listed, list):
+            return ("auto" if mode == "auto" else "required"), _named(tools, listed)
+    raise refused("tool_choice: expected auto, none, required, or one of the tools", "tool_choice")
+
+
+def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
+    """Errors: Refused."""
+    said: Json = {name: getattr(body, name, None) for name in SamplingChange.model_fields}
+    said["max_tokens"] = limit
+    if isinstance(said["stop"], str):
+        said["stop"] = [said["stop"]]
+    sampling = read(SamplingChange, said).model_dump(exclude_none=True)
+    if "stop" in sampling:
+        sampling["stop"] = tuple(sampling["stop"])
+    return sampling if body.seed is None else {**sampling, "seed": body.seed}
+
+
+def is_cut(completion: Completion) -> bool:
+    return completion.finish_reason != "stop"
+
+
+def refused(message: str, param: str | None = None, code: str = "invalid_request") -> Refused:
+    return Refused(400, code, message, param)
+
+
+def _some(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
+    if not tools:
+        raise refused("tool_choice: there are no tools of which one could be called", "tool_choice")
+    return tools
+
+
+def _named(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolSchema, ...]:
+    """Under `function`, as chat completions spell it, or not, as the Responses API does."""
+    objects = [choice.get("function", choice) for choice in choices if isinstance(choice, dict)]
+    names = [given.get("name") for given in objects if isinstance(given, dict)]
+    found = tuple(tool for tool in tools if tool.name in names)
+    if not found:
+        raise refused("tool_choice: there is no tool of that name", "tool_choice")
+    return found

@@ -1,0 +1,65 @@
+"""What callers may ask of vLLM's server, by the body alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from deployments.vllm.openai_rules import checked
+from ray_gym.service.errors import Refused
+
+IMAGE = {"type": "image_url", "image_url": {"url": "http://169.254.169.254/"}}
+
+
+def sent(**more: Any) -> bytes:
+    return json.dumps({"model": "mine", "messages": [{"role": "user", "content": "Hello"}], **more}).encode()
+
+
+def test_the_rest_goes_on_as_it_is_under_the_name_that_the_replica_has() -> None:
+    body = sent(n=2, logprobs=True, top_logprobs=3, stop=["a"], something_new={"x": 1}, background=False, priority=0)
+    assert json.loads(checked(body, "small", takes_seeds=False)) == {**json.loads(body), "model": "small"}
+    assert json.loads(checked(sent(seed=5), "small", takes_seeds=True))["seed"] == 5
+    assert json.loads(checked(sent(prompt=list(range(100))), "small", takes_seeds=True))  # one prompt, as token ids
+
+
+@pytest.mark.parametrize(
+    ("more", "param"),
+    [
+        ({"seed": 0}, "seed"),
+        ({"n": 17}, "n"),
+        ({"n": 0}, "n"),
+        ({"best_of": 4}, "best_of"),
+        ({"top_k": 2**40}, "top_k"),
+        ({"stop_token_ids": [2**33]}, "stop_token_ids"),
+        ({"logprobs": 1000}, "logprobs"),
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"temperature": "hot"}, "temperature"),
+        ({"background": True}, "background"),
+        ({"previous_response_id": "resp_1"}, "previous_response_id"),
+        ({"prompt_embeds": "gASV"}, "prompt_embeds"),
+        ({"kv_transfer_params": {"a": 1}}, "kv_transfer_params"),
+        ({"priority": -5}, "priority"),
+        ({"request_id": "another's"}, "request_id"),
+        ({"chat_template": "{{ 1 }}"}, "chat_template"),
+        ({"chat_template_kwargs": {"tools": []}}, "chat_template_kwargs"),
+        ({"structured_outputs": {"regex": "a" * 60_000}}, "structured_outputs"),
+        ({"messages": [{"role": "user", "content": [IMAGE]}]}, "messages"),
+        ({"input": [{"role": "user", "content": [{"type": "input_image"}]}]}, "input"),
+        ({"tools": [{"type": "mcp", "server_url": "http://x"}]}, "tools"),
+        ({"prompt": ["a"] * 17}, "prompt"),
+        ({"prompt": [[1]] * 17}, "prompt"),
+    ],
+)
+def test_what_is_not_offered_or_out_of_bounds_is_refused(more: dict[str, Any], param: str) -> None:
+    with pytest.raises(Refused) as refused:
+        checked(sent(**more), "small", takes_seeds=False)
+    assert (refused.value.status, refused.value.param) == (400, param)
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"top_p": NaN}', b'{"user": "\\ud800"}', b"\xff", b"[" * 99_999])
+def test_what_is_no_json_is_refused(body: bytes) -> None:
+    with pytest.raises(Refused) as refused:
+        checked(body, "small", takes_seeds=True)
+    assert refused.value.status == 400
