@@ -59,12 +59,12 @@ def make_plan(config: RunConfig, config_path: Path) -> Plan:
     """Errors: UserError, naming the file, the field and the fix."""
     file = str(config_path)
     environment = make_environment(config, file)
-    participants = _participants(config, environment, file)
+    participants = make_participants(config, environment, file)
     engines = _engines(config, participants, file)
     tasks = read_tasks(config.tasks, environment, config.run.seed, config_path.parent)
     for name, engine in engines.items():
         samplings = {p.name: p.sampling for p in participants.values() if p.model == name}
-        uses_tools = any(_has_tools(environment, p) for p in participants.values() if p.model == name)
+        uses_tools = any(has_tools(environment, p) for p in participants.values() if p.model == name)
         engine.check(EngineCheck(name, samplings, uses_tools))
     plan = Plan(config, environment, participants, engines, make_specs(config, tasks))
     if config.groups.minimum > config.tasks.repeats:
@@ -102,7 +102,7 @@ def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]
     ]
 
 
-def _participants(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
+def make_participants(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
     wanted, given = (*environment.participants, *environment.auxiliary), config.participants
     for name in wanted:
         if name not in given:
@@ -143,12 +143,12 @@ def _offers_tools(environment: Environment[Any, Any], name: str) -> bool:
     return environment.brings_tools() or any(tool.offered_to(name) for tool in environment.tools.values())
 
 
-def _has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
+def has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
     return participant.tool_choice != "none" and _offers_tools(environment, participant.name)
 
 
 def _not_plain(participant: Participant, environment: Environment[Any, Any]) -> str:
-    if participant.tool_choice == "required" and _has_tools(environment, participant):
+    if participant.tool_choice == "required" and has_tools(environment, participant):
         return "tool_choice: required renormalises over a grammar"
     return "" if participant.sampling.is_plain else "temperature 0, top-p, top-k, min-p or a penalty"
 
