@@ -35,6 +35,7 @@ class Kind:
 
 ENVIRONMENT = Kind("environment", "ray_gym.environments", ("envs",), "")
 ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.models", "deployments"), "Engine")
+GATEWAY = Kind("gateway", "ray_gym.gateways", ("deployments",), "Gateway")
 
 PROJECT = Path("pyproject.toml")
 
@@ -87,6 +88,11 @@ def as_listed(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
 def find_engine(name: str, where: str) -> Any:
     """The engine class of a name. Errors: `UserError` that lists the engines there are."""
     return _find(ENGINE, name, where)
+
+
+def find_gateway(name: str = "gateway") -> Any:
+    """The class of the gateway that opens a service to the network. Errors: `UserError`."""
+    return _find(GATEWAY, name, "ray-gym serve")
 
 
 def names(kind: Kind) -> list[str]:

@@ -70,7 +70,7 @@ def checked(plan: Plan, file: str) -> Plan:
     config, participants = plan.config, plan.participants.values()
     for name, engine in plan.engines.items():
         samplings = {p.name: p.sampling for p in participants if p.model == name}
-        uses_tools = any(_has_tools(plan.environment, p) for p in participants if p.model == name)
+        uses_tools = any(has_tools(plan.environment, p) for p in participants if p.model == name)
         engine.check(EngineCheck(name, samplings, uses_tools))
     if config.groups.minimum > config.tasks.repeats:
         raise UserError(
@@ -149,12 +149,12 @@ def _offers_tools(environment: Environment[Any, Any], name: str) -> bool:
     return environment.brings_tools() or any(tool.offered_to(name) for tool in environment.tools.values())
 
 
-def _has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
+def has_tools(environment: Environment[Any, Any], participant: Participant) -> bool:
     return participant.tool_choice != "none" and _offers_tools(environment, participant.name)
 
 
 def _not_plain(participant: Participant, environment: Environment[Any, Any]) -> str:
-    if participant.tool_choice == "required" and _has_tools(environment, participant):
+    if participant.tool_choice == "required" and has_tools(environment, participant):
         return "tool_choice: required renormalises over a grammar"
     return "" if participant.sampling.is_plain else "temperature 0, top-p, top-k, min-p or a penalty"
 

@@ -35,7 +35,7 @@ def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wai
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
-    with _terminable(), cluster.connected():
+    with terminable(), cluster.connected():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait)
         create(directory)
@@ -64,7 +64,7 @@ def resume(
         began.check(Fingerprint.of(plan), before.location, config.tasks.path or "the generator")
     directory = reopen(run, config.output)
     try:
-        with _terminable(), cluster.connected():
+        with terminable(), cluster.connected():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
             cluster.check_gpus(plan.engines, wait)
             return _play(plan, directory, console)
@@ -73,7 +73,7 @@ def resume(
 
 
 @contextmanager
-def _terminable() -> Iterator[None]:
+def terminable() -> Iterator[None]:
     """SIGTERM unwinds like Ctrl-C also while models are loading, so that they are taken down."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ray_gym.config import EnvironmentSection, ParticipantSection, RunConfig, TasksSection
 from ray_gym.environment import Environment
+from ray_gym.errors import UserError
 from ray_gym.run.plan import make_environment
 from ray_gym.service.api import EnvironmentInfo
 from ray_gym.service.errors import Refused
@@ -22,9 +23,13 @@ class Offer:
     participants: Mapping[str, ParticipantSection]
     sources: Mapping[str, TasksSection]
 
+    def config(self, config: RunConfig) -> RunConfig:
+        """The service's, with this environment and these participants in the place of its own."""
+        return config.model_copy(update={"environment": self.environment, "participants": dict(self.participants)})
+
     def info(self, config: RunConfig) -> EnvironmentInfo:
         """Errors: UserError for options that the environment doesn't take."""
-        environment = make_environment(config.model_copy(update={"environment": self.environment}), self.name)
+        environment = make_environment(self.config(config), self.name)
         own = ["the task's own"] if environment.brings_tools() else []
         return EnvironmentInfo(
             name=self.name,
@@ -41,13 +46,15 @@ class Offer:
 
 
 def offers_of(config: RunConfig) -> dict[str, Offer]:
-    """By the name that callers give; the config's own environment is the first."""
+    """By the name that callers give; the config's own environment is the first. Errors: UserError."""
     sources = {DEFAULT: config.tasks, **config.service.sources}
     own = Offer(config.environment.id, config.environment, config.participants, sources)
     further = {
         name: Offer(name, offer.environment, offer.participants, offer.sources)
         for name, offer in config.service.offers.items()
     }
+    if own.name in further:
+        raise UserError(f"service.offers.{own.name}: the config's own environment has this name; choose another")
     return {own.name: own, **further}
 
 

@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from pathlib import Path
 
-from ray_gym.config import RunConfig
-from ray_gym.models.base import Engine
 from ray_gym.service.api import EnvironmentList, Readiness, RolloutList, RolloutRequest, RolloutStatus, SessionRequest
 from ray_gym.service.offers import offers_of
 from ray_gym.service.rollouts import Rollouts
 from ray_gym.service.sessions import Placed, Sessions
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceSetup:
-    config: RunConfig
-    config_dir: Path
-    """Where relative paths of the config's tasks start."""
-    engines: dict[str, Engine]
-    """All models of the config, up."""
-    root: Path
-    """The service's directory."""
+from ray_gym.service.setup import ServiceSetup
 
 
 class Service:
@@ -33,8 +19,8 @@ class Service:
         offers = offers_of(setup.config)
         self._models = list(setup.config.models)
         self._environments = EnvironmentList(environments=[offer.info(setup.config) for offer in offers.values()])
-        self._rollouts = Rollouts(setup.config, setup.config_dir, setup.engines, offers, setup.root / "rollouts")
-        self._sessions = Sessions(setup.config, setup.engines, offers, setup.root)
+        self._rollouts = Rollouts(setup.config, setup.folder, setup.engines, offers, setup.directory / "rollouts")
+        self._sessions = Sessions(setup.config, setup.engines, offers, setup.directory)
         self._state: Readiness = Readiness(status="starting", models=self._models)
 
     async def start(self) -> None:

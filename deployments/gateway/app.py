@@ -1,0 +1,100 @@
+"""The gateway's application, and the replica of Serve that it runs in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from fastapi import APIRouter, FastAPI
+from ray import serve
+
+from deployments.gateway import errors
+from deployments.gateway.auth import Authentication, Doorkeeper
+from deployments.gateway.body import BodyLimits
+from deployments.gateway.general import general_routes
+from deployments.gateway.headers import HeaderCheck
+from deployments.gateway.limits import RequestLimit, Slots, StreamLimit
+from deployments.gateway.metrics import Counting, Metrics
+from deployments.gateway.remote_service import RemoteService
+from deployments.gateway.surface import Surface
+from deployments.gateway.tokens import read_secret
+from ray_gym.config import ServiceSection
+from ray_gym.models.base import Engine
+
+DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
+
+Every error has the same body, in the shape of OpenAI's API. `429` and `503` say in `Retry-After` when to come back. A `POST` with an
+`Idempotency-Key` can be sent again: it is done once."""
+
+EVERYWHERE = (400, 401, 403, 404, 408, 413, 415, 422, 500, 503, 504)
+"""What may be answered by any route, or before one is reached."""
+
+
+@dataclass(frozen=True)
+class GatewaySetup:
+    """All that a replica needs. Without secrets: `digests` say nothing without the service's own, which it reads where its directory is."""
+
+    section: ServiceSection
+    directory: Path
+    actor: str
+    namespace: str
+    engines: Mapping[str, Engine]
+    """Started, by the name of the model."""
+    digests: Mapping[str, bytes] = field(repr=False)
+
+
+def make_app(
+    section: ServiceSection, doorkeeper: Doorkeeper, metrics: Metrics, slots: AppSlots, routers: Sequence[APIRouter]
+) -> FastAPI:
+    """With every limit and check in front of the routers."""
+    app = FastAPI(
+        title="ray_gym",
+        version=version("ray-gym"),
+        description=DESCRIPTION,
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        responses=errors.documented(*EVERYWHERE),
+        redirect_slashes=False,
+    )
+    errors.register(app)
+    for router in routers:
+        app.include_router(router)
+    # The last one added sees a request first.
+    app.add_middleware(StreamLimit, slots=slots.streams)
+    app.add_middleware(BodyLimits, most_bytes=int(section.max_body_mb * 2**20), deadline_s=section.body_deadline_s)
+    app.add_middleware(RequestLimit, slots=slots.requests)
+    app.add_middleware(Authentication, doorkeeper=doorkeeper)
+    app.add_middleware(HeaderCheck)
+    app.add_middleware(Surface)
+    app.add_middleware(Counting, metrics=metrics)
+    return app
+
+
+@dataclass(frozen=True)
+class AppSlots:
+    requests: Slots
+    streams: Slots
+
+    @classmethod
+    def of(cls, section: ServiceSection) -> AppSlots:
+        return cls(Slots(section.max_requests, "requests"), Slots(section.max_streams, "streams"))
+
+
+def build(setup: GatewaySetup, gateway: str) -> FastAPI:
+    """The application of one replica, whose name is `gateway`."""
+    slots = AppSlots.of(setup.section)
+    metrics = Metrics(gateway, slots.requests, slots.streams)
+    doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
+    service = RemoteService(setup.actor, setup.namespace)
+    return make_app(setup.section, doorkeeper, metrics, slots, [general_routes(service, metrics)])
+
+
+@serve.ingress()
+class GatewayReplica:
+    def __init__(self, setup: GatewaySetup) -> None:
+        self._setup = setup
+
+    def __serve_build_asgi_app__(self) -> FastAPI:
+        return build(self._setup, serve.get_replica_context().replica_id.unique_id)

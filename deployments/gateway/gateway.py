@@ -1,0 +1,95 @@
+"""The gateway as `ray-gym serve` brings it up: looked at, opened, deployed, and taken down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from ray import serve
+from ray.serve.exceptions import RayServeException
+
+from deployments.gateway.app import GatewayReplica, GatewaySetup
+from deployments.gateway.auth import is_loopback
+from deployments.gateway.ray_auth import warning
+from deployments.gateway.serve_http import Running, open_http, shut_down_if_idle
+from deployments.gateway.tokens import digests, make_secret, read_tokens
+from ray_gym.config import ServiceSection
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.models.base import Engine
+
+BESIDE = 64
+"""Requests that a replica takes on top of `max_requests`, to refuse them itself, in the shape of all errors."""
+WAITING = 64
+"""Requests, with their bodies, that wait in Serve's proxy for a replica."""
+DRAIN_S = 10
+"""Of requests in flight, when the gateway goes."""
+
+
+class HttpGateway:
+    def __init__(self, section: ServiceSection, directory: Path, folder: Path) -> None:
+        """`directory` is the service's, `folder` the config's."""
+        self._section = section
+        self._directory = directory
+        self._folder = folder
+        self._tokens: dict[str, str] = {}
+        self._started_serve = False
+        self._app = ""
+
+    def check(self) -> None:
+        """What can be found wrong before anything starts. Errors: UserError."""
+        section = self._section
+        if section.tokens is not None:
+            self._tokens = read_tokens(section.tokens, self._folder)
+        elif not is_loopback(section.host):
+            raise UserError(
+                f"service.tokens: service.host is {section.host}, which others can reach: set service.tokens.file or "
+                "service.tokens.env, or service.host=127.0.0.1"
+            )
+
+    def open(self, say: Callable[[str], None]) -> str:
+        """Serve with its HTTP, before anything else starts it without. Gives the address. Errors: UserError, RunFailed."""
+        section = self._section
+        running, self._started_serve = open_http(section.host, section.port, bool(self._tokens), say)
+        self._warn(running, say)
+        return running.address
+
+    def start(self, actor: str, namespace: str, engines: Mapping[str, Engine]) -> None:
+        """Blocks until it answers. Errors: UserError, RunFailed."""
+        section = self._section
+        known = digests(make_secret(self._directory), self._tokens)
+        setup = GatewaySetup(section, self._directory, actor, namespace, engines, known)
+        deployment = serve.deployment(
+            GatewayReplica,
+            name="gateway",
+            num_replicas=section.gateways,
+            max_ongoing_requests=section.max_requests + BESIDE,
+            max_queued_requests=WAITING,
+            graceful_shutdown_timeout_s=DRAIN_S,
+            graceful_shutdown_wait_loop_s=0.5,
+            ray_actor_options={"num_cpus": 0},
+        )
+        name = f"{section.name}-gateway"
+        try:
+            self._app = name
+            serve.run(deployment.bind(setup), name=name, route_prefix="/")
+        except RayServeException as error:
+            raise UserError(f"service.name: Serve refuses the gateway: {error}") from None
+        except RuntimeError as error:
+            raise RunFailed(f"the gateway did not start: {error}") from None
+
+    def stop(self) -> None:
+        """Nothing comes in any more. Errors: RunFailed if Serve does not take it down."""
+        if self._app:
+            try:
+                serve.delete(self._app, _blocking=True)
+            except TimeoutError as error:
+                raise RunFailed(f"the Serve application {self._app} is not gone yet: {error}") from None
+
+    def close(self) -> None:
+        """Once the models are gone, too."""
+        if self._started_serve:
+            shut_down_if_idle()
+
+    def _warn(self, running: Running, say: Callable[[str], None]) -> None:
+        if not is_loopback(running.host or "") and (told := warning(running.address)):
+            say(told)

@@ -1,0 +1,44 @@
+"""Headers that no honest client sends are refused before anything looks at them."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ray_gym.service.errors import Refused
+
+IDEMPOTENCY_KEY, SESSION_ID = "Idempotency-Key", "X-Session-ID"
+LONGEST_KEY = 200
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_PRINTABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+
+
+class HeaderCheck:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            check_headers(scope)
+        await self._app(scope, receive, send)
+
+
+def check_headers(scope: Scope) -> None:
+    """Errors: Refused."""
+    for name, value in scope["headers"]:
+        if _CONTROL.search(value):
+            raise _bad(name.decode("latin-1"), "has control characters in it")
+    headers = Headers(scope=scope)
+    for name in (IDEMPOTENCY_KEY, SESSION_ID):
+        values = headers.getlist(name)
+        if len(values) > 1:
+            raise _bad(name, "is given more than once")
+        if values and (len(values[0]) > LONGEST_KEY or not _PRINTABLE.fullmatch(values[0])):
+            raise _bad(name, f"has to be 1 to {LONGEST_KEY} printable ASCII characters")
+
+
+def _bad(name: str, what: str) -> Refused:
+    return Refused(400, "bad_header", f"the header {name} {what}", name)

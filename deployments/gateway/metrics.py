@@ -1,0 +1,97 @@
+"""What one gateway has done, and what the service has, in Prometheus' text. The label `gateway` keeps replicas' series apart."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from deployments.gateway.limits import Slots
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+METHODS = frozenset({"GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS"})
+NO_ROUTE = "none"
+"""The label of requests that fit no route: their paths are the clients' and without number."""
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+CUT = "cut"
+"""The status of what was not answered, as the client went."""
+
+
+class Metrics:
+    def __init__(self, gateway: str, requests: Slots, streams: Slots) -> None:
+        self._registry = CollectorRegistry()
+        self._gateway = gateway
+        self._requests = Counter(
+            "ray_gym_http_requests",
+            "Requests that were answered.",
+            ("gateway", "method", "route", "status"),
+            registry=self._registry,
+        )
+        self._seconds = Histogram(
+            "ray_gym_http_request_duration_seconds",
+            "From a request's headers to the end of its answer.",
+            ("gateway", "method", "route"),
+            buckets=SECONDS,
+            registry=self._registry,
+        )
+        self._show("ray_gym_http_requests_in_flight", "Requests that are being answered.", requests)
+        self._show("ray_gym_http_streams_open", "Streams that are open.", streams)
+
+    def count(self, method: str, route: str, status: str, seconds: float) -> None:
+        known = method if method in METHODS else "other"
+        self._requests.labels(self._gateway, known, route, status).inc()
+        self._seconds.labels(self._gateway, known, route).observe(seconds)
+
+    def _show(self, name: str, what: str, slots: Slots) -> None:
+        gauge = Gauge(name, what, ("gateway",), registry=self._registry)
+        gauge.labels(self._gateway).set_function(lambda: slots.taken)
+
+    def text(self, counts: Mapping[str, float] | None) -> bytes:
+        """`counts` is the service's (see `service_text`); None: it did not say."""
+        own: bytes = generate_latest(self._registry)
+        return own + service_text(counts)
+
+
+def service_text(counts: Mapping[str, float] | None) -> bytes:
+    """`rollouts.STATE` becomes a label, another key the name of a metric."""
+    registry = CollectorRegistry()
+    Gauge("ray_gym_service_up", "Whether the service behind the gateway answers.", registry=registry).set(
+        counts is not None
+    )
+    rollouts = Gauge("ray_gym_rollouts", "Rollouts that the service knows.", ("state",), registry=registry)
+    for key, value in (counts or {}).items():
+        kind, _, state = key.partition(".")
+        if kind == "rollouts" and state:
+            rollouts.labels(state).set(value)
+        else:
+            Gauge(f"ray_gym_{key}", f"{key.replace('_', ' ')} of the service.", registry=registry).set(value)
+    text: bytes = generate_latest(registry)
+    return text
+
+
+class Counting:
+    """Stands outside of everything, so that it sees the refusals, too."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), CUT
+
+        async def note(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = str(message["status"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, note)
+        finally:
+            route = str(getattr(scope.get("route"), "path", NO_ROUTE))
+            self._metrics.count(scope["method"], route, status, time.perf_counter() - began)

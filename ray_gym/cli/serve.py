@@ -1,0 +1,34 @@
+"""`ray-gym serve`: the service over HTTP, until it is told to end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="A config (YAML); see `configs/`.", show_default=False)
+    ],
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `service.port=8080`."),
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
+) -> None:
+    """Open the models and environments of a config to callers over HTTP: rollouts, sessions, an OpenAI-compatible door.
+
+    Stays until Ctrl-C or SIGTERM, and takes down what it started. Started again, it goes on with what is in its directory
+    (`output.dir`/`service.name`). Whoever calls needs a token (`service.tokens`), unless only this machine can.
+
+    Examples:
+
+        ray-gym serve configs/tic_tac_toe.yaml
+
+        ray-gym serve configs/tic_tac_toe.yaml service.host=0.0.0.0 service.tokens.file=/etc/ray_gym/tokens
+    """
+    from ray_gym.service.serving import serve as carry_out
+
+    carry_out(config, list(overrides or []), say=lambda text: typer.echo(text), wait=wait)

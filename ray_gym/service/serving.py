@@ -1,0 +1,112 @@
+"""`ray-gym serve` from start to end: check, open the port, models, the Service actor, the gateway; wait; take all down in reverse."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import ray
+from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
+
+from ray_gym.config_file import read_config
+from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.models.base import Engine
+from ray_gym.plugins import find_gateway
+from ray_gym.run import cluster
+from ray_gym.run.resume import with_absolute_path
+from ray_gym.run.submit import terminable
+from ray_gym.service.gateway import Gateway
+from ray_gym.service.offers import offers_of
+from ray_gym.service.preparing import make_engines
+from ray_gym.service.service import Service
+from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, service_directory
+
+CALLS = 4000
+"""To the Service actor at once; most of them wait for episodes."""
+START_S = 300
+STOP_S = 60
+"""For what is played to be put away."""
+LOOK_S = 5
+ANSWER_S = 30
+
+Say = Callable[[str], None]
+
+
+def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool = False) -> None:
+    """Errors: UserError, with nothing left behind; RunFailed. Returns when it was told to end."""
+    config = with_absolute_path(read_config(config_path, overrides), config_path)
+    engines = make_engines(config, offers_of(config), config_path)
+    setup = ServiceSetup(config, config_path.parent.absolute(), service_directory(config), engines)
+    gateway: Gateway = find_gateway()(config.service, setup.directory, setup.folder)
+    gateway.check()
+    with terminable(), cluster.connected():
+        cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
+        cluster.check_gpus(engines, wait)
+        refuse_second(config.service.name)
+        with ExitStack() as started:
+            started.callback(gateway.close)
+            address = gateway.open(say)
+            _start_models(engines, actor_name(config.service.name), started, say)
+            actor = _start_service(setup, started)
+            started.callback(gateway.stop)
+            gateway.start(actor_name(config.service.name), NAMESPACE, engines)
+            say(f"ready: {address}")
+            _wait(actor)
+            say("stopping")
+
+
+def refuse_second(service: str) -> None:
+    """Errors: UserError if a service of this name is up."""
+    with suppress(ValueError):
+        ray.get_actor(actor_name(service), NAMESPACE)
+        raise UserError(
+            f"service.name: a service {service!r} is up on this cluster already; end that one, or choose another service.name"
+        )
+
+
+def _start_models(engines: Mapping[str, Engine], run_id: str, started: ExitStack, say: Say) -> None:
+    for name, engine in engines.items():
+        started.callback(engine.stop)
+        engine.start(run_id, name, say)
+
+
+def _start_service(setup: ServiceSetup, started: ExitStack) -> Any:
+    """Errors: UserError, RunFailed."""
+    name = actor_name(setup.config.service.name)
+    actor = ray.remote(Service).options(name=name, namespace=NAMESPACE, num_cpus=0, max_concurrency=CALLS).remote(setup)
+    started.callback(_stop_service, actor)
+    try:
+        ray.get(actor.start.remote(), timeout=START_S)
+    except GetTimeoutError:
+        raise RunFailed(f"the service did not come up within {START_S} s") from None
+    except RayTaskError as error:
+        raise _failed(error.cause or error) from None
+    except RayActorError as error:
+        raise _failed(error) from None
+    return actor
+
+
+def _failed(error: BaseException) -> Exception:
+    return error if isinstance(error, UserError) else RunFailed(f"the service did not start: {describe(error)}")
+
+
+def _wait(actor: Any) -> None:
+    """Until a signal comes (see `terminable`). Errors: RunFailed if the service's process ended by itself."""
+    try:
+        while True:
+            time.sleep(LOOK_S)
+            with suppress(GetTimeoutError):
+                ray.get(actor.ready.remote(), timeout=ANSWER_S)
+    except KeyboardInterrupt:
+        return
+    except RayError as error:
+        raise RunFailed(f"the service has ended: {describe(error)}") from None
+
+
+def _stop_service(actor: Any) -> None:
+    with suppress(RayError):  # it is killed in any case
+        ray.get(actor.close.remote(), timeout=STOP_S)
+    ray.kill(actor)
