@@ -11,23 +11,31 @@ from fastapi import APIRouter, FastAPI
 from ray import serve
 
 from deployments.gateway import errors
-from deployments.gateway.auth import Authentication, Doorkeeper
+from deployments.gateway.auth import Authentication, Doorkeeper, caller_of
 from deployments.gateway.body import BodyLimits
+from deployments.gateway.door_targets import ModelTarget, ReplicaTarget, Target
 from deployments.gateway.general import general_routes
 from deployments.gateway.headers import HeaderCheck
 from deployments.gateway.limits import RequestLimit, Slots, StreamLimit
 from deployments.gateway.metrics import Counting, Metrics
+from deployments.gateway.openai_door import openai_router
+from deployments.gateway.placement import Placement
 from deployments.gateway.remote_service import RemoteService
+from deployments.gateway.rollouts import rollout_routes
+from deployments.gateway.sessions import session_routes
 from deployments.gateway.surface import Surface
 from deployments.gateway.tokens import read_secret
 from ray_gym.config import ServiceSection
 from ray_gym.models.base import Engine
+from ray_gym.models.door import HasDoor
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
 
 Every error has the same body, in the shape of OpenAI's API. `429` and `503` say in `Retry-After` when to come back. A `POST` with an
 `Idempotency-Key` can be sent again: it is done once."""
 
+SILENCE_S = 600
+"""How long a model may take for an answer, or, when it streams, for its next piece."""
 EVERYWHERE = (400, 401, 403, 404, 408, 413, 415, 422, 500, 503, 504)
 """What may be answered by any route, or before one is reached."""
 
@@ -88,7 +96,23 @@ def build(setup: GatewaySetup, gateway: str) -> FastAPI:
     metrics = Metrics(gateway, slots.requests, slots.streams)
     doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
     service = RemoteService(setup.actor, setup.namespace)
-    return make_app(setup.section, doorkeeper, metrics, slots, [general_routes(service, metrics)])
+    routers = [
+        general_routes(service, metrics),
+        rollout_routes(service, caller_of),
+        session_routes(Placement(service), caller_of, doorkeeper.session_key),
+        openai_router(targets_of(setup.engines), lambda request: str(request.state.caller)),
+    ]
+    return make_app(setup.section, doorkeeper, metrics, slots, routers)
+
+
+def targets_of(engines: Mapping[str, Engine]) -> dict[str, Target]:
+    """Where the calls of each model go that are in no session."""
+    return {
+        name: ReplicaTarget(engine.door, SILENCE_S)
+        if isinstance(engine, HasDoor)
+        else ModelTarget(engine.connect(), SILENCE_S)
+        for name, engine in engines.items()
+    }
 
 
 @serve.ingress()

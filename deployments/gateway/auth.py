@@ -36,17 +36,21 @@ class Doorkeeper:
 
     def caller(self, authorization: str | None, path: str) -> str:
         """Errors: Refused."""
+        return self.look(authorization, path)[0]
+
+    def look(self, authorization: str | None, path: str) -> tuple[str, bool]:
+        """The caller, and whether it has the key of a session only. Errors: Refused."""
         scheme, _, given = (authorization or "").partition(" ")
         given = given.strip()
         if given and scheme.lower() == "bearer":
             if (known := self._of_token(given)) is not None:
-                return known
+                return known, False
             if (owner := self._of_session_key(given)) is not None:
                 if not _is_of_session(path, given.rpartition(".")[0]):
                     raise Refused(403, "wrong_session", "this key opens the paths of its own session only")
-                return owner
+                return owner, True
         if not self.digests:
-            return LOCAL
+            return LOCAL, False
         if authorization is None:
             raise Refused(401, "no_token", "a token is needed: Authorization: Bearer TOKEN")
         raise Refused(401, "wrong_token", "this is no token of the service: Authorization: Bearer TOKEN")
@@ -89,8 +93,8 @@ class Authentication:
             headers = Headers(scope=scope)
             if not self._doorkeeper.digests:
                 check_host(headers.get("host", ""))
-            caller = self._doorkeeper.caller(headers.get("authorization"), path)
-            scope.setdefault("state", {})["caller"] = caller
+            caller, is_agent = self._doorkeeper.look(headers.get("authorization"), path)
+            scope.setdefault("state", {}).update(caller=caller, is_agent=is_agent)
         await self._app(scope, receive, send)
 
 

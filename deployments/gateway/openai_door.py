@@ -6,22 +6,19 @@ answer.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 
 from deployments.gateway.door_targets import Target
+from deployments.gateway.leaving import unless_gone
 from ray_gym.models.door import PATHS
 from ray_gym.seeds import stable_id
 from ray_gym.service.api import ErrorAnswer
 from ray_gym.service.errors import Refused
-
-GONE = 499
-"""Nobody reads this answer."""
 
 _SESSION = re.compile(r"[\x20-\x7e]{1,256}")
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -60,7 +57,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
         return {"object": "list", "data": data}
 
     async def ask(request: Request, session: Session = None) -> Response:
-        body = await _body(request)
+        body = await json_object(request)
         name = body.get("model")
         if not isinstance(name, str):
             raise Refused(400, "invalid_request", "model: expected the name of a model", "model")
@@ -69,7 +66,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
             known = ", ".join(sorted(targets))
             raise Refused(404, "model_not_found", f"there is no model {name[:128]!r}; there are {known}", "model")
         session_id = _session_id(caller_of(request), session)
-        return await _unless_gone(request, target.answer(request.scope["path"], body, session_id))
+        return await unless_gone(request, target.answer(request.scope["path"], body, session_id))
 
     for path in PATHS:
         router.add_api_route(
@@ -95,7 +92,7 @@ def _session_id(caller: str, given: str | None) -> str:
     return stable_id(caller, given)
 
 
-async def _body(request: Request) -> dict[str, Any]:
+async def json_object(request: Request) -> dict[str, Any]:
     """Errors: Refused."""
     try:
         body = json.loads(await request.body())
@@ -104,21 +101,3 @@ async def _body(request: Request) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise Refused(400, "invalid_request", "the body has to be an object")
     return body
-
-
-async def _unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
-    """The answer, or none if the client goes away before: then it is cancelled."""
-    answering = asyncio.ensure_future(answer)
-    leaving = asyncio.ensure_future(_left(request))
-    try:
-        await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        return answering.result() if answering.done() else Response(status_code=GONE)
-    finally:
-        for task in (answering, leaving):
-            task.cancel()
-        await asyncio.gather(answering, leaving, return_exceptions=True)
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

@@ -40,6 +40,10 @@ class VllmEngine:
         """The name of its Serve application, once it was started."""
         return self._application.name
 
+    @property
+    def door(self) -> str:
+        return self.app
+
     def check(self, request: EngineCheck) -> None:
         where = f"models.{request.model}"
         self._uses_tools = request.uses_tools

@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
 
 PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
 """All that is let through."""
+
+
+@runtime_checkable
+class HasDoor(Protocol):
+    """An engine whose replicas speak the protocol themselves, by a method `openai`."""
+
+    @property
+    def door(self) -> str:
+        """The Serve application of its replicas, once it was started."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,12 @@ def info(session_id: str, environment: str, session: Session) -> SessionInfo:
 
 
 def of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInfo:
-    """Of a session that has ended and whose worker is gone: what is committed of it."""
+    """Of a session whose episode is committed."""
     return SessionInfo(
         id=session_id,
         environment=environment,
         task_id=row["task_id"],
-        participants={},
+        participants={DRIVEN: View(messages=_seen_in(row["events"]), tools=[])},
         stop=StopInfo(reason=row["stop_reason"] or "", text=row["stop_text"] or ""),
         score=_score_of(row),
     )
@@ -78,6 +78,20 @@ def _is_heard(event: Event, participant: str) -> bool:
     if event.kind == "relay":
         return event.thread == participant and event.role == "user"
     return event.kind == "message" and event.participant != participant and participant in event.visible_to
+
+
+def _seen_in(events: list[dict[str, Any]]) -> list[SeenMessage]:
+    """What the thread of its own holds, out of a record."""
+    seen = []
+    for event in events:
+        text = "".join(part["text"] for part in event["content"])
+        if event["thread"] == DRIVEN and event["role"]:
+            calls = [ToolCallPart(**call) for call in event["tool_calls"]]
+            message = Message(event["role"], text, event["reasoning"], (), event["tool_call_id"])
+            seen.append(_seen(message).model_copy(update={"tool_calls": calls}))
+        elif event["kind"] == "message" and DRIVEN in event["visible_to"]:
+            seen.append(_seen(Message("user", text)))
+    return seen
 
 
 def _view(session: Session) -> View:

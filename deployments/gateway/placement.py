@@ -1,0 +1,87 @@
+"""Session commands on their way to the worker that holds the session, and to the next one when that has died."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from typing import Any, Protocol
+
+from ray.exceptions import RayActorError, RayTaskError
+
+from ray_gym.backoff import pause_s
+from ray_gym.service import views
+from ray_gym.service.api import SessionInfo, SessionRequest
+from ray_gym.service.desk import GONE
+from ray_gym.service.errors import Refused, unavailable
+from ray_gym.service.pages import find_episode
+from ray_gym.service.sessions import Placed
+
+PATIENCE_S = 60.0
+"""How long a command is brought to workers that die; one is replaced in seconds."""
+COMMAND_S = 3600.0
+"""A last resort: the worker ends what takes too long by the limits of the config, long before."""
+REMEMBERED = 10_000
+
+
+class SessionService(Protocol):
+    """What is asked of the Service actor. All methods raise Refused."""
+
+    async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Placed: ...
+
+    async def place(self, caller: str, session_id: str) -> Placed: ...
+
+
+class HasEnded(Exception):
+    """The session's episode is committed."""
+
+
+class Placement:
+    def __init__(self, service: SessionService) -> None:
+        self._service = service
+        self._known: OrderedDict[tuple[str, str], Placed] = OrderedDict()
+
+    async def opened(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+        placed = await self._service.open_session(caller, request, key)
+        self._remember(caller, placed)
+        return placed
+
+    async def at_desk(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
+        """What `Desk` answers; a command is given again to the next worker, under the same key. Errors: Refused, HasEnded."""
+        began = time.monotonic()
+        for tried in range(1_000):
+            placed = self._known.get((caller, session_id))
+            if placed is None:
+                placed = await self._service.place(caller, session_id)
+                self._remember(caller, placed)
+            if placed.worker is None:
+                raise HasEnded
+            try:
+                async with asyncio.timeout(COMMAND_S):
+                    return await placed.worker.desk.remote(method, session_id, *arguments)
+            except RayActorError:
+                last = unavailable("the session's worker has died", 2)
+            except RayTaskError as error:
+                if not isinstance(error.cause, Refused):
+                    raise
+                if error.cause.status != 503 and error.cause.code != GONE:
+                    raise error.cause from None
+                last = error.cause
+            self._known.pop((caller, session_id), None)
+            if time.monotonic() - began > PATIENCE_S:
+                raise last
+            await asyncio.sleep(pause_s(tried, first_s=0.05, longest_s=2))
+        raise AssertionError("unreachable")
+
+    async def ended(self, caller: str, session_id: str) -> SessionInfo:
+        """Of a session whose episode is committed. Errors: Refused."""
+        placed = await self._service.place(caller, session_id)
+        row = await asyncio.to_thread(find_episode, placed.location, session_id)
+        if row is None:
+            raise unavailable("the session's episode is not there yet", 1)
+        return views.of_row(session_id, placed.offer, row)
+
+    def _remember(self, caller: str, placed: Placed) -> None:
+        self._known[caller, placed.session_id] = placed
+        while len(self._known) > REMEMBERED:
+            self._known.popitem(last=False)

@@ -1,0 +1,240 @@
+"""The doors of sessions: open one, call its tools, say something, score it, close it; and a black-box agent's own door."""
+
+import asyncio
+import hashlib
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Request
+from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.responses import Response
+
+from deployments.gateway.leaving import unless_gone
+from deployments.gateway.openai_door import json_object
+from deployments.gateway.placement import HasEnded, Placement
+from ray_gym.agent_call import AgentCall
+from ray_gym.messages import Message
+from ray_gym.models.base import Completion
+from ray_gym.openai_chat import chat_completion, chat_events, read_chat
+from ray_gym.openai_request import Asked
+from ray_gym.openai_responses import read_responses, response, response_events
+from ray_gym.service.api import (
+    ErrorAnswer,
+    MessageAnswer,
+    MessageRequest,
+    SessionInfo,
+    SessionOpened,
+    SessionRequest,
+    ToolCallAnswer,
+    ToolCallRequest,
+)
+from ray_gym.service.errors import Refused
+from ray_gym.service.views import DRIVEN
+
+Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+RETRIES = "x-stainless-retry-count"
+"""How OpenAI's clients say that they ask again."""
+
+OVER: dict[int | str, dict[str, Any]] = {409: {"model": ErrorAnswer, "description": "The episode is over"}}
+OWN: dict[int | str, dict[str, Any]] = {
+    404: {"model": ErrorAnswer, "description": "There is no such session of this caller"}
+}
+
+
+def session_routes(
+    placement: Placement, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
+) -> APIRouter:
+    """`caller_of` is the dependency that gives the caller's name; `session_key` makes the key of a caller's session."""
+    router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+
+    @router.post(
+        "",
+        status_code=201,
+        responses={
+            200: {"model": SessionOpened, "description": "The key was used before: that session"},
+            409: {"model": ErrorAnswer, "description": "The key was used before with another body"},
+            429: {"model": ErrorAnswer, "description": "As many sessions are open as there may be"},
+        },
+    )
+    async def open_session(
+        request: SessionRequest,
+        answer: Response,
+        caller: Annotated[str, Depends(caller_of)],
+        key: Key | None = None,
+    ) -> SessionOpened:
+        """Open a session on a task. With an Idempotency-Key the request can be sent again."""
+        placed = await placement.opened(caller, request, key)
+        answer.status_code = 201 if placed.is_new else 200
+        session_id = placed.session_id
+        try:
+            info: SessionInfo = await placement.at_desk(caller, session_id, "begin")
+        except HasEnded:
+            info = await placement.ended(caller, session_id)
+        return SessionOpened(
+            **dict(info),
+            openai_path=f"{router.prefix}/{session_id}/openai",
+            api_key=session_key(caller, session_id),
+        )
+
+    @router.get("/{session_id}", responses=OWN)
+    async def session(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> SessionInfo:
+        """What the policy sees of it, whether the episode is over, and its score."""
+        return await _info(placement, caller, session_id, "info")
+
+    @router.delete("/{session_id}", status_code=204, responses=OWN)
+    async def close(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> None:
+        """Give it up. One that was scored stays as it is."""
+        _refuse_agents(request)
+        try:
+            await placement.at_desk(caller, session_id, "close")
+        except HasEnded:
+            return
+
+    @router.post("/{session_id}/tools", responses={**OWN, **OVER})
+    async def call_tool(
+        session_id: str,
+        body: ToolCallRequest,
+        request: Request,
+        caller: Annotated[str, Depends(caller_of)],
+        key: Key | None = None,
+    ) -> ToolCallAnswer:
+        """Call a tool. What is wrong with the call is told in the answer, as a model would be told."""
+        _refuse_agents(request, body.participant)
+        answer: ToolCallAnswer = await _command(placement, caller, session_id, "call_tool", _key(key), body)
+        return answer
+
+    @router.post("/{session_id}/messages", responses={**OWN, **OVER})
+    async def say(
+        session_id: str,
+        body: MessageRequest,
+        request: Request,
+        caller: Annotated[str, Depends(caller_of)],
+        key: Key | None = None,
+    ) -> MessageAnswer:
+        """Say something: the participant's turn is over; the others hear it, and answer."""
+        _refuse_agents(request, body.participant)
+        answer: MessageAnswer = await _command(placement, caller, session_id, "say", _key(key), body)
+        return answer
+
+    @router.post("/{session_id}/score", responses=OWN)
+    async def score(
+        session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)], key: Key | None = None
+    ) -> SessionInfo:
+        """End the episode, if it has not ended, and score it. Asked again, it says the same."""
+        _refuse_agents(request)
+        return await _info(placement, caller, session_id, "score", _key(key))
+
+    # ---- for black-box agents ----
+
+    @router.get("/{session_id}/openai/models", responses=OWN)
+    async def models(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
+        """The one that plays."""
+        await _info(placement, caller, session_id, "info")
+        return {"object": "list", "data": [{"id": DRIVEN, "object": "model", "created": 0, "owned_by": "ray_gym"}]}
+
+    async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
+        """As OpenAI's API has it. Every call is a step of the policy in the session's record, token by token."""
+        body = await json_object(request)
+        kind = request.url.path.rpartition("/")[2]
+        asked = (read_responses if kind == "responses" else read_chat)(body)
+        call = _agent_call(asked, body, request)
+        key = _key(request.headers.get("Idempotency-Key"))
+        answer = _answered(placement, caller, session_id, kind, asked, call, key)
+        delivered = False
+        try:
+            given = await unless_gone(request, answer)
+            delivered = given.status_code == 200
+            return given
+        finally:
+            if not delivered:
+                await asyncio.shield(_undelivered(placement, caller, session_id, call.digest))
+
+    for path in ("chat/completions", "responses"):
+        router.add_api_route(
+            f"/{{session_id}}/openai/{path}",
+            ask,
+            methods=["POST"],
+            name=f"captured_{path.replace('/', '_')}",
+            response_model=None,
+            responses=OWN,
+            openapi_extra={
+                "requestBody": {
+                    "description": "As OpenAI's API has it.",
+                    "required": True,
+                    "content": {"application/json": {"schema": {"type": "object"}}},
+                }
+            },
+        )
+    return router
+
+
+async def _info(placement: Placement, caller: str, session_id: str, method: str, *arguments: Any) -> SessionInfo:
+    try:
+        info: SessionInfo = await placement.at_desk(caller, session_id, method, *arguments)
+        return info
+    except HasEnded:
+        return await placement.ended(caller, session_id)
+
+
+async def _command(placement: Placement, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
+    try:
+        return await placement.at_desk(caller, session_id, method, *arguments)
+    except HasEnded:
+        raise Refused(409, "episode_is_over", "the episode is over, and scored") from None
+
+
+async def _undelivered(placement: Placement, caller: str, session_id: str, digest: bytes) -> None:
+    """Whoever asks the same again then, repeats a call whose answer it did not get."""
+    try:
+        async with asyncio.timeout(5):
+            await placement.at_desk(caller, session_id, "undelivered", digest)
+    except (HasEnded, Refused, TimeoutError):
+        return
+
+
+async def _answered(
+    placement: Placement, caller: str, session_id: str, kind: str, asked: Asked, call: AgentCall, key: str
+) -> Response:
+    try:
+        completion, _ = await placement.at_desk(caller, session_id, "ask", DRIVEN, key, call)
+    except HasEnded:
+        completion = None
+    said: Completion = completion or Completion(Message("assistant"))
+    id, created = f"{'resp' if kind == 'responses' else 'chatcmpl'}-{secrets.token_hex(12)}", int(time.time())
+    if asked.stream:
+        make: Callable[..., Iterator[str]] = response_events if kind == "responses" else chat_events
+        return StreamingResponse(make(said, asked, id, created), media_type="text/event-stream")
+    whole = response if kind == "responses" else chat_completion
+    return JSONResponse(whole(said, asked, id, created))
+
+
+def _agent_call(asked: Asked, body: dict[str, Any], request: Request) -> AgentCall:
+    if "seed" in asked.sampling:
+        raise Refused(
+            400, "invalid_request", "seed: a session's calls have the seeds of its episode; leave it out", "seed"
+        )
+    sampling = {name: value for name, value in asked.sampling.items() if value is not None}
+    return AgentCall(
+        messages=asked.messages,
+        digest=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest(),
+        tools=asked.tools,
+        allowed=asked.allowed_tools,
+        tool_choice=asked.tool_choice,
+        parallel_tool_calls=asked.parallel_tool_calls,
+        sampling=sampling,
+        is_again=request.headers.get(RETRIES, "0") not in ("", "0"),
+    )
+
+
+def _key(given: str | None) -> str:
+    """Of the caller's own, apart from those that are given here."""
+    return f"given-{given}" if given else secrets.token_hex(16)
+
+
+def _refuse_agents(request: Request, participant: str | None = None) -> None:
+    """Who has only a session's key plays in it, and does no more. Errors: Refused."""
+    if getattr(request.state, "is_agent", False) and participant != DRIVEN:
+        raise Refused(403, "not_with_this_key", "a session's key lets its holder speak for the policy only")
