@@ -39,6 +39,10 @@ class BrokenService:
         self.seen: list[Seen] = []
         self._answers: deque[Response] = deque()
 
+    def forget(self) -> None:
+        self.seen.clear()
+        self._answers.clear()
+
     def will(self, *answers: Response) -> None:
         self._answers.extend(answers)
 
@@ -46,8 +50,10 @@ class BrokenService:
         body = await request.body()
         said = request.headers
         parsed = json.loads(body) if body else None
-        query, key = dict(request.query_params), said.get("Idempotency-Key")
-        self.seen.append(Seen(request.method, request.url.path, query, key, said.get("Authorization"), parsed))
+        path, query = request.scope["raw_path"].decode(), dict(request.query_params)
+        self.seen.append(
+            Seen(request.method, path, query, said.get("Idempotency-Key"), said.get("Authorization"), parsed)
+        )
         return self._answers.popleft() if self._answers else refused(500, "nothing_left", "the test asked for no more")
 
 

@@ -58,17 +58,11 @@ def test_what_lies_beyond_the_deadline_is_not_waited_for(said: str) -> None:
     assert caught.value.status == 503
 
 
-@pytest.mark.parametrize(
-    ("said", "least", "most"),
-    [
-        (formatdate(time.time() + 3600, usegmt=True), 3590, 3600),
-        (formatdate(0, usegmt=True), 0, 0),
-        ("3", 3, 3),
-    ],
-)
-def test_a_time_to_come_back_is_seconds_or_a_date(said: str, least: float, most: float) -> None:
-    told = refusal(503, said).retry_after_s
-    assert told is not None and least <= told <= most
+def test_a_time_to_come_back_is_seconds_or_a_date() -> None:
+    assert refusal(503, "3").retry_after_s == 3
+    assert refusal(503, formatdate(0, usegmt=True)).retry_after_s == 0
+    in_an_hour = refusal(503, formatdate(time.time() + 3600, usegmt=True)).retry_after_s
+    assert in_an_hour is not None and 3500 <= in_an_hour <= 3600
 
 
 @pytest.mark.parametrize("said", ["", "-1", "soon", "1.5", "\u0663", "Mon, 99 Nov 99999 00:00:00 GMT"])
