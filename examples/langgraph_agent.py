@@ -48,7 +48,10 @@ def as_tool(function: dict[str, Any], call_tool: CallTool) -> StructuredTool:
         return call_tool(function["name"], arguments)
 
     return StructuredTool.from_function(
-        call, name=function["name"], description=function["description"], args_schema=function["parameters"]
+        call,
+        name=function["name"],
+        description=function.get("description") or function["name"],
+        args_schema=function["parameters"],
     )
 
 

@@ -81,6 +81,15 @@ def streams(*pieces: bytes, breaks: bool = True) -> Response:
     return StreamingResponse(body(), media_type="text/event-stream")
 
 
+def falls_silent(*pieces: bytes) -> Response:
+    async def body() -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+        await asyncio.Event().wait()
+
+    return StreamingResponse(body(), media_type="text/event-stream")
+
+
 def never_ends() -> Response:
     async def body() -> AsyncIterator[bytes]:
         while True:

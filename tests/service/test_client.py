@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from broken_service import BrokenService, breaks_off, broken_service, never_ends, refused, says, streams
+from broken_service import BrokenService, breaks_off, broken_service, falls_silent, never_ends, refused, says, streams
 from conftest import free_port
 from either_client import EitherClient
 
@@ -189,6 +189,13 @@ def test_a_stream_that_lasts_may_break_any_number_of_times(
     client = EitherClient(kind(service.url, patience=patience), runner)
     service.will(*[streams(b": keep-alive\n\n", breaks=False) for _ in range(5)], streams(event("end", "{}", "1")))
     assert client.groups("run") == [] and len(service.seen) == 6
+    client.close()
+
+
+def test_a_stream_that_falls_silent(kind: Any, runner: asyncio.Runner, service: BrokenService) -> None:
+    client = EitherClient(kind(service.url, patience=Patience(silence_s=0.3, first_pause_s=0.01)), runner)
+    service.will(falls_silent(group(1)), streams(group(2), event("end", "{}", "3")))
+    assert [cursor for cursor, _ in client.groups("run")] == ["1", "2"]
     client.close()
 
 
