@@ -33,6 +33,7 @@ def parsed(*pieces: bytes) -> Events:
         (b"id: 7\ndata: 1\n\nid: 8\0\ndata: 2\n\n", [("message", "1", "7"), ("message", "2", "7")]),
         (b"\xef\xbb\xbfdata: marked\n\n", [("message", "marked", "")]),
         (b"data: a\r\rdata: b\r\n\r\ndata: c\n\n", [("message", "a", ""), ("message", "b", ""), ("message", "c", "")]),
+        (b"data: a\r\nid: 2\r\ndata: b\r\n\r\n", [("message", "a\nb", "2")]),
         (b"Data: 1\nunknown: 2\n\n", []),
         (b"data: a\xe2\x80\xa8b\x0bc\xc2\x85d\n\n", [("message", "a\u2028b\x0bc\x85d", "")]),
         (b"data: a:b: c\n\n", [("message", "a:b: c", "")]),
@@ -41,7 +42,7 @@ def parsed(*pieces: bytes) -> Events:
     ],
 )
 def test_streams(stream: bytes, events: Events) -> None:
-    assert parsed(stream) == events
+    assert parsed(stream) == parsed(*(bytes([byte]) for byte in stream)) == events
 
 
 LINES = [b"data: one", b"data:", b"id: 4", b"id", b"event: group", b": comment", "data: ü€😀".encode(), b"", b""]
