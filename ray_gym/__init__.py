@@ -3,6 +3,8 @@
 What an environment author and a trainer import; everything else is reached through the command line.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from ray_gym.environment import Environment, Opening, Options, Score, Task
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
@@ -12,7 +14,12 @@ from ray_gym.participant import Participant
 from ray_gym.tools import IdempotencyKey, Tool, ToolError, tool, tool_by_schema
 from ray_gym.turn import Turn
 
+if TYPE_CHECKING:
+    from ray_gym.client import AsyncClient, Client, ServiceError
+
 __all__ = [
+    "AsyncClient",
+    "Client",
     "Environment",
     "Episode",
     "EpisodeFailure",
@@ -24,6 +31,7 @@ __all__ = [
     "Participant",
     "Run",
     "Score",
+    "ServiceError",
     "Task",
     "Tool",
     "ToolCall",
@@ -35,3 +43,12 @@ __all__ = [
     "tool_by_schema",
     "tool_call_message",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """The client brings httpx along, which takes a while to import and which workers don't need."""
+    if name in ("AsyncClient", "Client", "ServiceError"):
+        from ray_gym import client
+
+        return getattr(client, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,59 @@
+"""An agent of LangGraph plays a captured session: its usual graph of a model and tools.
+
+pip install langgraph langchain-openai
+ray-gym serve examples/guess.yaml
+python -m examples.langgraph_agent --url http://127.0.0.1:8000 --seed 7
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.tools import StructuredTool
+from langchain_openai import ChatOpenAI
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.prebuilt import ToolNode, tools_condition
+from openai import OpenAI
+
+from examples.captured_session import CallTool, main
+
+LONGEST = 100
+"""Nodes that are visited, a tool's or the model's."""
+
+
+def agent(base_url: str, api_key: str, messages: list[Any], tools: list[dict[str, Any]], call_tool: CallTool) -> str:
+    """The model and the tools in turn, until no tool is called any more."""
+    name = OpenAI(base_url=base_url, api_key=api_key).models.list().data[0].id
+    chat: Any = ChatOpenAI(model=name, base_url=base_url, api_key=api_key)  # type: ignore[arg-type]
+    model = chat.bind_tools(tools) if tools else chat  # as the session gives them: conversions would change schemas
+
+    def answer(state: MessagesState) -> dict[str, Any]:
+        return {"messages": [model.invoke(state["messages"])]}
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("model", answer)
+    graph.add_node("tools", ToolNode([as_tool(tool["function"], call_tool) for tool in tools]))
+    graph.add_edge(START, "model")
+    graph.add_conditional_edges("model", tools_condition)
+    graph.add_edge("tools", "model")
+    state = graph.compile().invoke({"messages": messages}, {"recursion_limit": LONGEST})
+    messages[:] = state["messages"]
+    return str(messages[-1].text)
+
+
+def as_tool(function: dict[str, Any], call_tool: CallTool) -> StructuredTool:
+    """The session checks the arguments, and tells the model what is wrong with them."""
+
+    def call(**arguments: Any) -> str:
+        return call_tool(function["name"], arguments)
+
+    return StructuredTool.from_function(
+        call,
+        name=function["name"],
+        description=function.get("description") or function["name"],
+        args_schema=function["parameters"],
+    )
+
+
+if __name__ == "__main__":
+    main(agent, __doc__)

@@ -1,0 +1,47 @@
+"""An agent of the official `openai` package plays a captured session, over the Responses API.
+
+ray-gym serve examples/guess.yaml
+python -m examples.openai_responses_agent --url http://127.0.0.1:8000 --seed 7
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from openai import OpenAI, omit
+
+from examples.captured_session import CallTool, main
+
+
+def agent(base_url: str, api_key: str, messages: list[Any], tools: list[dict[str, Any]], call_tool: CallTool) -> str:
+    """Answer, and call tools, until no tool is called any more."""
+    client: Any = OpenAI(base_url=base_url, api_key=api_key)
+    model = client.models.list().data[0].id
+    functions = [{"type": "function", "strict": False, **tool["function"]} for tool in tools]
+    messages[:] = [item for message in messages for item in as_items(message)]
+    while True:
+        response = client.responses.create(model=model, input=messages, tools=functions or omit, store=False)
+        messages += response.output
+        calls = [item for item in response.output if item.type == "function_call"]
+        if not calls:
+            return str(response.output_text)
+        for call in calls:
+            result = call_tool(call.name, call.arguments, call.call_id)
+            messages.append({"type": "function_call_output", "call_id": call.call_id, "output": result})
+
+
+def as_items(message: Any) -> list[Any]:
+    """A message of chat completions; what is an item already stays one."""
+    if not isinstance(message, dict) or "role" not in message:
+        return [message]
+    if message["role"] == "tool":
+        return [{"type": "function_call_output", "call_id": message["tool_call_id"], "output": message["content"]}]
+    calls = [
+        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in message.get("tool_calls", [])
+    ]
+    said = [{"role": message["role"], "content": message["content"]}] if message["content"] or not calls else []
+    return said + calls
+
+
+if __name__ == "__main__":
+    main(agent, __doc__)

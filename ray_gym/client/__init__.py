@@ -1,0 +1,20 @@
+"""A client of `ray-gym serve`: `Client`, and `AsyncClient` for asyncio."""
+
+from ray_gym.client.asynchronous import AsyncClient, AsyncSession
+from ray_gym.client.errors import ServiceError
+from ray_gym.client.retries import Patience
+from ray_gym.client.synchronous import Client, Session
+from ray_gym.service.api import ParticipantChange, RolloutRequest, SamplingChange, SessionRequest
+
+__all__ = [
+    "AsyncClient",
+    "AsyncSession",
+    "Client",
+    "ParticipantChange",
+    "Patience",
+    "RolloutRequest",
+    "SamplingChange",
+    "ServiceError",
+    "Session",
+    "SessionRequest",
+]

@@ -1,0 +1,57 @@
+"""Where the service is, and the token that opens it."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+
+URL, TOKEN = "RAY_GYM_URL", "RAY_GYM_TOKEN"
+KEPT_S = 4.0
+"""How long an idle connection is kept: servers commonly close theirs after 5 s, and a closed one costs a try."""
+CONNECT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Address:
+    url: str
+    token: str | None = field(repr=False)
+
+    @classmethod
+    def found(cls, url: str | None, token: str | None) -> Address:
+        """What isn't given is in the environment. Errors: ValueError."""
+        said = "base_url" if url else URL
+        url = url or os.environ.get(URL)
+        if not url:
+            raise ValueError(f"base_url: give the address of the service, as in http://localhost:8000, or set {URL}")
+        try:
+            parsed = httpx.URL(url)
+        except httpx.InvalidURL as error:
+            raise ValueError(f"{said}: {url!r} is not an address: {error}") from None
+        if parsed.scheme not in ("http", "https") or not parsed.host or parsed.query or parsed.fragment:
+            raise ValueError(f"{said}: expected an address like http://localhost:8000, not {url!r}")
+        checked = header_value("token" if token else TOKEN, token or os.environ.get(TOKEN) or None)
+        return cls(url.rstrip("/"), checked)
+
+    def connection(self) -> dict[str, Any]:
+        """What both of httpx's clients are made with."""
+        return {
+            "base_url": self.url,
+            "headers": {} if self.token is None else {"Authorization": f"Bearer {self.token}"},
+            "verify": ssl.create_default_context(),  # the machine's own certificates
+            "limits": httpx.Limits(max_connections=None, max_keepalive_connections=100, keepalive_expiry=KEPT_S),
+        }
+
+
+def timeouts(within_s: float) -> httpx.Timeout:
+    return httpx.Timeout(within_s, connect=min(within_s, CONNECT_S))
+
+
+def header_value(name: str, value: str | None) -> str | None:
+    """Errors: ValueError, which does not show the value: it may be a secret."""
+    if value is not None and not (value.isascii() and value.isprintable() and value.strip() == value != ""):
+        raise ValueError(f"{name}: expected printable ASCII characters without spaces around them")
+    return value

@@ -1,0 +1,134 @@
+"""Every request to the service, as a value."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from ray_gym.client.address import header_value
+from ray_gym.service import api
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    method: str
+    path: str
+    read: Callable[[bytes], T]
+    """Errors: ValueError if the body is not such an answer."""
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: api.Request | None = None
+    key: str | None = None
+    """A POST's idempotency key: with it, the service carries out once what arrives twice."""
+    also: int | None = None
+    """A status that isn't a success and yet may bring the answer."""
+
+    def request(self) -> dict[str, Any]:
+        """As httpx takes it."""
+        headers = {} if self.key is None else {"Idempotency-Key": self.key}
+        content = None
+        if self.body is not None:
+            headers["Content-Type"] = "application/json"
+            content = self.body.model_dump_json(exclude_unset=True).encode()
+        return {
+            "method": self.method,
+            "url": self.path,
+            "params": dict(self.query),
+            "headers": headers,
+            "content": content,
+        }
+
+
+def submit(request: api.RolloutRequest, key: str | None) -> Call[api.RolloutStatus]:
+    return _post("/v1/rollouts", api.RolloutStatus.model_validate_json, request, key)
+
+
+def rollouts() -> Call[api.RolloutList]:
+    return Call("GET", "/v1/rollouts", api.RolloutList.model_validate_json)
+
+
+def rollout(run_id: str) -> Call[api.RolloutStatus]:
+    return Call("GET", _rollout(run_id), api.RolloutStatus.model_validate_json)
+
+
+def cancel(run_id: str) -> Call[api.RolloutStatus]:
+    return Call("DELETE", _rollout(run_id), api.RolloutStatus.model_validate_json)
+
+
+def episodes(run_id: str, cursor: str | None, limit: int | None, samples: bool) -> Call[api.EpisodePage]:
+    query = _query(cursor=cursor, limit=limit, samples=samples)
+    return Call("GET", f"{_rollout(run_id)}/episodes", api.EpisodePage.model_validate_json, query)
+
+
+def stream(run_id: str, cursor: str | None, samples: bool) -> Call[bytes]:
+    return Call("GET", f"{_rollout(run_id)}/stream", bytes, _query(cursor=cursor, samples=samples))
+
+
+def environments() -> Call[api.EnvironmentList]:
+    return Call("GET", "/v1/environments", api.EnvironmentList.model_validate_json)
+
+
+def health() -> Call[api.Health]:
+    return Call("GET", "/healthz", api.Health.model_validate_json)
+
+
+def readiness() -> Call[api.Readiness]:
+    return Call("GET", "/readyz", api.Readiness.model_validate_json, also=503)
+
+
+def metrics() -> Call[str]:
+    return Call("GET", "/metrics", bytes.decode)
+
+
+def openapi() -> Call[api.JsonObject]:
+    return Call("GET", "/openapi.json", json.loads)
+
+
+def open_session(request: api.SessionRequest, key: str | None) -> Call[api.SessionOpened]:
+    return _post("/v1/sessions", api.SessionOpened.model_validate_json, request, key)
+
+
+def session(session_id: str) -> Call[api.SessionInfo]:
+    return Call("GET", _session(session_id), api.SessionInfo.model_validate_json)
+
+
+def close_session(session_id: str) -> Call[None]:
+    return Call("DELETE", _session(session_id), _nothing)
+
+
+def call_tool(session_id: str, request: api.ToolCallRequest, key: str | None) -> Call[api.ToolCallAnswer]:
+    return _post(f"{_session(session_id)}/tools", api.ToolCallAnswer.model_validate_json, request, key)
+
+
+def say(session_id: str, request: api.MessageRequest, key: str | None) -> Call[api.MessageAnswer]:
+    return _post(f"{_session(session_id)}/messages", api.MessageAnswer.model_validate_json, request, key)
+
+
+def score(session_id: str, key: str | None) -> Call[api.SessionInfo]:
+    return _post(f"{_session(session_id)}/score", api.SessionInfo.model_validate_json, None, key)
+
+
+def _post(path: str, read: Callable[[bytes], T], body: api.Request | None, key: str | None) -> Call[T]:
+    return Call("POST", path, read, body=body, key=header_value("key", key) or str(uuid.uuid4()))
+
+
+def _rollout(run_id: str) -> str:
+    return f"/v1/rollouts/{quote(run_id, safe='')}"
+
+
+def _session(session_id: str) -> str:
+    return f"/v1/sessions/{quote(session_id, safe='')}"
+
+
+def _query(cursor: str | None = None, limit: int | None = None, samples: bool = False) -> dict[str, str]:
+    given = {"cursor": cursor, "limit": None if limit is None else str(limit), "samples": "true" if samples else None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _nothing(body: bytes) -> None:
+    return None

@@ -1,0 +1,70 @@
+"""The one place that decides whether a request is sent again, and when."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import httpx
+
+from ray_gym import backoff
+from ray_gym.client.errors import refusal
+from ray_gym.client.replies import Outcome, Reply
+from ray_gym.errors import describe
+
+PASSING = frozenset({429, 502, 503, 504})
+"""What is refused so may be granted later."""
+
+
+@dataclass(frozen=True)
+class Patience:
+    deadline_s: float = 120.0
+    """Of a call with all its tries."""
+    tries: int = 6
+    """Those that failed; one that was told when to come back doesn't count."""
+    first_pause_s: float = 0.5
+    """Doubles with every try that fails."""
+    silence_s: float = 60.0
+    """A stream on which nothing comes for so long, not even a keep-alive, is broken."""
+    lasting_s: float = 20.0
+    """A stream that breaks after so long may be opened again any number of times."""
+
+
+class Retries:
+    """Of one call. Every call may be sent again: GET and DELETE by their nature, POST by its idempotency key."""
+
+    def __init__(self, what: str, patience: Patience, within_s: float | None = None) -> None:
+        self._what = what
+        self._patience = patience
+        self._ends = time.monotonic() + (patience.deadline_s if within_s is None else within_s)
+        self._tries = 0
+        self._failures = 0
+
+    def left_s(self) -> float:
+        return max(self._ends - time.monotonic(), 0.01)
+
+    def pause_s(self, outcome: Outcome) -> float:
+        """How long to wait before the next try. Errors: ServiceError, ConnectionError, TimeoutError when there is none."""
+        self._tries += 1
+        pause_s = self._pause_s(outcome)
+        if pause_s is None or pause_s >= self.left_s():
+            raise self._given_up(outcome)
+        return pause_s
+
+    def _pause_s(self, outcome: Outcome) -> float | None:
+        patience = self._patience
+        if isinstance(outcome, Reply):
+            if outcome.status not in PASSING:
+                return None
+            if (told_s := outcome.retry_after_s) is not None:
+                return told_s + backoff.pause_s(0, patience.first_pause_s)  # all that came at once are told the same
+        self._failures += 1
+        return backoff.pause_s(self._failures - 1, patience.first_pause_s) if self._failures < patience.tries else None
+
+    def _given_up(self, outcome: Outcome) -> Exception:
+        if isinstance(outcome, Reply):
+            return refusal(outcome, self._tries)
+        if isinstance(outcome, httpx.TimeoutException):
+            return TimeoutError(f"{self._what}: no answer in time ({describe(outcome)}), in {self._tries} tries")
+        reason = f"can't be reached ({describe(outcome)}), in {self._tries} tries"
+        return ConnectionError(f"{self._what}: {reason}; is the service up, and this its address?")
