@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from ray_gym.interpolations import Interpolation, as_written
 from ray_gym.messages import ToolChoice
 from ray_gym.models.base import Sampling
 
@@ -217,3 +218,15 @@ class RunConfig(Section):
     output: OutputSection = OutputSection()
     service: ServiceSection = ServiceSection()
     """Only `ray-gym serve` looks at it."""
+    _filled_in: tuple[Interpolation, ...] = PrivateAttr(())
+
+    def with_filled_in(self, filled_in: tuple[Interpolation, ...]) -> RunConfig:
+        """That remembers what its file has as ${...}."""
+        config = self.model_copy()
+        config._filled_in = filled_in
+        return config
+
+    def as_written(self, **changes: Any) -> dict[str, Any]:
+        """All of it, defaults too, as it may be written down and shown: what came out of ${...} is that again."""
+        written: dict[str, Any] = as_written({**self.model_dump(mode="json"), **changes}, self._filled_in)
+        return written

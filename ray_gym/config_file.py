@@ -16,6 +16,7 @@ from pydantic.fields import FieldInfo
 
 from ray_gym.config import RunConfig
 from ray_gym.errors import UserError
+from ray_gym.interpolations import Verbatim, interpolations
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
@@ -33,13 +34,16 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> RunConfig:
     """`file` is what messages call it. Errors: UserError."""
-    return validate(RunConfig, merged(text, file, overrides), file)
+    written, resolved = _written_and_resolved(text, file, overrides)
+    return validate(RunConfig, resolved, file).with_filled_in(tuple(interpolations(written, resolved)))
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
-    """A resolved config as a file that `read_config` gives back: a literal ${ in it stays one."""
+    """A config as a file that `read_config` gives back: a literal ${ in it stays one."""
 
     def escaped(node: Any) -> Any:
+        if isinstance(node, Verbatim):
+            return str(node)
         if isinstance(node, str):
             return node.replace("${", "\\${")
         if isinstance(node, Mapping):
@@ -51,6 +55,11 @@ def as_yaml(data: Mapping[str, Any]) -> str:
 
 def merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
     """A mapping in YAML under dotted overrides, as plain data. Errors: UserError."""
+    return _written_and_resolved(text, file, overrides)[1]
+
+
+def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """With every ${...} as it is, and filled in. Errors: UserError."""
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
@@ -63,10 +72,14 @@ def merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
             raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
     try:
         merged = OmegaConf.merge(config, OmegaConf.from_dotlist(list(overrides)))
-        plain = OmegaConf.to_container(merged, resolve=True)
+        written, resolved = (OmegaConf.to_container(merged, resolve=resolve) for resolve in (False, True))
     except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
         raise UserError(f"{file}: {_one_line(error)}") from None
-    return {str(key): value for key, value in dict(plain).items()}  # type: ignore[arg-type]
+    return _by_name(written), _by_name(resolved)
+
+
+def _by_name(plain: Any) -> dict[str, Any]:
+    return {str(key): value for key, value in dict(plain).items()}
 
 
 def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tuple[str, ...] = ()) -> ModelT:

@@ -6,7 +6,7 @@ import asyncio
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -175,10 +175,8 @@ def config(
 
     read = read_config(config, overrides or [])
     plan = make_plan(read, config)
-    resolved: dict[str, Any] = read.model_dump(mode="json")
     options = make_environment(read, str(config)).options.model_dump(mode="json")
-    resolved["environment"] = {"id": read.environment.id, **options}
-    typer.echo(as_yaml(resolved), nl=False)
+    typer.echo(as_yaml(read.as_written(environment={"id": read.environment.id, **options})), nl=False)
     typer.echo(f"# {len(plan.specs)} episodes")
 
 

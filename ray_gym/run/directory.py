@@ -127,7 +127,7 @@ class RunDirectory:
             self.storage.delete(f"{self.storage.staging}/{staged}")
 
     def write_config(self, config: RunConfig) -> None:
-        kept = config.model_dump(mode="json")
+        kept = config.as_written()
         kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be gone on with from anywhere
         self._write(CONFIG, as_yaml(kept))
 

@@ -49,7 +49,7 @@ def resumed_config(
 
 def meaning_diff(old: RunConfig, new: RunConfig) -> list[str]:
     """What a run played under `new` would play otherwise than under `old`: a line a key, `key: old -> new`."""
-    before, after = _flat(old.model_dump(mode="json")), _flat(new.model_dump(mode="json"))
+    before, after = (_flat(yaml.safe_load(as_yaml(config.as_written()))) for config in (old, new))
     return [
         f"{key}: {_shown(before, key)} -> {_shown(after, key)}"
         for key in dict.fromkeys([*before, *after])

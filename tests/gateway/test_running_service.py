@@ -1,0 +1,80 @@
+"""The service as it runs: on its own address or not at all, for those with a token, gone when it is told to end."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from conftest import REPOSITORY, free_port
+
+pytestmark = pytest.mark.ray
+
+TOKEN = "a-caller-of-the-tests-0123456789"
+CONFIG = """
+environment: {{id: tic_tac_toe}}
+tasks: {{generate: 2}}
+models:
+  small: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player"}}
+participants:
+  policy: {{model: small}}
+  user: {{model: small}}
+output: {{dir: {folder}/runs}}
+service: {{max_body_mb: 0.5, tokens: {{env: RAY_GYM_TEST_CALLERS}}}}
+"""
+
+
+def test_the_service_has_its_own_address_or_does_not_start(tmp_path: Path) -> None:
+    config = tmp_path / "service.yaml"
+    config.write_text(CONFIG.format(folder=tmp_path))
+    others, port = free_port(), free_port()
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
+    own = {"RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled", "RAY_GYM_TEST_CALLERS": f"tester={TOKEN}"}
+    script = REPOSITORY / "tests" / "gateway" / "run_service.py"
+    with subprocess.Popen(
+        [sys.executable, str(script), str(config), str(others), str(port)],
+        env={**inherited, **own, "PYTHONPATH": str(REPOSITORY)},
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as service:
+        try:
+            assert service.stdout is not None
+            said = []
+            for line in service.stdout:
+                said.append(line.rstrip())
+                if line.startswith("ready: "):
+                    break
+            assert said[-1:] == [f"ready: http://127.0.0.1:{port}"], said
+            told = "\n".join(said)
+            assert f"refused: service.port: Serve is up at http://127.0.0.1:{others}" in told
+            assert f"taken: http://127.0.0.1:{others}" in said and "still there: True" in said
+            ask(f"http://127.0.0.1:{port}")
+            service.terminate()
+            rest = service.stdout.read()
+            assert service.wait(timeout=60) == 0, rest
+        finally:
+            service.kill()
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"http://127.0.0.1:{port}/healthz")
+    kept = [path for path in tmp_path.rglob("*") if path.is_file() and path != config]
+    assert kept and all(TOKEN.encode() not in path.read_bytes() for path in kept)
+    assert TOKEN not in told + rest
+
+
+def ask(address: str) -> None:
+    with httpx.Client(base_url=address, timeout=30) as http:
+        assert http.get("/healthz").json() == {"status": "ok"}
+        assert http.get("/readyz").status_code == 401
+        http.headers["Authorization"] = f"Bearer {TOKEN}"
+        ready = http.get("/readyz")
+        assert ready.json() == {"status": "ready", "models": ["small"]}
+        assert len(ready.headers.get_list("x-request-id")) == 1  # Serve's proxy gives it, and nobody else does
+        assert "/v1/environments" in http.get("/openapi.json").json()["paths"]
+        assert 'route="/readyz",status="200"' in http.get("/metrics").text
+        large = http.post("/v1/environments", content=b"x" * 2**20, headers={"Content-Type": "application/json"})
+        assert large.status_code == 413 and large.json()["error"]["code"] == "body_too_large"

@@ -1,0 +1,87 @@
+"""`ray-gym serve`: what is refused before anything starts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import ray
+
+from ray_gym.config_file import read_config
+from ray_gym.errors import UserError
+from ray_gym.plugins import find_gateway
+from ray_gym.service.offers import make_engines, make_offers
+from ray_gym.service.serving import serve
+
+CONFIG = """
+environment: {id: tic_tac_toe}
+tasks: {generate: 2}
+models:
+  small: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
+  spare: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
+participants:
+  policy: {model: small}
+  user: {model: small}
+"""
+OFFER = "{environment: {id: blackjack}, participants: {policy: {model: spare}}}"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "service.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def error_of(config: Path, *overrides: str) -> str:
+    said: list[str] = []
+    with pytest.raises(UserError) as caught:
+        serve(config, [f"output.dir={config.parent}/runs", *overrides], said.append)
+    assert not said and not ray.is_initialized()
+    assert [path.name for path in config.parent.iterdir() if path.is_dir()] == []
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("service.host=0.0.0.0", "service.tokens: service.host is 0.0.0.0, which others can reach"),
+        ("service.host=gym.example", "which others can reach"),
+        ("service.tokens.file=none", "service.tokens.file: can't read"),
+        ("service.tokens.env=NO_SUCH_VARIABLE", "the environment variable NO_SUCH_VARIABLE is not set"),
+        ("service.tokens={}", "service.tokens: set file"),
+        ("output.dir=s3://bucket/runs", "output.dir: s3://bucket/runs is an object store"),
+        ("models.spare.player=envs.tic_tac_toe.players:nobody", "has no 'nobody'"),
+        (
+            "service.offers.tic_tac_toe=" + OFFER,
+            "service.offers.tic_tac_toe: the config's own environment has this name",
+        ),
+        ("service.offers.cards={environment: {id: blackjak}, participants: {policy: {model: spare}}}", "did you mean"),
+        (
+            "service.offers.cards={environment: {id: blackjack}, participants: {policy: {model: x}}}",
+            "service.offers.cards: ",
+        ),
+        ("service.sources.more.path=none.jsonl", "source more: "),
+        ("service.portt=1", "did you mean 'port'?"),
+    ],
+)
+def test_what_is_wrong_is_told_before_anything_starts(config: Path, override: str, told: str) -> None:
+    assert told in error_of(config, override)
+
+
+def test_an_offer_is_played_by_its_own_participants_and_every_model_comes_up(config: Path) -> None:
+    read = read_config(config, [f"service.offers.cards={OFFER}", "service.sources.few={generate: 1}"])
+    offers = make_offers(read, config)
+    assert list(offers) == ["tic_tac_toe", "cards"]
+    assert {name: participant.model for name, participant in offers["cards"].participants.items()} == {
+        "policy": "spare"
+    }
+    assert offers["cards"].config.environment.id == "blackjack" and offers["cards"].sources == {}
+    assert list(offers["tic_tac_toe"].sources) == ["default", "few"]
+    assert list(make_engines(read, offers, config)) == ["small", "spare"]
+
+
+def test_the_gateway_is_found_by_name() -> None:
+    assert find_gateway().__name__ == "HttpGateway"
+    with pytest.raises(UserError, match="there is no gateway 'gatewy'; did you mean 'gateway'"):
+        find_gateway("gatewy")
