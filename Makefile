@@ -36,7 +36,7 @@ rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
 
 test: model adapters  ## all tests, with real Ray and real vLLM
-	$(BIN)/python -m pytest
+	$(BIN)/python .ci/run_tests.py
 
 test-fast: model adapters  ## without Ray and without an engine
 	$(BIN)/python -m pytest -m "not ray and not engine"
