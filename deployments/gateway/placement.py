@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import OrderedDict
 from typing import Any, Protocol
@@ -14,7 +15,7 @@ from ray_gym.service import views
 from ray_gym.service.api import SessionInfo, SessionRequest
 from ray_gym.service.desk import GONE
 from ray_gym.service.errors import Refused, unavailable
-from ray_gym.service.pages import find_episode
+from ray_gym.service.pages import Row, find_episode
 from ray_gym.service.sessions import Placed
 
 PATIENCE_S = 60.0
@@ -73,13 +74,24 @@ class Placement:
             await asyncio.sleep(pause_s(tried, first_s=0.05, longest_s=2))
         raise AssertionError("unreachable")
 
-    async def ended(self, caller: str, session_id: str) -> SessionInfo:
-        """Of a session whose episode is committed. Errors: Refused."""
+    async def episode(self, caller: str, session_id: str) -> Row:
+        """The record of a session that has ended. Errors: Refused."""
         placed = await self._service.place(caller, session_id)
+        if placed.worker is not None:
+            with contextlib.suppress(HasEnded):
+                info: SessionInfo = await self.at_desk(caller, session_id, "info")
+                if info.score is None:
+                    raise Refused(409, "not_ended", "the session has not ended: score it, or close it")
+            raise unavailable("the session's episode is not committed yet", 1)
         row = await asyncio.to_thread(find_episode, placed.location, session_id)
         if row is None:
             raise unavailable("the session's episode is not there yet", 1)
-        return views.of_row(session_id, placed.offer, row)
+        return row
+
+    async def ended(self, caller: str, session_id: str) -> SessionInfo:
+        """Of a session whose episode is committed. Errors: Refused."""
+        placed = await self._service.place(caller, session_id)
+        return views.of_row(session_id, placed.offer, await self.episode(caller, session_id))
 
     def _remember(self, caller: str, placed: Placed) -> None:
         self._known[caller, placed.session_id] = placed

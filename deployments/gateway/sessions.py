@@ -127,6 +127,11 @@ def session_routes(
         _refuse_agents(request)
         return await _info(placement, caller, session_id, "score", _key(key))
 
+    @router.get("/{session_id}/episode", responses={**OWN, 409: {"model": ErrorAnswer, "description": "Not yet"}})
+    async def episode(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
+        """Its row of the table of episodes, tokens and all, once it has ended and is committed (within seconds)."""
+        return await placement.episode(caller, session_id)
+
     # ---- for black-box agents ----
 
     @router.get("/{session_id}/openai/models", responses=OWN)

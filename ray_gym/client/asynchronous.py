@@ -157,6 +157,10 @@ class AsyncSession(OpenSession):
     async def score(self, *, key: str | None = None) -> api.SessionInfo:
         return await self._client._call(calls.score(self.id, key))
 
+    async def episode(self) -> api.JsonObject:
+        """Its row of the table, tokens and all, once it has ended and is committed."""
+        return await self._client._call(calls.episode_of(self.id))
+
     async def close(self) -> None:
         await self._client._run(self._client._exchanges.close_session(self.id))
 

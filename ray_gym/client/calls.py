@@ -61,12 +61,12 @@ def cancel(run_id: str) -> Call[api.RolloutStatus]:
 
 
 def episodes(run_id: str, cursor: str | None, limit: int | None, samples: bool) -> Call[api.EpisodePage]:
-    query = _query(cursor=cursor, limit=limit, samples=samples)
+    query = _query(cursor, samples, limit)
     return Call("GET", f"{_rollout(run_id)}/episodes", api.EpisodePage.model_validate_json, query)
 
 
 def stream(run_id: str, cursor: str | None, samples: bool) -> Call[bytes]:
-    return Call("GET", f"{_rollout(run_id)}/stream", bytes, _query(cursor=cursor, samples=samples))
+    return Call("GET", f"{_rollout(run_id)}/stream", bytes, _query(cursor, samples))
 
 
 def environments() -> Call[api.EnvironmentList]:
@@ -113,6 +113,10 @@ def score(session_id: str, key: str | None) -> Call[api.SessionInfo]:
     return _post(f"{_session(session_id)}/score", api.SessionInfo.model_validate_json, None, key)
 
 
+def episode_of(session_id: str) -> Call[api.JsonObject]:
+    return Call("GET", f"{_session(session_id)}/episode", json.loads)
+
+
 def _post(path: str, read: Callable[[bytes], T], body: api.Request | None, key: str | None) -> Call[T]:
     return Call("POST", path, read, body=body, key=header_value("key", key) or str(uuid.uuid4()))
 
@@ -125,8 +129,8 @@ def _session(session_id: str) -> str:
     return f"/v1/sessions/{quote(session_id, safe='')}"
 
 
-def _query(cursor: str | None = None, limit: int | None = None, samples: bool = False) -> dict[str, str]:
-    given = {"cursor": cursor, "limit": None if limit is None else str(limit), "samples": "true" if samples else None}
+def _query(cursor: str | None, samples: bool, limit: int | None = None) -> dict[str, str]:
+    given = {"cursor": cursor, "limit": None if limit is None else str(limit), "samples": str(samples).lower()}
     return {name: value for name, value in given.items() if value is not None}
 
 

@@ -170,6 +170,10 @@ class Session(OpenSession):
     def score(self, *, key: str | None = None) -> api.SessionInfo:
         return self._client._call(calls.score(self.id, key))
 
+    def episode(self) -> api.JsonObject:
+        """Its row of the table, tokens and all, once it has ended and is committed."""
+        return self._client._call(calls.episode_of(self.id))
+
     def close(self) -> None:
         self._client._run(self._client._exchanges.close_session(self.id))
 

@@ -33,6 +33,8 @@ class _Held:
 class Dispatcher:
     pending: deque[Group]
     suspects: deque[Group] = field(default_factory=deque)
+    isolates: bool = True
+    """Whether suspects are played alone. Sessions are not: one that nobody drives gets no further on any worker, and waits for no other."""
     accepted: int = 0
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
@@ -161,7 +163,8 @@ class Dispatcher:
         if blame is not None:
             charged = charged or f"its worker died while it was the only episode there: {blame}"
         strikes = self._strikes[lease.spec.episode_id] = self._strikes.get(lease.spec.episode_id, 0) + 1
-        return replace(again, charged=charged, alone=strikes >= SUSPECT_AFTER and charged is None)
+        alone = self.isolates and strikes >= SUSPECT_AFTER and charged is None
+        return replace(again, charged=charged, alone=alone)
 
 
 def _found(held: _Held, journal: FencedFile | None) -> Found | None:

@@ -51,9 +51,10 @@ class Hall:
         self._directory = await asyncio.to_thread(_directory_of, plan)
         self._commits = await asyncio.to_thread(standing, plan, self._directory, lambda tally, in_flight: None)
         self._commits.on_committed = self._on_committed
-        fanout = plan.config.fanout.model_copy(
-            update={"workers": plan.config.service.session_workers, "concurrency": plan.config.service.max_sessions}
-        )
+        self._commits.dispatcher.isolates = False
+        workers, most = plan.config.service.session_workers, plan.config.service.max_sessions
+        changes = {"workers": workers, "concurrency": workers * most}  # any worker can take all, when others are gone
+        fanout = plan.config.fanout.model_copy(update=changes)
         limits = plan.config.limits.model_copy(update={"max_failed": None})
         setup = replace(setup_of(plan, self._directory), fanout=fanout, limits=limits)
         self._stopping = asyncio.Event()

@@ -257,3 +257,15 @@ class Dispatching(RuleBasedStateMachine):
 
 TestDispatching = Dispatching.TestCase
 TestDispatching.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
+
+
+def test_sessions_are_never_played_alone() -> None:
+    """Nobody has driven it while its workers died, and others are on every worker."""
+    dispatcher = Dispatcher.of([])
+    dispatcher.isolates = False
+    dispatcher.add(*specs(1))
+    for worker in "abcde":
+        [[lease]] = dispatcher.lease(worker, 10)
+        assert not lease.alone and lease.charged is None
+        dispatcher.lost(worker)
+    assert dispatcher.waiting == 1 and not dispatcher.suspects
