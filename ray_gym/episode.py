@@ -8,116 +8,32 @@ raises `EpisodeOver`, so no model is ever called after it.
 from __future__ import annotations
 
 import json
-import random
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from ray_gym.blame import blamed, fault_of, is_policy
-from ray_gym.call_slots import CallSlots
-from ray_gym.calls import Calls
-from ray_gym.clock import ActiveClock
-from ray_gym.config import LimitsSection
 from ray_gym.conversation import mirrored, spoken
-from ray_gym.environment import Environment, Opening, Task
+from ray_gym.environment import Opening
+from ray_gym.episode_view import EpisodeView
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.events import Event, EventKind
-from ray_gym.journal.call_log import CallLog
+from ray_gym.events import EventKind
 from ray_gym.library import Isolated
 from ray_gym.messages import Message, ToolCall, ToolSchema
-from ray_gym.models.base import Completion, Model
+from ray_gym.models.base import Completion
 from ray_gym.participant import Participant
-from ray_gym.seeds import derive_seed, stable_id
-from ray_gym.spec import EpisodeSpec
-from ray_gym.stop import EpisodeOver, Stop, StopReason
+from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.thread import Asked, Thread
-from ray_gym.tool_runner import ToolRunner
 from ray_gym.tools import Tool, ToolAnswer, WhenLost, call_tool
-from ray_gym.transcript import Transcript
-from ray_gym.turn import Turn, Usage
+from ray_gym.turn import Turn
 from ray_gym.wording import has_words
 
 Result = TypeVar("Result")
 
 
-class Episode:
+class Episode(EpisodeView):
     """The author's view of the session being played, and the commands on it."""
-
-    def __init__(
-        self,
-        spec: EpisodeSpec,
-        environment: Environment[Any, Any],
-        task: Task,
-        participants: Mapping[str, Participant],
-        models: Mapping[str, Model],
-        limits: LimitsSection,
-        log: CallLog | None = None,
-        tool_runner: ToolRunner | None = None,
-        call_slots: CallSlots | None = None,
-    ) -> None:
-        self.spec = spec
-        self.environment = environment
-        self.task: Any = task
-        self.state: Any = None
-        self.tools = dict(environment.tools)
-        self.participants = dict(participants)
-        self.limits = limits
-        self._tool_runner = tool_runner or ToolRunner()
-        self.usage = Usage()
-        self.first = "policy"
-        self.stop: Stop | None = None
-        self._scored_from: int | None = None
-        self.asking: dict[str, Participant] = {}
-        """Who is being asked now, by thread; when a deadline has passed, who was then."""
-        log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
-        self.started_at = log.started_at
-        self.clock = ActiveClock()
-        self.calls = Calls(limits, log, self.clock, call_slots or CallSlots())
-        self._now = self.started_at
-        self._rngs: dict[str, random.Random] = {}
-        self._ids = 0
-        self.transcript = Transcript(spec, self.participants, models, task.prompts(), environment.participants)
-        self.events, self.turns = self.transcript.events, self.transcript.turns
-        self.threads = self.transcript.threads
-
-    # ---- what an author may ask ----
-
-    @property
-    def stopped(self) -> bool:
-        return self.stop is not None
-
-    def rng(self, name: str) -> random.Random:
-        """The episode's own random numbers: the same name gives the same stream every time this try is played."""
-        if name not in self._rngs:
-            self._rngs[name] = random.Random(derive_seed(self.spec.seed, self.spec.try_, "rng", name))
-        return self._rngs[name]
-
-    def new_id(self) -> str:
-        """A fresh id, the same every time this try is played."""
-        self._ids += 1
-        return stable_id(self.spec.seed, self.spec.try_, "id", self._ids)
-
-    def elapsed_s(self) -> float:
-        """Seconds that this episode was played, over all its attempts."""
-        return self.clock.elapsed_s
-
-    def now(self) -> float:
-        """The time (Unix seconds) of the last answer of a model, or of the start: the same when the episode is gone on with elsewhere."""
-        return self._now
-
-    def turns_of(self, participant: str) -> int:
-        return sum(turn.speaker == participant for turn in self.turns)
-
-    def messages_of(self, participant: str) -> list[Event]:
-        """What a participant said in its own conversation, in order; what a task's row says it said earlier is not among it."""
-        return [event for event in self.events if event.kind == "message" and event.thread == participant]
-
-    @property
-    def answer(self) -> str:
-        """The policy's last words; empty if it said none."""
-        said = self.messages_of("policy")
-        return said[-1].content if said else ""
 
     # ---- commands ----
 
@@ -315,21 +231,6 @@ class Episode:
         """
         return await self.calls.effect(name, arguments, make, when_lost)
 
-    def note(self, text: str) -> None:
-        """Write a remark into the record; nobody sees it."""
-        self.transcript.write("note", content=text)
-
-    def end(self, reason: StopReason, text: str = "") -> None:
-        """End the episode; the first reason counts."""
-        if self.stop is None:
-            self.transcript.write("stop", content=text, finish_reason=reason.value)
-            self.stop = Stop(reason, text)
-
-    def record_verdict(self, name: str, value: float, why: str) -> None:
-        """Write down what a grader found."""
-        text = f"{name}: {why}" if why else name
-        self.transcript.write("verdict", content=text).reward = value
-
     async def isolated(
         self, function: str, *arguments: Any, deadline_s: float, memory_mb: int | None = None
     ) -> Isolated:
@@ -353,24 +254,6 @@ class Episode:
         name, pool = getattr(function, "__name__", "call"), self._tool_runner.blocking
         call = partial(pool.run, name, partial(function, *arguments), self.limits.tool_deadline_s)
         return await self.calls.in_order(f"thread {name}", call)
-
-    # ---- the score ----
-
-    @property
-    def scoring(self) -> bool:
-        return self._scored_from is not None
-
-    def begin_scoring(self) -> None:
-        """From here on judges may be asked, and nobody else."""
-        self._scored_from = len(self.events)
-
-    def score_again(self, why: str) -> None:
-        """What graders found so far does not count: it stays in the record, but as notes."""
-        for event in self.events[self._scored_from :]:
-            if event.kind == "verdict":
-                event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"
-                event.reward = None
-        self.note(why)
 
     # ---- the machinery of a step ----
 
