@@ -55,18 +55,16 @@ class Metrics:
 
 
 def service_text(counts: Mapping[str, float] | None) -> bytes:
-    """`rollouts.STATE` becomes a label, another key the name of a metric."""
+    """Of KIND.STATE the kind is the metric and the state its label."""
     registry = CollectorRegistry()
-    Gauge("ray_gym_service_up", "Whether the service behind the gateway answers.", registry=registry).set(
-        counts is not None
-    )
-    rollouts = Gauge("ray_gym_rollouts", "Rollouts that the service knows.", ("state",), registry=registry)
+    up = Gauge("ray_gym_service_up", "Whether the service behind the gateway answers.", registry=registry)
+    up.set(counts is not None)
+    kinds: dict[str, Gauge] = {}
     for key, value in (counts or {}).items():
         kind, _, state = key.partition(".")
-        if kind == "rollouts" and state:
-            rollouts.labels(state).set(value)
-        else:
-            Gauge(f"ray_gym_{key}", f"{key.replace('_', ' ')} of the service.", registry=registry).set(value)
+        if kind not in kinds:
+            kinds[kind] = Gauge(f"ray_gym_{kind}", f"The service's {kind}, by state.", ("state",), registry=registry)
+        kinds[kind].labels(state).set(value)
     text: bytes = generate_latest(registry)
     return text
 

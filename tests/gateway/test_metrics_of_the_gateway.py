@@ -53,14 +53,14 @@ async def test_what_is_open_now() -> None:
 
 async def test_what_the_service_has_and_that_it_is_gone() -> None:
     service = StillService()
-    service.numbers = {"rollouts.running": 2, "rollouts.done": 5, "sessions_open": 7}
+    service.numbers = {"rollouts.running": 2, "rollouts.done": 5, "sessions.open": 7}
     async with client(make(service=service)) as http:
         found = await read(http)
         assert found["ray_gym_rollouts", "running"] == 2 and found["ray_gym_rollouts", "done"] == 5
-        assert found["ray_gym_sessions_open",] == 7 and found["ray_gym_service_up",] == 1
+        assert found["ray_gym_sessions", "open"] == 7 and found["ray_gym_service_up",] == 1
         service.numbers = ActorDiedError()
         found = await read(http)
-        assert found["ray_gym_service_up",] == 0 and ("ray_gym_sessions_open",) not in found
+        assert found["ray_gym_service_up",] == 0 and ("ray_gym_sessions", "open") not in found
         assert found["ray_gym_http_requests_total", "g1", "GET", "/metrics", "200"] == 1
 
 

@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 import ray
 
-from ray_gym.config_file import read_config
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_gateway
-from ray_gym.service.offers import make_engines, make_offers
 from ray_gym.service.serving import serve
 
 CONFIG = """
@@ -67,18 +65,6 @@ def error_of(config: Path, *overrides: str) -> str:
 )
 def test_what_is_wrong_is_told_before_anything_starts(config: Path, override: str, told: str) -> None:
     assert told in error_of(config, override)
-
-
-def test_an_offer_is_played_by_its_own_participants_and_every_model_comes_up(config: Path) -> None:
-    read = read_config(config, [f"service.offers.cards={OFFER}", "service.sources.few={generate: 1}"])
-    offers = make_offers(read, config)
-    assert list(offers) == ["tic_tac_toe", "cards"]
-    assert {name: participant.model for name, participant in offers["cards"].participants.items()} == {
-        "policy": "spare"
-    }
-    assert offers["cards"].config.environment.id == "blackjack" and offers["cards"].sources == {}
-    assert list(offers["tic_tac_toe"].sources) == ["default", "few"]
-    assert list(make_engines(read, offers, config)) == ["small", "spare"]
 
 
 def test_the_gateway_is_found_by_name() -> None:
