@@ -7,18 +7,19 @@ from pathlib import Path
 from test_serve_command import OFFER, config
 
 from ray_gym.config_file import read_config
-from ray_gym.service.offers import make_engines, make_offers
+from ray_gym.service.offers import offers_of
+from ray_gym.service.preparing import make_engines
 
 __all__ = ["config"]
 
 
 def test_an_offer_is_played_by_its_own_participants_and_every_model_comes_up(config: Path) -> None:
     read = read_config(config, [f"service.offers.cards={OFFER}", "service.sources.few={generate: 1}"])
-    offers = make_offers(read, config)
+    offers = offers_of(read)
     assert list(offers) == ["tic_tac_toe", "cards"]
     assert {name: participant.model for name, participant in offers["cards"].participants.items()} == {
         "policy": "spare"
     }
-    assert offers["cards"].config.environment.id == "blackjack" and offers["cards"].sources == {}
+    assert offers["cards"].environment.id == "blackjack" and offers["cards"].sources == {}
     assert list(offers["tic_tac_toe"].sources) == ["default", "few"]
     assert list(make_engines(read, offers, config)) == ["small", "spare"]
