@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import httpx
 import pytest
+import ray
 from conftest import REPOSITORY
 from fastapi import FastAPI, Header
 from starlette.responses import JSONResponse
@@ -21,6 +22,7 @@ from ray_gym.config import RunConfig
 from ray_gym.load import load
 from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
 from ray_gym.service.errors import Refused
+from ray_gym.service.handle import ServiceHandle
 from ray_gym.service.service import Service, ServiceSetup
 from ray_gym.trajectory import without_volatile
 
@@ -312,3 +314,27 @@ async def test_a_rollout_that_can_not_go_on_says_why(tmp_path: Path) -> None:
     status, _ = await service.wait("ann", run_id, 10**6, 30)
     await service.close()
     assert status.state == "failed" and status.failure is not None and status.failure.startswith("models.slow: ")
+
+
+class Failing:
+    """Stands for the service where only its end counts."""
+
+    async def rollout(self, caller: str, run_id: str) -> None:
+        raise Refused(404, "unknown_rollout", f"there is no rollout {run_id!r}", "id", 3.0)
+
+    async def ready(self) -> None:
+        raise RuntimeError("a mistake in the code")
+
+
+async def test_an_actor_s_refusals_arrive_as_they_are_and_a_dead_one_is_unavailable() -> None:
+    actor = ray.remote(Failing).options(num_cpus=0).remote()
+    handle = ServiceHandle(actor)
+    with pytest.raises(Refused) as refused:
+        await handle.rollout("ann", "x")
+    assert refused.value.args == (404, "unknown_rollout", "there is no rollout 'x'", "id", 3.0)
+    with pytest.raises(RuntimeError, match="a mistake in the code"):
+        await handle.ready()
+    ray.kill(actor)
+    with pytest.raises(Refused) as refused:
+        await handle.rollout("ann", "x")
+    assert refused.value.status == 503
