@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused
 from ray_gym.service.handle import RolloutService
-from ray_gym.service.pages import Cursor, episodes_after, groups_after
+from ray_gym.service.pages import Cursor, check, episodes_after, groups_after
 
 KEEP_ALIVE_S = 15.0
 GROUPS_AT_ONCE = 8
@@ -104,9 +104,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
         location = await service.location(caller, run_id)
         place = last_event_id or cursor  # a client that connects again sends both
-        await asyncio.to_thread(
-            groups_after, location, place, 1, False
-        )  # a bad cursor is refused before the stream begins
+        await asyncio.to_thread(check, location, place)  # refused before the stream begins
         events = _events(service, caller, run_id, location, place, samples)
         return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 

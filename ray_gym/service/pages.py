@@ -93,6 +93,11 @@ def groups_after(location: str, cursor: str | None, limit: int, samples: bool = 
     return []
 
 
+def check(location: str, cursor: str | None) -> None:
+    """Errors: Refused for a cursor that is no place in this run."""
+    next(_parts(location, cursor), None)
+
+
 def find_episode(location: str, episode_id: str) -> Row | None:
     """An episode by its id, the newest commits first."""
     storage = storage_at(location)

@@ -21,6 +21,7 @@ from deployments.gateway.rollouts import rollout_routes
 from ray_gym.config import RunConfig
 from ray_gym.load import load
 from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
+from ray_gym.run.cluster import connected
 from ray_gym.service.errors import Refused
 from ray_gym.service.handle import ServiceHandle
 from ray_gym.service.service import Service, ServiceSetup
@@ -39,13 +40,10 @@ SLOW = {"generate": 30, "participants": {"policy": {"model": "slow"}}}
 
 
 @pytest.fixture(scope="module", autouse=True)
-def joined(cluster: dict[str, str]) -> Iterator[None]:
-    """The session's cluster, by this process."""
-    from ray_gym.run.cluster import connected
-
+def joined() -> Iterator[None]:
+    """A cluster of this process: the session's has a token, which Ray reads when it is imported."""
     with pytest.MonkeyPatch.context() as environment:
-        for name in ("RAY_ADDRESS", "RAY_AUTH_MODE", "RAY_AUTH_TOKEN"):
-            environment.setenv(name, cluster[name])
+        environment.setenv("RAY_ADDRESS", "local")
         environment.setenv("PYTHONPATH", str(REPOSITORY))
         with connected():
             yield
