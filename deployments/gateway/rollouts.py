@@ -15,7 +15,7 @@ from starlette.responses import Response, StreamingResponse
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused
 from ray_gym.service.handle import RolloutService
-from ray_gym.service.pages import Cursor, check, episodes_after, groups_after
+from ray_gym.service.pages import Cursor, episodes_after, groups_after, has_more
 
 KEEP_ALIVE_S = 15.0
 GROUPS_AT_ONCE = 8
@@ -104,7 +104,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
         location = await service.location(caller, run_id)
         place = last_event_id or cursor  # a client that connects again sends both
-        await asyncio.to_thread(check, location, place)  # refused before the stream begins
+        await asyncio.to_thread(has_more, location, place)  # a bad one is refused before the stream begins
         events = _events(service, caller, run_id, location, place, samples)
         return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
@@ -155,8 +155,9 @@ def _event(kind: Literal["group", "end"], data: bytes, cursor: str | None = None
 
 def _page(location: str, cursor: str, limit: int, samples: bool, ended: bool) -> bytes:
     found = episodes_after(location, cursor, limit, samples)
-    following = None if ended and len(found) < limit else found[-1].cursor if found else cursor
-    return msgspec.json.encode({"episodes": [one.row for one in found], "next": following})
+    following = found[-1].cursor if found else cursor
+    is_last = ended and not has_more(location, following)
+    return msgspec.json.encode({"episodes": [one.row for one in found], "next": None if is_last else following})
 
 
 class LargeBodyRoute(APIRoute):

@@ -281,7 +281,7 @@ class Rollouts:
 
 
 def _hash_of(request: RolloutRequest) -> str:
-    return _digest(json.dumps(request.model_dump(), sort_keys=True))
+    return _digest(json.dumps(request.model_dump(exclude_defaults=True), sort_keys=True))
 
 
 def _digest(text: str) -> str:

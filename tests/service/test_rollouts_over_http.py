@@ -126,7 +126,7 @@ class Door:
             cursor = page["next"]
             if cursor is None:
                 return found
-            assert len(page["episodes"]) == limit
+            assert len(page["episodes"]) == limit, "and the last one says that it is the last"
 
 
 def events_of(text: str) -> list[dict[str, Any]]:
