@@ -6,6 +6,8 @@ are validated by those.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
@@ -225,6 +227,17 @@ class RunConfig(Section):
         config = self.model_copy()
         config._filled_in = filled_in
         return config
+
+    def taking(self, moved: Mapping[tuple[str, ...], tuple[str, ...]], **changes: Any) -> RunConfig:
+        """With sections in the place of others. `moved`: where, of those that lay elsewhere in the file, they lay and lie now."""
+        config = self.model_copy(update=changes)
+        replaced = set(changes)
+        kept = [each for each in self._filled_in if each.path[0] not in replaced]
+        for each in self._filled_in:
+            for old, new in moved.items():
+                if each.path[: len(old)] == old:
+                    kept.append(replace(each, path=(*new, *each.path[len(old) :])))
+        return config.with_filled_in(tuple(kept))
 
     def as_written(self, **changes: Any) -> dict[str, Any]:
         """All of it, defaults too, as it may be written down and shown: what came out of ${...} is that again."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +20,17 @@ from ray_gym.errors import UserError
 from ray_gym.interpolations import Verbatim, interpolations
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_INTERPOLATION = re.compile(r"(\\*)\$\{")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes also the texts that OmegaConf would take for numbers, and PyYAML would not: 1e5."""
+
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9.]+[eE][-+]?[0-9]+"), list("-+.0123456789")
+)
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
@@ -39,18 +51,18 @@ def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> Run
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
-    """A config as a file that `read_config` gives back: a literal ${ in it stays one."""
+    """A resolved config as a file that `read_config` gives back: a literal ${ in it stays one, and so do backslashes before it."""
 
     def escaped(node: Any) -> Any:
         if isinstance(node, Verbatim):
             return str(node)
         if isinstance(node, str):
-            return node.replace("${", "\\${")
+            return _INTERPOLATION.sub(r"\1\1\\${", node)
         if isinstance(node, Mapping):
             return {key: escaped(value) for key, value in node.items()}
         return [escaped(item) for item in node] if isinstance(node, list | tuple) else node
 
-    return yaml.safe_dump(escaped(data), sort_keys=False, allow_unicode=True, width=120)
+    return str(yaml.dump(escaped(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
 
 
 def merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:

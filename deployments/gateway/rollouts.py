@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query
@@ -14,8 +14,7 @@ from starlette.responses import Response, StreamingResponse
 
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused
-from ray_gym.service.handle import RolloutService
-from ray_gym.service.pages import Cursor, episodes_after, groups_after
+from ray_gym.service.pages import Cursor, episodes_after, groups_after, has_more
 
 KEEP_ALIVE_S = 15.0
 GROUPS_AT_ONCE = 8
@@ -24,8 +23,24 @@ START = str(Cursor())
 
 CursorText = Annotated[str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to go on, from an answer.")]
 Samples = Annotated[bool, Query(description="Whether episodes come with their tokens.")]
-Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
-EventId = Annotated[str, Header(alias="Last-Event-ID", max_length=32)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+EventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
+
+
+class RolloutService(Protocol):
+    """What the routes of rollouts ask. All methods raise Refused."""
+
+    async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]: ...
+
+    async def rollouts(self, caller: str) -> RolloutList: ...
+
+    async def rollout(self, caller: str, run_id: str) -> RolloutStatus: ...
+
+    async def cancel(self, caller: str, run_id: str) -> RolloutStatus: ...
+
+    async def location(self, caller: str, run_id: str) -> str: ...
+
+    async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]: ...
 
 
 def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> APIRouter:
@@ -48,7 +63,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         request: RolloutRequest,
         response: Response,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> RolloutStatus:
         """Queue a rollout. With an Idempotency-Key the request can be sent again."""
         status, made = await service.submit(caller, request, key)
@@ -99,14 +114,12 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         caller: Annotated[str, Depends(caller_of)],
         cursor: CursorText = START,
         samples: Samples = True,
-        last_event_id: EventId | None = None,
+        last_event_id: EventId = None,
     ) -> StreamingResponse:
         """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
         location = await service.location(caller, run_id)
         place = last_event_id or cursor  # a client that connects again sends both
-        await asyncio.to_thread(
-            groups_after, location, place, 1, False
-        )  # a bad cursor is refused before the stream begins
+        await asyncio.to_thread(has_more, location, place)  # a bad one is refused before the stream begins
         events = _events(service, caller, run_id, location, place, samples)
         return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
@@ -157,8 +170,9 @@ def _event(kind: Literal["group", "end"], data: bytes, cursor: str | None = None
 
 def _page(location: str, cursor: str, limit: int, samples: bool, ended: bool) -> bytes:
     found = episodes_after(location, cursor, limit, samples)
-    following = None if ended and len(found) < limit else found[-1].cursor if found else cursor
-    return msgspec.json.encode({"episodes": [one.row for one in found], "next": following})
+    following = found[-1].cursor if found else cursor
+    is_last = ended and not has_more(location, following)
+    return msgspec.json.encode({"episodes": [one.row for one in found], "next": None if is_last else following})
 
 
 class LargeBodyRoute(APIRoute):

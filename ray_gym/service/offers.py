@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ray_gym.config import EnvironmentSection, ParticipantSection, RunConfig, TasksSection
 from ray_gym.environment import Environment
@@ -23,9 +24,14 @@ class Offer:
     participants: Mapping[str, ParticipantSection]
     sources: Mapping[str, TasksSection]
 
-    def config(self, config: RunConfig) -> RunConfig:
-        """The service's, with this environment and these participants in the place of its own."""
-        return config.model_copy(update={"environment": self.environment, "participants": dict(self.participants)})
+    place: tuple[str, ...] = ()
+    """Where in the service's config it stands."""
+
+    def config(self, config: RunConfig, **changes: Any) -> RunConfig:
+        """The service's, with this environment and these participants, and the changes, in the place of its own."""
+        moved = {(*self.place, name): (name,) for name in ("environment", "participants")}
+        own = {"environment": self.environment, "participants": dict(self.participants)}
+        return config.taking(moved, **{**own, **changes})
 
     def info(self, config: RunConfig) -> EnvironmentInfo:
         """Errors: UserError for options that the environment doesn't take."""
@@ -50,7 +56,7 @@ def offers_of(config: RunConfig) -> dict[str, Offer]:
     sources = {DEFAULT: config.tasks, **config.service.sources}
     own = Offer(config.environment.id, config.environment, config.participants, sources)
     further = {
-        name: Offer(name, offer.environment, offer.participants, offer.sources)
+        name: Offer(name, offer.environment, offer.participants, offer.sources, ("service", "offers", name))
         for name, offer in config.service.offers.items()
     }
     if own.name in further:

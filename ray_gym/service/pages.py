@@ -26,6 +26,8 @@ Row = dict[str, Any]
 
 FILES_KEPT = 4
 """That were read last: whoever pages through one does not read it anew for every page."""
+PAGE_BYTES = 32 * 2**20
+"""After so many a page takes no further file."""
 _CURSOR = re.compile(r"([0-9]{1,12})\.([0-9]{1,12})", re.ASCII)
 
 
@@ -65,13 +67,17 @@ class GroupAt:
 
 
 def episodes_after(location: str, cursor: str | None, limit: int, samples: bool = True) -> list[EpisodeAt]:
-    """The next episodes; fewer than `limit` if there are no more yet. Errors: Refused for a cursor that is no place in this run."""
+    """The next episodes, fewer than `limit` if there are no more yet, or if they are large; at least one if there are any.
+
+    Errors: Refused for a cursor that is no place in this run.
+    """
     found: list[EpisodeAt] = []
+    weight = 0
     for commit, part, start in _parts(location, cursor):
-        table = part.rows(samples)
-        rows = _plain(table.slice(start, limit - len(found)))
-        found += [EpisodeAt(str(Cursor(commit, start + n)), row) for n, row in enumerate(rows, start=1)]
-        if len(found) >= limit:
+        table = part.rows(samples).slice(start, limit - len(found))
+        found += [EpisodeAt(str(Cursor(commit, start + n)), row) for n, row in enumerate(_plain(table), start=1)]
+        weight += table.nbytes
+        if len(found) >= limit or weight >= PAGE_BYTES:
             break
     return found
 
@@ -91,6 +97,11 @@ def groups_after(location: str, cursor: str | None, limit: int, samples: bool = 
             if (group := rows[start - first : end - first])
         ]
     return []
+
+
+def has_more(location: str, cursor: str | None) -> bool:
+    """Whether there is anything after a place by now. Errors: Refused for a cursor that is no place in this run."""
+    return next(_parts(location, cursor), None) is not None
 
 
 def find_episode(location: str, episode_id: str) -> Row | None:

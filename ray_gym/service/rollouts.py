@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 import secrets
 import shutil
@@ -280,7 +281,7 @@ class Rollouts:
 
 
 def _hash_of(request: RolloutRequest) -> str:
-    return _digest(request.model_dump_json())
+    return _digest(json.dumps(request.model_dump(exclude_defaults=True), sort_keys=True))
 
 
 def _digest(text: str) -> str:

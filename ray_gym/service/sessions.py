@@ -132,18 +132,15 @@ class Sessions:
             return hall
 
     def _plan(self, offer: Offer) -> Plan:
-        changes = {
-            "run": RunSection(name=offer.name.replace(":", ".")),
-            "environment": offer.environment,
-            "participants": dict(offer.participants),
-            "output": self._config.output.model_copy(update={"dir": str(self._folder)}),
-            "service": ServiceSection(
-                idle_s=self._config.service.idle_s,
-                max_sessions=self._config.service.max_sessions,
-                session_workers=self._config.service.session_workers,
+        service = self._config.service
+        config = offer.config(
+            self._config,
+            run=RunSection(name=offer.name.replace(":", ".")),
+            output=self._config.output.model_copy(update={"dir": str(self._folder)}),
+            service=ServiceSection(
+                idle_s=service.idle_s, max_sessions=service.max_sessions, session_workers=service.session_workers
             ),
-        }
-        config = self._config.model_copy(update=changes)
+        )
         environment = make_environment(config, offer.name)
         participants = participants_of(config, environment, offer.name)
         engines = {participant.model: self._engines[participant.model] for participant in participants.values()}

@@ -113,14 +113,13 @@ def refused(error: UserError, request: RolloutRequest) -> Refused:
 
 def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir: Path, run_id: str) -> RunConfig:
     """Errors: Refused."""
-    changes = {
-        "run": RunSection(name=run_id, seed=request.seed),
-        "environment": offer.environment,
-        "tasks": _section(request, offer),
-        "participants": _participants(request.participants, offer, config),
-        "service": ServiceSection(),
-    }
-    wanted = config.model_copy(update=changes)
+    wanted = offer.config(
+        config,
+        run=RunSection(name=run_id, seed=request.seed),
+        tasks=_section(request, offer),
+        participants=_participants(request.participants, offer, config),
+        service=ServiceSection(),
+    )
     if request.tasks is not None:
         return wanted
     try:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from ray_gym.config import RunConfig
+from ray_gym.config import RunConfig, ServiceSection
 from ray_gym.config_file import as_yaml, read_config, read_config_text
 from ray_gym.errors import UserError
 from ray_gym.run.directory import closed, create, plan_directory
 from ray_gym.run.resume import meaning_diff, resumed_config, with_absolute_path
+from ray_gym.service.offers import offers_of
 
 CONFIG = """
 run: {seed: 7}
@@ -91,3 +92,22 @@ def test_going_on_compares_and_shows_the_text(config: Path, monkeypatch: pytest.
 
 def test_a_secret_is_not_shown_by_repr(config: Path) -> None:
     assert SECRET not in repr(read(config)._filled_in)
+
+
+def test_what_a_service_offers_is_kept_as_it_is_written_also_in_the_runs_of_it(config: Path) -> None:
+    config.write_text(
+        CONFIG
+        + """
+service:
+  offers:
+    cards:
+      environment: {id: blackjack}
+      participants: {policy: {model: far, system_prompt: "${oc.env:KEY}"}}
+"""
+    )
+    service = read(config)
+    for offer in offers_of(service).values():
+        own = offer.config(service, service=ServiceSection())
+        assert own.participants["policy"].system_prompt == SECRET
+        assert own.as_written()["participants"]["policy"]["system_prompt"] == "${oc.env:KEY}"
+        assert SECRET not in as_yaml(own.as_written())

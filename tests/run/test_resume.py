@@ -91,6 +91,28 @@ def written(path: Path, config: RunConfig) -> Path:
     return path
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "${oc.env:HOME}",
+        "\\${oc.env:HOME}",
+        "\\\\${oc.env:HOME}",
+        "$\\{x}\\",
+        "${",
+        "1e5",
+        "-1.e-3",
+        "on",
+        "???",
+        "a: #\x00\r\n",
+        "\ud7ff ",
+    ],
+)
+def test_a_text_of_a_config_is_the_same_when_it_is_read_again(tmp_path: Path, text: str) -> None:
+    """Else whoever writes a prompt could have variables of the machine filled into it."""
+    kept = changed("participants.policy.system_prompt", text)
+    assert read_config(written(tmp_path / "run.yaml", kept)) == kept
+
+
 def test_a_new_config_brings_what_may_change_and_leaves_the_run_where_it_is(tmp_path: Path) -> None:
     kept = changed("output.dir", "/runs")
     new = changed("fanout.workers", 9).model_copy(update={"run": OLD.run.model_copy(update={"name": "x"})})

@@ -14,7 +14,7 @@ from ray_gym.run.commit_order import committed_name
 from ray_gym.run.posix_storage import PosixStorage
 from ray_gym.service import pages
 from ray_gym.service.errors import Refused
-from ray_gym.service.pages import episodes_after, find_episode, groups_after, last_commit
+from ray_gym.service.pages import episodes_after, find_episode, groups_after, has_more, last_commit
 from ray_gym.spec import EpisodeSpec
 from ray_gym.trajectory import as_table, failed_row
 
@@ -91,10 +91,19 @@ def test_whoever_has_seen_everything_goes_on_with_what_comes(run: Run) -> None:
 @pytest.mark.parametrize("cursor", ["", "1", "1.", "a.b", "-1.0", "1.2.3", "٣.1", "9.0", "1.2", "0.1", "1" * 99 + ".0"])
 def test_a_cursor_that_no_answer_gave_is_refused(run: Run, cursor: str) -> None:
     run.commit(["a"])
-    for read in (episodes_after, groups_after):
+    for read in (episodes_after, groups_after, lambda location, cursor, _: has_more(location, cursor)):
         with pytest.raises(Refused, match="is no place in this run") as refused:
             read(run.location, cursor, 1)
         assert (refused.value.status, refused.value.param) == (422, "cursor")
+
+
+def test_a_page_ends_with_a_file_when_it_is_large_enough(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    run.commit(["a"], ["b"])
+    run.commit(["c"])
+    assert run.ids(None, 9) == ["a", "b", "c"]
+    monkeypatch.setattr(pages, "PAGE_BYTES", 1)
+    assert run.ids(None, 9) == ["a", "b"] and run.ids("1.2", 9) == ["c"]
+    assert [has_more(run.location, cursor) for cursor in (None, "1.1", "1.2", "2.1")] == [True, True, True, False]
 
 
 def test_rows_are_json_also_where_numbers_are_not_finite(run: Run) -> None:
