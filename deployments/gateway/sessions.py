@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,9 @@ from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.responses import Response
 
+from deployments.gateway.body import ParsedBodyRoute
 from deployments.gateway.leaving import unless_gone
+from deployments.gateway.openai_bodies import request_body
 from deployments.gateway.openai_door import json_object
 from deployments.gateway.placement import HasEnded, Placement
 from ray_gym.agent_call import AgentCall
@@ -48,7 +49,7 @@ def session_routes(
     placement: Placement, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
 ) -> APIRouter:
     """`caller_of` is the dependency that gives the caller's name; `session_key` makes the key of a caller's session."""
-    router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+    router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=ParsedBodyRoute)
 
     @router.post(
         "",
@@ -140,7 +141,7 @@ def session_routes(
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
         asked = (read_responses if kind == "responses" else read_chat)(body)
-        call = _agent_call(asked, body, request)
+        call = _agent_call(asked, await request.body(), request)
         key = _key(request.headers.get("Idempotency-Key"))
         answer = _answered(placement, caller, session_id, kind, asked, call, key)
         delivered = False
@@ -160,13 +161,7 @@ def session_routes(
             name=f"captured_{path.replace('/', '_')}",
             response_model=None,
             responses=OWN,
-            openapi_extra={
-                "requestBody": {
-                    "description": "As OpenAI's API has it.",
-                    "required": True,
-                    "content": {"application/json": {"schema": {"type": "object"}}},
-                }
-            },
+            openapi_extra={"requestBody": request_body(path)},
         )
     return router
 
@@ -211,7 +206,7 @@ async def _answered(
     return JSONResponse(whole(said, asked, id, created))
 
 
-def _agent_call(asked: Asked, body: dict[str, Any], request: Request) -> AgentCall:
+def _agent_call(asked: Asked, body: bytes, request: Request) -> AgentCall:
     if "seed" in asked.sampling:
         raise Refused(
             400, "invalid_request", "seed: a session's calls have the seeds of its episode; leave it out", "seed"
@@ -219,7 +214,7 @@ def _agent_call(asked: Asked, body: dict[str, Any], request: Request) -> AgentCa
     sampling = {name: value for name, value in asked.sampling.items() if value is not None}
     return AgentCall(
         messages=asked.messages,
-        digest=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest(),
+        digest=hashlib.sha256(body).digest(),
         tools=asked.tools,
         allowed=asked.allowed_tools,
         tool_choice=asked.tool_choice,
