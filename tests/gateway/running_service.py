@@ -36,7 +36,7 @@ service:
   offers:
     words: {{environment: {{id: multi_step}}, participants: {{policy: {{model: small}}}}}}
 """
-START_S = 120
+START_S = 240
 
 
 @dataclass(frozen=True)
