@@ -93,6 +93,7 @@ class Authentication:
             headers = Headers(scope=scope)
             if not self._doorkeeper.digests:
                 check_host(headers.get("host", ""))
+                check_origin(headers.get("origin"))
             caller, is_agent = self._doorkeeper.look(headers.get("authorization"), path)
             scope.setdefault("state", {}).update(caller=caller, is_agent=is_agent)
         await self._app(scope, receive, send)
@@ -103,8 +104,25 @@ def check_host(host: str) -> None:
 
     Errors: Refused.
     """
-    if not is_loopback(urlsplit(f"//{host}").hostname or ""):
+    if not is_loopback(_name_in(f"//{host}")):
         raise Refused(403, "wrong_host", "without tokens the service answers to loopback addresses only", "Host")
+
+
+def check_origin(origin: str | None) -> None:
+    """Browsers say which page asks. Also what a page could only send, and not read, would do harm without tokens.
+
+    Errors: Refused.
+    """
+    if origin is not None and not is_loopback(_name_in(origin)):
+        raise Refused(403, "wrong_origin", "without tokens the service answers to pages of this machine only", "Origin")
+
+
+def _name_in(url: str) -> str:
+    """Empty if there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
 
 
 def is_loopback(host: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from fastapi.routing import APIRoute
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deployments.gateway.json_body import parsed
@@ -107,6 +109,30 @@ class _Hold:
         if size > self.size:
             self._limits.take(size - self.size)
             self.size = size
+
+
+async def json_body(request: Request) -> Any:
+    """As it was parsed when it was checked, where that was done. Errors: Refused."""
+    if BODY in request.scope:
+        return request.scope[BODY]
+    return await asyncio.to_thread(parsed, await request.body())
+
+
+class ParsedBodyRoute(APIRoute):
+    """Bodies may be large: the framework would parse them once more, and on the event loop."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_parsed(request: Request) -> Response:
+            return await handle(_ParsedRequest(request.scope, request.receive))
+
+        return handle_parsed
+
+
+class _ParsedRequest(Request):
+    async def json(self) -> Any:
+        return await json_body(self)
 
 
 def _has_body(headers: Headers) -> bool:

@@ -22,6 +22,7 @@ from ray.exceptions import (
 from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RayServeException
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match, Route
 
 from ray_gym.service.api import ErrorAnswer, Problem
 from ray_gym.service.errors import Refused, unavailable
@@ -47,7 +48,17 @@ async def _handle(request: Request, error: Exception) -> Response:
     refused = refusal_of(error)
     if refused is None:
         raise error
-    return answer(refused, getattr(error, "headers", None) or {})
+    headers = dict(getattr(error, "headers", None) or {})
+    if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
+    return answer(refused, headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """Of all routes with this path; the framework tells those of the first."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    fitting = [route.methods or set() for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted(set().union(*fitting))
 
 
 def refusal_of(error: BaseException) -> Refused | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from ray import serve
 from ray.serve.exceptions import RayServeException
 
+from deployments.gateway import proxy
 from deployments.gateway.app import GatewayReplica, GatewaySetup
 from deployments.gateway.auth import is_loopback
 from deployments.gateway.ray_auth import warning
@@ -26,6 +27,8 @@ DRAIN_S = 10
 
 
 class HttpGateway:
+    environment = proxy.CALLBACK
+
     def __init__(self, section: ServiceSection, directory: Path, folder: Path) -> None:
         """`directory` is the service's, `folder` the config's."""
         self._section = section
@@ -67,6 +70,7 @@ class HttpGateway:
             graceful_shutdown_timeout_s=DRAIN_S,
             graceful_shutdown_wait_loop_s=0.5,
             ray_actor_options={"num_cpus": 0},
+            logging_config={"enable_access_log": False},  # the metrics count; what clients send is in no log
         )
         name = f"{section.name}-gateway"
         try:

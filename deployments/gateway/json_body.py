@@ -25,7 +25,9 @@ def parsed(body: bytes) -> Any:
     if depth(body) > DEEPEST:
         raise _bad(f"it is nested deeper than {DEEPEST} levels", "too_deep")
     try:
-        value = json.loads(body.decode(), parse_constant=_constant, parse_float=_finite)
+        value = json.loads(
+            body.decode(), parse_constant=_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_object
+        )
         if b"\\u" in body:
             json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair can be written, but is no text
     except UnicodeError:
@@ -54,6 +56,21 @@ def _finite(text: str) -> float:
     if not math.isfinite(number):
         raise ValueError("a number is too large")
     return number
+
+
+def _whole(text: str) -> int:
+    """What no 64 bits hold, nothing behind this can write down."""
+    if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
+        raise ValueError("a number is too large")
+    return number
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Which of two values counts, not everybody who reads it may agree about."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is twice in one object")
+    return found
 
 
 def _bad(reason: str, code: str = "bad_json") -> Refused:

@@ -6,21 +6,24 @@ answer.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Depends, Header, Request, Response
 
+from deployments.gateway.auth import bearer
+from deployments.gateway.body import json_body
 from deployments.gateway.door_targets import Target
+from deployments.gateway.headers import LONGEST_KEY
 from deployments.gateway.leaving import unless_gone
+from deployments.gateway.openai_bodies import request_body
 from ray_gym.models.door import PATHS
 from ray_gym.seeds import stable_id
 from ray_gym.service.api import ErrorAnswer
 from ray_gym.service.errors import Refused
 
-_SESSION = re.compile(r"[\x20-\x7e]{1,256}")
+_SESSION = re.compile(rf"[\x20-\x7e]{{1,{LONGEST_KEY}}}")
 _ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorAnswer, "description": "The request is not what the model can do."},
     404: {"model": ErrorAnswer, "description": "There is no model of that name."},
@@ -29,27 +32,13 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     503: {"model": ErrorAnswer, "description": "No replica can be reached now."},
 }
 _ANSWER = {"description": "OpenAI's, as JSON or server-sent events.", "content": {"text/event-stream": {}}}
-_BODY = {
-    "description": "As OpenAI's API has it.",
-    "required": True,
-    "content": {
-        "application/json": {
-            "schema": {
-                "type": "object",
-                "properties": {"model": {"type": "string"}, "stream": {"type": "boolean"}},
-                "required": ["model"],
-            }
-        }
-    },
-}
-
-_SESSION_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": 256, "pattern": "^[!-~]+$"}
+_SESSION_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"}
 Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_SESSION_SCHEMA)]
 
 
 def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], str]) -> APIRouter:
     """`targets` by the names that callers give as `model`."""
-    router = APIRouter(tags=["models"])
+    router = APIRouter(tags=["models"], dependencies=[Depends(bearer)])
 
     @router.get("/v1/models", summary="The models that answer here.")
     async def models() -> dict[str, Any]:
@@ -77,7 +66,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
             summary=f"OpenAI's {path}.",
             response_model=None,
             responses={200: _ANSWER, **_ERRORS},
-            openapi_extra={"requestBody": _BODY},
+            openapi_extra={"requestBody": request_body(path)},
         )
     return router
 
@@ -87,17 +76,14 @@ def _session_id(caller: str, given: str | None) -> str:
     if given is None:
         return ""
     if not _SESSION.fullmatch(given):
-        message = "the header X-Session-ID has to be 1 to 256 printable ASCII characters"
+        message = f"the header X-Session-ID has to be 1 to {LONGEST_KEY} printable ASCII characters"
         raise Refused(400, "bad_header", message, "X-Session-ID")
     return stable_id(caller, given)
 
 
 async def json_object(request: Request) -> dict[str, Any]:
     """Errors: Refused."""
-    try:
-        body = json.loads(await request.body())
-    except (ValueError, RecursionError) as error:
-        raise Refused(400, "bad_json", f"the body is not JSON: {error}") from None
+    body = await json_body(request)
     if not isinstance(body, dict):
         raise Refused(400, "invalid_request", "the body has to be an object")
     return body

@@ -2,16 +2,14 @@
 
 import asyncio
 import contextlib
-import json
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, Literal, Protocol
 
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query
-from fastapi.routing import APIRoute
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from deployments.gateway.body import ParsedBodyRoute
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused
 from ray_gym.service.pages import Cursor, episodes_after, groups_after, has_more
@@ -45,7 +43,7 @@ class RolloutService(Protocol):
 
 def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> APIRouter:
     """`caller_of` is the dependency that gives the caller's name."""
-    router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=LargeBodyRoute)
+    router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=ParsedBodyRoute)
     own: dict[int | str, dict[str, Any]] = {
         404: {"model": ErrorAnswer, "description": "There is no such rollout of this caller"}
     }
@@ -173,22 +171,3 @@ def _page(location: str, cursor: str, limit: int, samples: bool, ended: bool) ->
     following = found[-1].cursor if found else cursor
     is_last = ended and not has_more(location, following)
     return msgspec.json.encode({"episodes": [one.row for one in found], "next": None if is_last else following})
-
-
-class LargeBodyRoute(APIRoute):
-    """Its bodies may have a hundred thousand tasks: they are parsed off the event loop."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def handle_large(request: Request) -> Response:
-            return await handle(_LargeRequest(request.scope, request.receive))
-
-        return handle_large
-
-
-class _LargeRequest(Request):
-    async def json(self) -> Any:
-        if "ray_gym.body" in self.scope:  # it was parsed when it was checked
-            return self.scope["ray_gym.body"]
-        return await asyncio.to_thread(json.loads, await self.body())

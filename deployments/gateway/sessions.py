@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -12,7 +11,9 @@ from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.responses import Response
 
+from deployments.gateway.body import ParsedBodyRoute
 from deployments.gateway.leaving import unless_gone
+from deployments.gateway.openai_bodies import request_body
 from deployments.gateway.openai_door import json_object
 from deployments.gateway.placement import HasEnded, Placement
 from ray_gym.agent_call import AgentCall
@@ -34,7 +35,7 @@ from ray_gym.service.api import (
 from ray_gym.service.errors import Refused
 from ray_gym.service.views import DRIVEN
 
-Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 RETRIES = "x-stainless-retry-count"
 """How OpenAI's clients say that they ask again."""
 
@@ -48,7 +49,7 @@ def session_routes(
     placement: Placement, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
 ) -> APIRouter:
     """`caller_of` is the dependency that gives the caller's name; `session_key` makes the key of a caller's session."""
-    router = APIRouter(prefix="/v1/sessions", tags=["sessions"])
+    router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=ParsedBodyRoute)
 
     @router.post(
         "",
@@ -63,7 +64,7 @@ def session_routes(
         request: SessionRequest,
         answer: Response,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> SessionOpened:
         """Open a session on a task. With an Idempotency-Key the request can be sent again."""
         placed = await placement.opened(caller, request, key)
@@ -99,7 +100,7 @@ def session_routes(
         body: ToolCallRequest,
         request: Request,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> ToolCallAnswer:
         """Call a tool. What is wrong with the call is told in the answer, as a model would be told."""
         _refuse_agents(request, body.participant)
@@ -112,7 +113,7 @@ def session_routes(
         body: MessageRequest,
         request: Request,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> MessageAnswer:
         """Say something: the participant's turn is over; the others hear it, and answer."""
         _refuse_agents(request, body.participant)
@@ -121,7 +122,7 @@ def session_routes(
 
     @router.post("/{session_id}/score", responses=OWN)
     async def score(
-        session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)], key: Key | None = None
+        session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)], key: Key = None
     ) -> SessionInfo:
         """End the episode, if it has not ended, and score it. Asked again, it says the same."""
         _refuse_agents(request)
@@ -145,7 +146,7 @@ def session_routes(
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
         asked = (read_responses if kind == "responses" else read_chat)(body)
-        call = _agent_call(asked, body, request)
+        call = _agent_call(asked, await request.body(), request)
         key = _key(request.headers.get("Idempotency-Key"))
         answer = _answered(placement, caller, session_id, kind, asked, call, key)
         delivered = False
@@ -165,13 +166,7 @@ def session_routes(
             name=f"captured_{path.replace('/', '_')}",
             response_model=None,
             responses=OWN,
-            openapi_extra={
-                "requestBody": {
-                    "description": "As OpenAI's API has it.",
-                    "required": True,
-                    "content": {"application/json": {"schema": {"type": "object"}}},
-                }
-            },
+            openapi_extra={"requestBody": request_body(path)},
         )
     return router
 
@@ -216,7 +211,7 @@ async def _answered(
     return JSONResponse(whole(said, asked, id, created))
 
 
-def _agent_call(asked: Asked, body: dict[str, Any], request: Request) -> AgentCall:
+def _agent_call(asked: Asked, body: bytes, request: Request) -> AgentCall:
     if "seed" in asked.sampling:
         raise Refused(
             400, "invalid_request", "seed: a session's calls have the seeds of its episode; leave it out", "seed"
@@ -224,7 +219,7 @@ def _agent_call(asked: Asked, body: dict[str, Any], request: Request) -> AgentCa
     sampling = {name: value for name, value in asked.sampling.items() if value is not None}
     return AgentCall(
         messages=asked.messages,
-        digest=hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest(),
+        digest=hashlib.sha256(body).digest(),
         tools=asked.tools,
         allowed=asked.allowed_tools,
         tool_choice=asked.tool_choice,

@@ -23,20 +23,23 @@ LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
 
 
 @contextmanager
-def connected() -> Iterator[None]:
-    """Join the running cluster (RAY_ADDRESS, else one on this machine), or start one that ends with the block."""
-    _connect()
+def connected(environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Join the running cluster (RAY_ADDRESS, else one on this machine), or start one that ends with the block.
+
+    `environment` is what the processes that are started from here find in theirs.
+    """
+    _connect(environment or {})
     try:
         yield
     finally:
         ray.shutdown()
 
 
-def _connect() -> None:
+def _connect(environment: Mapping[str, str]) -> None:
     options: dict[str, Any] = {
         "log_to_driver": False,
         "logging_level": logging.ERROR,
-        "runtime_env": {"env_vars": {"PYTHONPATH": os.pathsep.join(_import_paths())}},
+        "runtime_env": {"env_vars": {**environment, "PYTHONPATH": os.pathsep.join(_import_paths())}},
     }
     os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
     # A submitted job may set a PYTHONPATH, too, which Ray would refuse beside ours; ours has all of it.

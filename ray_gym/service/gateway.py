@@ -11,6 +11,9 @@ from ray_gym.models.base import Engine
 class Gateway(Protocol):
     """Made from the ServiceSection, the service's directory and the config's folder. The class is found by name, as engines are."""
 
+    environment: Mapping[str, str]
+    """Variables that the processes which are started for it need."""
+
     def check(self) -> None:
         """Find what can be found wrong before anything starts. Errors: `UserError`."""
         ...

@@ -1,0 +1,35 @@
+"""How the description of the interface shows the bodies of OpenAI's API: their main fields, for the rest is OpenAI's to describe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+_TEXT: Json = {"type": "string", "minLength": 1}
+_MESSAGES: Json = {
+    "type": "array",
+    "minItems": 1,
+    "items": {
+        "type": "object",
+        "properties": {"role": {"enum": ["system", "developer", "user", "assistant", "tool"]}},
+        "required": ["role"],
+    },
+}
+_INPUTS: dict[str, tuple[str, Json]] = {
+    "chat/completions": ("messages", _MESSAGES),
+    "completions": ("prompt", {}),
+    "responses": ("input", {"anyOf": [_TEXT, {"type": "array", "minItems": 1}]}),
+}
+
+
+def request_body(path: str) -> Json:
+    """Of a path that ends like one of OpenAI's."""
+    field, schema = _INPUTS["chat/completions" if path.endswith("chat/completions") else path.rpartition("/")[2]]
+    properties = {"model": {**_TEXT, "maxLength": 256}, "stream": {"type": ["boolean", "null"]}, field: schema}
+    body = {"type": "object", "properties": properties, "required": ["model", field]}
+    return {
+        "description": "As OpenAI's API has it.",
+        "required": True,
+        "content": {"application/json": {"schema": body}},
+    }

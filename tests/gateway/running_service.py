@@ -1,0 +1,94 @@
+"""`ray-gym serve` in a process of its own, on a cluster of its own whose files are all in one folder: for tests from outside."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+from conftest import REPOSITORY, eventually, free_port, stop_cluster
+
+TOKENS = {"alice": "alices-token-of-the-attacks-0123456789", "bob": "bobs-token-of-the-attacks-0123456789"}
+CONFIG = """
+environment: {{id: tic_tac_toe}}
+tasks: {{generate: 2}}
+models:
+  small: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player"}}
+participants:
+  policy: {{model: small}}
+  user: {{model: small}}
+fanout: {{workers: 1}}
+output: {{dir: {folder}/runs}}
+service:
+  max_body_mb: 1
+  body_deadline_s: 1
+  max_episodes: {max_episodes}
+  session_workers: 1
+  tokens: {{env: RAY_GYM_TEST_CALLERS}}
+  offers:
+    words: {{environment: {{id: multi_step}}, participants: {{policy: {{model: small}}}}}}
+"""
+START_S = 240
+
+
+@dataclass(frozen=True)
+class RunningService:
+    address: str
+    folder: Path
+    """Everything that it writes is below: its output, the cluster's session, and what it says."""
+
+    @property
+    def directory(self) -> Path:
+        return self.folder / "runs" / "service"
+
+    @property
+    def said(self) -> Path:
+        return self.folder / "said.log"
+
+    @property
+    def logs(self) -> list[Path]:
+        return [self.said, *(path for path in (self.folder / "ray").rglob("logs/**/*") if path.is_file())]
+
+    def client(self, caller: str = "alice") -> httpx.Client:
+        headers = {"Authorization": f"Bearer {TOKENS[caller]}"}
+        return httpx.Client(base_url=self.address, headers=headers, timeout=60)
+
+
+@contextmanager
+def running_service(max_episodes: int = 64) -> Iterator[RunningService]:
+    folder = Path(tempfile.mkdtemp(prefix="ray_gym_test_"))  # short: Ray puts sockets below it
+    config, port = folder / "service.yaml", free_port()
+    config.write_text(CONFIG.format(folder=folder, max_episodes=max_episodes))
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
+    own = {
+        "RAY_ADDRESS": "local",
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_TMPDIR": str(folder),
+        "RAY_GYM_TEST_CALLERS": " ".join(f"{name}={token}" for name, token in TOKENS.items()),
+    }
+    service = RunningService(f"http://127.0.0.1:{port}", folder)
+    command = [sys.executable, "-m", "ray_gym", "serve", str(config), f"service.port={port}"]
+    with (
+        service.said.open("wb") as said,
+        subprocess.Popen(
+            command, env={**inherited, **own}, cwd=REPOSITORY, stdout=said, stderr=subprocess.STDOUT
+        ) as process,
+    ):
+        try:
+            eventually(lambda: process.poll() is not None or b"ready: " in service.said.read_bytes(), START_S)
+            assert process.poll() is None, service.said.read_text()
+            yield service
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0, service.said.read_text()
+        finally:
+            process.kill()
+            stop_cluster(str(folder))
+            shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,109 @@
+"""Requests that schemathesis makes from the service's own description, against the service as it runs.
+
+`RAY_GYM_TEST_EXAMPLES` says how many examples each operation gets: 25 make more than 2,000 requests.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from conftest import REPOSITORY, eventually
+from running_service import TOKENS, RunningService, running_service
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
+
+EXAMPLES = int(os.environ.get("RAY_GYM_TEST_EXAMPLES", "2"))
+LEAST = {2: 400, 25: 2000}
+"""Requests that so many examples make at least."""
+BY_NAME = '["2xx", "3xx", "400", "401", "403", "404", "409", "422", "429", "503"]'
+"""A body that fits the description may still name what isn't there, or a task that is none of the environment's."""
+CONFIG = f"""
+seed = 7
+workers = 2
+continue-on-failure = true
+request-timeout = 120
+max-stream-events = 5
+headers = {{ Authorization = "Bearer {TOKENS["alice"]}" }}
+
+[generation]
+max-examples = {EXAMPLES}
+deterministic = true
+no-shrink = true
+database = "none"
+
+[dictionaries.sessions]
+values = %(sessions)s
+
+[dictionaries.rollouts]
+values = %(rollouts)s
+
+[parameters]
+"path.session_id" = {{ dictionary = "sessions", probability = 0.8 }}
+"path.run_id" = {{ dictionary = "rollouts", probability = 0.8 }}
+
+[[operations]]  # DELETE cancels what is played or open; how it went can be asked ever after
+include-path-regex = "^/v1/(rollouts|sessions)"
+checks.use_after_free.enabled = false
+checks.positive_data_acceptance.expected-statuses = {BY_NAME}
+
+[[operations]]
+include-path = ["/v1/chat/completions", "/v1/completions", "/v1/responses"]
+checks.positive_data_acceptance.expected-statuses = {BY_NAME}
+"""
+
+
+def test_no_request_breaks_the_service_or_its_word(tmp_path: Path) -> None:
+    with running_service(max_episodes=4) as service, service.client() as http:
+        sessions = [http.post("/v1/sessions", json=one).json()["id"] for one in ({}, {"environment": "words"}) * 2]
+        rollouts = [http.post("/v1/rollouts", json={"seed": seed}).json()["id"] for seed in range(2)]
+        eventually(lambda: all(http.get(f"/v1/rollouts/{one}").json()["ended_at"] for one in rollouts), 60)
+        before = answered(http)
+        said = schemathesis(service, tmp_path, {"sessions": sessions, "rollouts": rollouts})
+        after = answered(http)
+        assert " failed" not in said and " passed" in said, said
+        counts = {key: count - before.get(key, 0) for key, count in after.items()}
+        assert sum(counts.values()) >= LEAST.get(EXAMPLES, 0), sum(counts.values())
+        print(f"{sum(counts.values()):.0f} requests")
+        assert not any(status.startswith("5") and status != "503" for _, status in counts), counts
+        reached = {route for (route, status), count in counts.items() if status.startswith("2") and count}
+        assert reached >= {path for path in http.get("/openapi.json").json()["paths"] if path not in UNREACHED}, counts
+        assert http.get("/readyz").json()["status"] == "ready"
+        assert "Traceback" not in service.said.read_text()
+
+
+UNREACHED = {"/v1/completions", "/v1/responses"}
+"""Scripted models have chat only."""
+
+
+def schemathesis(service: RunningService, folder: Path, ids: dict[str, list[str]]) -> str:
+    """What it says, if it has found nothing."""
+    config = folder / "schemathesis.toml"
+    config.write_text(CONFIG % ids)
+    command = [str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(config), "--no-color", "run"]
+    done = subprocess.run(
+        [*command, "--checks", "all", "--warnings", "off", f"{service.address}/openapi.json"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        timeout=800,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def answered(http: httpx.Client) -> dict[tuple[str, str], float]:
+    """How many requests were answered, by route and status."""
+    found: dict[tuple[str, str], float] = {}
+    for labels, count in re.findall(r"^ray_gym_http_requests_total\{(.*)\} (\S+)$", http.get("/metrics").text, re.M):
+        named: dict[str, Any] = dict(re.findall(r'(\w+)="([^"]*)"', labels))
+        place = named["route"], named["status"]
+        found[place] = found.get(place, 0) + float(count)
+    return found
