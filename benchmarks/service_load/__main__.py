@@ -19,14 +19,15 @@ from benchmarks.orchestration import table
 from benchmarks.service_load import memory
 from benchmarks.service_load.counts import Counts, Wrong
 from benchmarks.service_load.door import Door
-from benchmarks.service_load.games import Game, Pace, client
+from benchmarks.service_load.games import CLOSE, OPEN, Game, Pace, client
 from benchmarks.service_load.records import SHOWN, check_games, check_streams, rows_of
-from benchmarks.service_load.running import Running, running
+from benchmarks.service_load.running import WORKERS, Running, running
 from benchmarks.service_load.streams import Followed, Rollouts, follower
 
 MOST_GROWTH = 0.10
 WINDING_UP_S = 120.0
 """For games and streams that are under way when the time is over, and for the last rows to be written."""
+WARM_UP = "warm-up"
 COLUMNS = ["episode_id", "attempt", "status", "reward", "events"]
 
 
@@ -39,6 +40,8 @@ class Load:
     """What clients have done and seen."""
 
     rollouts: Rollouts
+    warm_up: str
+    """A session from before."""
     counts: Counts = field(default_factory=Counts)
     games: list[Game] = field(default_factory=list)
     followed: list[Followed] = field(default_factory=list)
@@ -57,7 +60,7 @@ class Load:
 async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
     """Errors: MeasurementFailed if it does not come to an end."""
     pace, stopped = Pace(given.pause), asyncio.Event()
-    load = Load(Rollouts(given.groups))
+    load = Load(Rollouts(given.groups), await _warm_up(service))
     counts, address = load.counts, service.address
     watching = asyncio.create_task(memory.watch(service, load.series, stopped))
     submitting = asyncio.create_task(load.rollouts.submit(address, counts, pace))
@@ -83,7 +86,22 @@ async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
     finally:
         for task in (playing, submitting, watching):
             task.cancel()
+        await asyncio.gather(playing, submitting, watching, return_exceptions=True)
     return load
+
+
+async def _warm_up(service: Running) -> str:
+    """Until a session can be opened, and all workers are there: they come with the first one. Errors: MeasurementFailed."""
+    try:
+        async with asyncio.timeout(WINDING_UP_S), Door(service.address, Counts()) as door:
+            opened = await door.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)
+            await door.ask(CLOSE, f"/v1/sessions/{opened['id']}")
+            while True:
+                if list(service.processes().values()).count("session worker") >= WORKERS:
+                    return str(opened["id"])
+                await asyncio.sleep(0.2)
+    except (Wrong, TimeoutError) as error:
+        raise MeasurementFailed(f"no session can be opened: {error}") from None
 
 
 async def _until_written(address: str) -> None:
@@ -121,7 +139,7 @@ def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
     width = max(map(len, facts))
     say("\n" + "\n".join(f"{name:{width}}  {value}" for name, value in facts.items()) + "\n")
     problems = [_told(counts)] if counts.errors else []
-    problems += check_games(rows, load.games)
+    problems += check_games([row for row in rows if row["episode_id"] != load.warm_up], load.games)
     problems += check_streams(directory / "rollouts", load.followed, given.groups)
     for one in load.series.values():
         if (grown := memory.growth(one, seconds)) is not None and grown > MOST_GROWTH and given.flat:

@@ -20,6 +20,8 @@ from benchmarks.measure import MeasurementFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 READY = "ready: "
+WORKERS = 2
+"""That hold sessions."""
 STOP_S = 120
 KINDS = {
     "ray::ServeReplica:service-gateway": "gateway",
@@ -106,7 +108,7 @@ def _config(folder: Path, port: int, concurrency: int) -> dict[str, object]:
         "participants": {"policy": {"model": "quick"}, "user": {"model": "quick"}},
         "fanout": {"workers": 1, "concurrency": concurrency},
         "output": {"dir": str(folder / "runs"), "roll_s": 1},
-        "service": {"port": port, "session_workers": 2},
+        "service": {"port": port, "session_workers": WORKERS},
     }
 
 
