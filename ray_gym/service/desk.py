@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable
+from contextlib import suppress
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
 from ray_gym.commands import CallTool, Close, Command, End, Say, Turn
@@ -47,15 +49,16 @@ class Desk:
         self._open: dict[str, Session] = {}
         self._ended: OrderedDict[str, Session] = OrderedDict()
         self._gone: OrderedDict[str, None] = OrderedDict()
-        self._arrived = asyncio.Condition()
+        self._arrivals: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+        """Of sessions that somebody waits for; one each, so that an arrival wakes nobody else."""
 
     async def host(self, session_id: str, session: Session) -> Played:
         """Until it has ended. Cancelled, it lets go of the session, which goes on elsewhere."""
         try:
             await session.open()
-            async with self._arrived:
-                self._open[session_id] = session
-                self._arrived.notify_all()
+            self._open[session_id] = session
+            if (arrival := self._arrivals.pop(session_id, None)) is not None:
+                arrival.set()
             return await self._until_ended(session)
         except asyncio.CancelledError:
             await session.close()
@@ -83,14 +86,15 @@ class Desk:
             self._gone.popitem(last=False)
 
     async def find(self, session_id: str) -> Session:
-        if session_id in self._gone:
-            raise Refused(410, GONE, "the session has ended")
-        try:
-            async with asyncio.timeout(OPENING_S), self._arrived:
-                await self._arrived.wait_for(lambda: session_id in self._open or session_id in self._ended)
-        except TimeoutError:
-            raise unavailable("the session is not here (any more); ask again") from None
-        return self._open.get(session_id) or self._ended[session_id]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OPENING_S):
+                while True:
+                    if session_id in self._gone:
+                        raise Refused(410, GONE, "the session has ended")
+                    if (found := self._open.get(session_id) or self._ended.get(session_id)) is not None:
+                        return found
+                    await self._arrivals.setdefault(session_id, asyncio.Event()).wait()
+        raise unavailable("the session is not here (any more); ask again")
 
     # ---- what callers ask ----
 

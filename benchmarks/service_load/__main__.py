@@ -1,0 +1,199 @@
+"""Whether the service stands load, and the death of a worker in it: `python -m benchmarks.service_load`."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.orchestration import table
+from benchmarks.service_load import memory
+from benchmarks.service_load.counts import Counts, Wrong
+from benchmarks.service_load.door import Door
+from benchmarks.service_load.games import CLOSE, OPEN, Game, Pace, client
+from benchmarks.service_load.records import SHOWN, check_games, check_streams, rows_of
+from benchmarks.service_load.running import WORKERS, Running, running
+from benchmarks.service_load.streams import Followed, Rollouts, follower
+
+MOST_GROWTH = 0.10
+WINDING_UP_S = 120.0
+"""For games and streams that are under way when the time is over, and for the last rows to be written."""
+WARM_UP = "warm-up"
+COLUMNS = ["episode_id", "attempt", "status", "reward", "events"]
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+@dataclass(slots=True)
+class Load:
+    """What clients have done and seen."""
+
+    rollouts: Rollouts
+    warm_up: str
+    """A session from before."""
+    counts: Counts = field(default_factory=Counts)
+    games: list[Game] = field(default_factory=list)
+    followed: list[Followed] = field(default_factory=list)
+    series: dict[int, memory.Series] = field(default_factory=dict)
+    killed_at: float | None = None
+
+    def under_way_at_kill(self) -> list[Game]:
+        at = self.killed_at
+        if at is None:
+            return []
+        return [
+            game for game in self.games if 0 < game.opened_at < at and (game.ended_at is None or game.ended_at > at)
+        ]
+
+
+async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
+    """Errors: MeasurementFailed if it does not come to an end."""
+    pace, stopped = Pace(given.pause), asyncio.Event()
+    load = Load(Rollouts(given.groups), await _warm_up(service))
+    counts, address = load.counts, service.address
+    watching = asyncio.create_task(memory.watch(service, load.series, stopped))
+    submitting = asyncio.create_task(load.rollouts.submit(address, counts, pace))
+    clients = [client(number, address, counts, pace, load.games) for number in range(given.sessions)]
+    streams = [follower(n, address, counts, pace, load.rollouts, load.followed) for n in range(given.streams)]
+    playing = asyncio.gather(*clients, *streams)
+    try:
+        if 0 < given.kill_after < given.seconds:
+            await asyncio.sleep(given.kill_after)
+            load.killed_at = time.time()
+            service.kill_one("session worker")
+        await asyncio.sleep(given.seconds - (given.kill_after if load.killed_at else 0))
+        stopped.set()
+        pace.over.set()
+        async with asyncio.timeout(WINDING_UP_S):
+            await asyncio.gather(playing, submitting, watching)
+            await _until_written(address)
+    except TimeoutError:
+        left = sum(game.ended_at is None for game in load.games)
+        raise MeasurementFailed(f"{left} of {len(load.games)} games are not over; {_told(counts)}") from None
+    except Wrong as error:
+        raise MeasurementFailed(str(error)) from None
+    finally:
+        for task in (playing, submitting, watching):
+            task.cancel()
+        await asyncio.gather(playing, submitting, watching, return_exceptions=True)
+    return load
+
+
+async def _warm_up(service: Running) -> str:
+    """Until a session can be opened, and all workers are there: they come with the first one. Errors: MeasurementFailed."""
+    try:
+        async with asyncio.timeout(WINDING_UP_S), Door(service.address, Counts()) as door:
+            opened = await door.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)
+            await door.ask(CLOSE, f"/v1/sessions/{opened['id']}")
+            while True:
+                if list(service.processes().values()).count("session worker") >= WORKERS:
+                    return str(opened["id"])
+                await asyncio.sleep(0.2)
+    except (Wrong, TimeoutError) as error:
+        raise MeasurementFailed(f"no session can be opened: {error}") from None
+
+
+async def _until_written(address: str) -> None:
+    """Until no session is open any more."""
+    async with Door(address, Counts()) as door:
+        while True:
+            if "\nray_gym_sessions_open 0.0\n" in await door.text("/metrics"):
+                return
+            await asyncio.sleep(0.5)
+
+
+def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
+    """Print what came out; what is wrong."""
+    counts, seconds = load.counts, given.seconds
+    say(table(counts.lines()))
+    say("\n" + table(memory.lines(load.series, seconds)))
+    rows = rows_of(directory / "sessions" / "tic_tac_toe", COLUMNS)
+    moved = {row["episode_id"] for row in rows if row["attempt"] > 0}
+    interrupted = load.under_way_at_kill()
+    in_worker = [game for game in interrupted if game.id in moved]
+    facts = {
+        "requests": counts.requests,
+        "requests/s": round(counts.requests / seconds),
+        "told to wait (429, 503 with Retry-After)": counts.asked_to_wait,
+        "sessions opened": len(load.games),
+        "sessions in the table": len(rows),
+        "sessions under way at the kill": len(interrupted),
+        "of these in the killed worker": len(in_worker),
+        "of these gone on with to their end": sum(game.ended_at is not None for game in in_worker),
+        "rollouts": len(load.rollouts.submitted),
+        "rollouts followed to the end": sum(bool(one.state) for one in load.followed),
+        "connections for that": sum(one.connections for one in load.followed),
+        "groups seen in streams": sum(one.groups.total() for one in load.followed),
+    }
+    width = max(map(len, facts))
+    say("\n" + "\n".join(f"{name:{width}}  {value}" for name, value in facts.items()) + "\n")
+    problems = [_told(counts)] if counts.errors else []
+    problems += check_games([row for row in rows if row["episode_id"] != load.warm_up], load.games)
+    problems += check_streams(directory / "rollouts", load.followed, given.groups)
+    for one in load.series.values():
+        if (grown := memory.growth(one, seconds)) is not None and grown > MOST_GROWTH and given.flat:
+            problems.append(f"memory of the {one.kind}: {grown:+.1%} (bound {MOST_GROWTH:.0%})")
+    if load.killed_at and not in_worker:
+        problems.append("no session was in the worker that was killed")
+    return problems
+
+
+def _told(counts: Counts) -> str:
+    kinds = Counter(error[:160] for error in counts.errors).most_common(SHOWN)
+    return "\n  ".join([f"{len(counts.errors)} errors", *(f"{times} x {error}" for error, times in kinds)])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    say(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
+    say(f"command: {shlex.join(['python', '-m', 'benchmarks.service_load', *words])}\n")
+    folder = given.keep or Path(tempfile.mkdtemp(prefix="ray_gym_load_"))
+    folder.mkdir(parents=True, exist_ok=True)
+    told: list[str] = []
+    try:
+        with running(folder, given.concurrency) as service:
+            told = service.said
+            load = asyncio.run(put_load_on(service, given))
+        problems = shown(load, given, service.directory)
+    except MeasurementFailed as error:
+        problems = [str(error)]
+    finally:
+        if given.keep is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    for problem in problems[:SHOWN]:
+        say(f"error: {problem}")
+    if problems:
+        say("\n".join([f"failed: {len(problems)} problems; the service's last words:", *told[-20:]]))
+    else:
+        say("all as it should be")
+    return 1 if problems else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.service_load", description=__doc__)
+    parser.add_argument("--sessions", type=int, default=500, help="clients with a session each (default 500)")
+    parser.add_argument("--streams", type=int, default=64, help="clients that follow rollouts (default 64)")
+    parser.add_argument("--seconds", type=float, default=60, help="of load (default 60)")
+    parser.add_argument("--kill-after", type=float, default=30, help="seconds, a session worker; 0: none (default 30)")
+    parser.add_argument("--pause", type=float, default=4, help="seconds before a request, on average (default 4)")
+    parser.add_argument("--groups", type=int, default=60, help="of two episodes, in each rollout (default 60)")
+    parser.add_argument("--concurrency", type=int, default=16, help="episodes of a rollout in flight (default 16)")
+    parser.add_argument("--flat", action=argparse.BooleanOptionalAction, default=True, help="bound the memory")
+    parser.add_argument("--keep", type=Path, help="a folder to leave all files in")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

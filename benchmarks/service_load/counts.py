@@ -1,0 +1,48 @@
+"""What clients asked for, what they were answered, and how long that took."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+class Wrong(Exception):
+    """What a client was answered is not what it should have been."""
+
+
+@dataclass(slots=True)
+class Counts:
+    seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    """Of every answer, by route."""
+    statuses: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    errors: list[str] = field(default_factory=list)
+    """Whatever no client should meet."""
+
+    def answered(self, route: str, status: int, seconds: float) -> None:
+        self.seconds[route].append(seconds)
+        self.statuses[route][status] += 1
+
+    @property
+    def requests(self) -> int:
+        return sum(map(len, self.seconds.values()))
+
+    @property
+    def asked_to_wait(self) -> int:
+        return sum(statuses[429] + statuses[503] for statuses in self.statuses.values())
+
+    def lines(self) -> list[dict[str, Any]]:
+        """A line a route."""
+        return [
+            {
+                "route": route,
+                "requests": len(seconds),
+                "p50 ms": 1000 * float(np.quantile(seconds, 0.5)),
+                "p99 ms": 1000 * float(np.quantile(seconds, 0.99)),
+                "longest ms": 1000 * max(seconds),
+                "answers": ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses[route].items())),
+            }
+            for route, seconds in sorted(self.seconds.items())
+        ]

@@ -1,0 +1,64 @@
+"""One client's connection to the service: asks, counts, and comes back when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from types import TracebackType
+from typing import Any
+
+import aiohttp
+
+from benchmarks.service_load.counts import Counts, Wrong
+
+ANSWER_S = 120.0
+BUSY = (429, 503)
+
+
+class Door:
+    def __init__(self, address: str, counts: Counts) -> None:
+        self._counts = counts
+        self._http = aiohttp.ClientSession(
+            address,
+            connector=aiohttp.TCPConnector(limit=1, keepalive_timeout=60),
+            timeout=aiohttp.ClientTimeout(total=ANSWER_S),
+        )
+
+    async def __aenter__(self) -> Door:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._http.close()
+
+    async def ask(
+        self, route: str, path: str, body: dict[str, Any] | None = None, *, key: str | None = None
+    ) -> dict[str, Any]:
+        """`route` begins with the method, and is what the request is counted as. Errors: Wrong."""
+        headers = {"Idempotency-Key": key or secrets.token_hex(16)} if route.startswith("POST") else {}
+        while True:
+            began = time.monotonic()
+            try:
+                async with self._http.request(route.partition(" ")[0], path, json=body, headers=headers) as answer:
+                    text = await answer.text()
+            except (aiohttp.ClientError, TimeoutError) as error:
+                raise Wrong(f"{route}: {type(error).__name__}: {error}") from None
+            self._counts.answered(route, answer.status, time.monotonic() - began)
+            if answer.status in BUSY and "Retry-After" in answer.headers:
+                await asyncio.sleep(float(answer.headers["Retry-After"]))
+                continue
+            if answer.status >= 300:
+                raise Wrong(f"{route}: {answer.status}: {text[:300]}")
+            answered: dict[str, Any] = json.loads(text) if text else {}
+            return answered
+
+    async def text(self, path: str) -> str:
+        """Not counted. Errors: Wrong."""
+        try:
+            async with self._http.get(path) as answer:
+                return await answer.text()
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise Wrong(f"GET {path}: {type(error).__name__}: {error}") from None

@@ -1,0 +1,211 @@
+"""Sessions of tic-tac-toe as their clients drive them: with commands of their own, or as a black-box agent that is captured."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.service_load.counts import Wrong
+from benchmarks.service_load.door import Door
+from envs.tic_tac_toe.board import after, empty_cells, read_board
+
+REWARDS = {"X wins": 1.0, "draw": 0.5, "O wins": 0.0}
+OPEN = "POST /v1/sessions"
+LOOK = "GET /v1/sessions/{id}"
+CLOSE = "DELETE /v1/sessions/{id}"
+TOOLS = "POST .../tools"
+MESSAGES = "POST .../messages"
+SCORE = "POST .../score"
+CHAT = "POST .../chat/completions"
+
+GIVEN_UP = 0.1
+LOOKED_AT = 0.2
+OPENED_AGAIN = 0.1
+SAID_AGAIN = 0.1
+"""Shares of sessions, or of rounds."""
+
+
+@dataclass(slots=True)
+class Game:
+    """What its client knows of a session."""
+
+    key: str
+    seed: int
+    id: str = ""
+    opened_at: float = 0.0
+    ended_at: float | None = None
+    status: str = ""
+    reward: float | None = None
+    deeds: list[tuple[str, str]] = field(default_factory=list)
+    """Calls and words of the policy, in their order."""
+    heard: str = ""
+    """By the policy, last."""
+
+
+@dataclass(slots=True)
+class Pace:
+    """How long clients think before each request, until nobody goes on."""
+
+    pause_s: float
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def pause(self, rng: random.Random) -> None:
+        try:
+            async with asyncio.timeout(rng.uniform(0, 2 * self.pause_s)):
+                await self.over.wait()
+        except TimeoutError:
+            return
+
+
+class Play:
+    """One game from opening to end. Errors of all its methods: Wrong."""
+
+    def __init__(self, game: Game, door: Door, pace: Pace, rng: random.Random) -> None:
+        self.game = game
+        self._door = door
+        self._pace = pace
+        self._rng = rng
+        self._board = ""
+        self._outcome: str | None = None
+        self._agent: list[dict[str, Any]] | None = None
+        """The conversation as a black-box agent has it; None: the client gives its own commands."""
+        self._tools: list[dict[str, Any]] = []
+
+    @property
+    def _path(self) -> str:
+        return f"/v1/sessions/{self.game.id}"
+
+    async def whole(self, captured: bool) -> None:
+        game, rng = self.game, self._rng
+        view = await self._open()
+        messages = view["messages"]
+        game.opened_at, game.heard = time.time(), messages[-1]["content"]
+        self._board = self._read(game.heard)
+        if captured:
+            self._agent = [{"role": one["role"], "content": one["content"]} for one in messages]
+            self._tools = view["tools"]
+        while self._outcome is None and not self._pace.over.is_set():
+            await (self._captured_round() if captured else self._round())
+            if self._outcome is None and rng.random() < LOOKED_AT:
+                await self._pace.pause(rng)
+                self._compare(self._view(await self._door.ask(LOOK, self._path)))
+            if self._outcome is None and rng.random() < OPENED_AGAIN:
+                self._compare(await self._open())
+        await self._pace.pause(rng)
+        await (self._give_up() if rng.random() < GIVEN_UP else self._score())
+        game.ended_at = time.time()
+
+    async def _open(self) -> dict[str, Any]:
+        opened = await self._door.ask(OPEN, "/v1/sessions", {"seed": self.game.seed}, key=self.game.key)
+        if self.game.id not in ("", opened["id"]):
+            raise Wrong(f"{OPEN}: the key of {self.game.id} opened {opened['id']}")
+        self.game.id = opened["id"]
+        return self._view(opened)
+
+    def _view(self, info: dict[str, Any]) -> dict[str, Any]:
+        """Of the policy; its last board is known, or this is the first."""
+        view: dict[str, Any] = info["participants"]["policy"]
+        return view
+
+    def _compare(self, view: dict[str, Any]) -> None:
+        """The session is as its client remembers it."""
+        spoken = sum(one["role"] == "assistant" for one in view["messages"])
+        if spoken != len(self.game.deeds) or view["messages"][-1]["content"] != self.game.heard:
+            raise Wrong(f"session {self.game.id}: {spoken} messages of the policy after {len(self.game.deeds)} deeds")
+
+    # ---- rounds ----
+
+    async def _round(self) -> None:
+        position = self._rng.choice(empty_cells(self._board))
+        await self._move(json.dumps({"position": position}), None)
+        if self._outcome is None:
+            await self._say(f"{self.game.key}: word {len(self.game.deeds)}")
+
+    async def _captured_round(self) -> None:
+        assert self._agent is not None
+        said = await self._complete()
+        [call] = said["tool_calls"]
+        content = await self._move(call["function"]["arguments"], call["id"])
+        if self._outcome is None:
+            self._agent.append({"role": "tool", "tool_call_id": call["id"], "content": content})
+            await self._say((await self._complete())["content"])
+        if self._outcome is None:
+            self._agent.append({"role": "user", "content": self.game.heard})
+
+    async def _complete(self) -> dict[str, Any]:
+        assert self._agent is not None
+        await self._pace.pause(self._rng)
+        body = {"model": "policy", "messages": self._agent, "tools": self._tools}
+        answer = await self._door.ask(CHAT, f"{self._path}/openai/chat/completions", body)
+        said: dict[str, Any] = answer["choices"][0]["message"]
+        self._agent.append(said)
+        return said
+
+    async def _move(self, arguments: str, call_id: str | None) -> str:
+        await self._pace.pause(self._rng)
+        body = {"name": "make_move", "arguments": arguments, "id": call_id}
+        answer = await self._door.ask(TOOLS, f"{self._path}/tools", body)
+        self.game.deeds.append(("move", arguments))
+        content: str = answer["content"]
+        expected = after(self._board, "X", json.loads(arguments)["position"])
+        if answer["error"] is not None or self._read(json.loads(content)["board"]) != expected:
+            raise Wrong(f"session {self.game.id}: {content!r} is not what {arguments} leads to on {self._board}")
+        self._board = expected
+        self._outcome = answer["stop"] and answer["stop"]["text"]
+        return content
+
+    async def _say(self, text: str) -> None:
+        """The user hears it, and moves. Sometimes the answer gets lost: said again, it is the same."""
+        await self._pace.pause(self._rng)
+        key = f"{self.game.key}-{len(self.game.deeds)}"
+        answer = await self._door.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
+        if self._rng.random() < SAID_AGAIN:
+            again = await self._door.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
+            if again != answer:
+                raise Wrong(f"session {self.game.id}: a message said again was answered by {again}, first by {answer}")
+        self.game.deeds.append(("say", text))
+        self._outcome = answer["stop"] and answer["stop"]["text"]
+        if self._outcome is None:
+            self.game.heard = answer["messages"][-1]["content"]
+            board = self._read(self.game.heard)
+            if board not in [after(self._board, "O", position) for position in empty_cells(self._board)]:
+                raise Wrong(f"session {self.game.id}: no move leads from {self._board} to {board}")
+            self._board = board
+
+    def _read(self, text: str) -> str:
+        board = read_board(text)
+        if board is None:
+            raise Wrong(f"session {self.game.id}: no board in {text!r}")
+        return board
+
+    # ---- the end ----
+
+    async def _score(self) -> None:
+        expected = REWARDS[self._outcome] if self._outcome else 0.0
+        score = (await self._door.ask(SCORE, f"{self._path}/score"))["score"]
+        if (score["status"], score["reward"]) != ("completed", expected):
+            raise Wrong(f"session {self.game.id}: {score}, and not {expected} for {self._outcome}")
+        self.game.status, self.game.reward = "completed", expected
+
+    async def _give_up(self) -> None:
+        await self._door.ask(CLOSE, self._path)
+        self.game.status = "cancelled"
+
+
+async def client(number: int, address: str, counts: Any, pace: Pace, games: list[Game]) -> None:
+    """One game after the other."""
+    rng = random.Random(number)
+    async with Door(address, counts) as door:
+        await pace.pause(rng)
+        while not pace.over.is_set():
+            game = Game(key=f"{rng.getrandbits(64):016x}", seed=rng.getrandbits(32))
+            games.append(game)
+            try:
+                await Play(game, door, pace, rng).whole(captured=rng.random() < 0.5)
+            except Wrong as error:
+                counts.errors.append(str(error))
+                await pace.pause(rng)

@@ -1,0 +1,65 @@
+"""Resident memory of the service's processes while it is under load."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import psutil  # type: ignore[import-untyped]
+
+from benchmarks.service_load.running import Running
+
+LOOK_EVERY_S = 0.5
+
+
+@dataclass(slots=True)
+class Series:
+    """One process over time; seconds since the load began."""
+
+    kind: str
+    times: list[float] = field(default_factory=list)
+    bytes: list[int] = field(default_factory=list)
+
+    def median_mb(self, start: float, end: float) -> float | None:
+        """None unless it was there all that time."""
+        if not self.times or self.times[0] > start + 2 or self.times[-1] < end - 2:
+            return None
+        held = [size for at, size in zip(self.times, self.bytes, strict=True) if start <= at <= end]
+        return float(np.median(held)) / 2**20 if held else None
+
+
+async def watch(service: Running, seen: dict[int, Series], stop: asyncio.Event) -> None:
+    began = time.monotonic()
+    while not stop.is_set():
+        await asyncio.to_thread(_look, service, seen, began)
+        await asyncio.sleep(LOOK_EVERY_S)
+
+
+def _look(service: Running, seen: dict[int, Series], began: float) -> None:
+    for pid, kind in service.processes().items():
+        try:
+            size = psutil.Process(pid).memory_info().rss
+        except psutil.Error:
+            continue
+        series = seen.setdefault(pid, Series(kind))
+        series.times.append(time.monotonic() - began)
+        series.bytes.append(size)
+
+
+def lines(seen: dict[int, Series], seconds: float, points: int = 12) -> list[dict[str, Any]]:
+    """A line a process: MB over time, and how much the last third has more than the middle one."""
+    step = seconds / points
+    return [
+        {"process": one.kind}
+        | {f"{(n + 1) * step:.0f} s": one.median_mb(n * step, (n + 1) * step) for n in range(points)}
+        | {"growth": None if (grown := growth(one, seconds)) is None else f"{grown:+.1%}"}
+        for one in seen.values()
+    ]
+
+
+def growth(one: Series, seconds: float) -> float | None:
+    middle, last = one.median_mb(seconds / 3, seconds * 2 / 3), one.median_mb(seconds * 2 / 3, seconds)
+    return None if middle is None or last is None else last / middle - 1

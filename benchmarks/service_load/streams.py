@@ -1,0 +1,135 @@
+"""Rollouts that are submitted one after the other, and clients that follow their groups, going away and coming back all the time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+
+import aiohttp
+
+from benchmarks.service_load.counts import Counts, Wrong
+from benchmarks.service_load.door import BUSY, Door
+from benchmarks.service_load.games import Pace
+from ray_gym.client.server_sent_events import EventParser
+
+SUBMIT = "POST /v1/rollouts"
+CANCEL = "DELETE /v1/rollouts/{id}"
+STREAM = "GET .../stream"
+STAYS_S = (2.0, 10.0)
+"""How long a client follows before it breaks off, to come back with its cursor."""
+AHEAD = 3
+"""Rollouts that are playing or queued."""
+
+
+@dataclass(slots=True)
+class Followed:
+    """What one client has seen of one rollout."""
+
+    rollout: str
+    groups: Counter[str] = field(default_factory=Counter)
+    state: str = ""
+    cursor: str = ""
+    connections: int = 0
+
+
+@dataclass(slots=True)
+class Rollouts:
+    """Those that there are to follow."""
+
+    groups: int
+    """Of each."""
+    submitted: list[str] = field(default_factory=list)
+    under_way: list[str] = field(default_factory=list)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def submit(self, address: str, counts: Counts, pace: Pace) -> None:
+        """Until it is over; then what is under way is cancelled, so that its streams end."""
+        async with Door(address, counts) as door:
+            while not pace.over.is_set():
+                if len(self.under_way) >= AHEAD:
+                    self.changed.clear()
+                    await _first_of(self.changed, pace.over)
+                    continue
+                body = {
+                    "generate": self.groups,
+                    "repeats": 2,
+                    "seed": len(self.submitted),
+                    "participants": {"policy": {"model": "slow"}},
+                }
+                rollout = (await door.ask(SUBMIT, "/v1/rollouts", body))["id"]
+                self.submitted.append(rollout)
+                self.under_way.append(rollout)
+            for rollout in list(self.under_way):
+                try:
+                    await door.ask(CANCEL, f"/v1/rollouts/{rollout}")
+                except Wrong as error:
+                    if "409" not in str(error):  # it has just ended
+                        raise
+
+    def ended(self, rollout: str) -> None:
+        if rollout in self.under_way:
+            self.under_way.remove(rollout)
+            self.changed.set()
+
+
+async def follower(
+    number: int, address: str, counts: Counts, pace: Pace, rollouts: Rollouts, followed: list[Followed]
+) -> None:
+    """One rollout after the other, each from its first group to its end."""
+    rng = random.Random(-number)
+    timeout = aiohttp.ClientTimeout(total=None, sock_connect=60, sock_read=60)
+    async with aiohttp.ClientSession(address, timeout=timeout) as http:
+        while not pace.over.is_set():
+            if not rollouts.under_way:
+                await asyncio.sleep(0.1)
+                continue
+            one = Followed(rollouts.under_way[rng.randrange(min(2, len(rollouts.under_way)))])
+            followed.append(one)
+            try:
+                while not one.state:
+                    await _follow(http, one, counts, rng.uniform(*STAYS_S))
+            except (Wrong, aiohttp.ClientError, TimeoutError) as error:
+                counts.errors.append(f"{STREAM}: {type(error).__name__}: {error}")
+                await asyncio.sleep(1)
+            rollouts.ended(one.rollout)
+
+
+async def _follow(http: aiohttp.ClientSession, one: Followed, counts: Counts, stays_s: float) -> None:
+    """One connection. Errors: Wrong, ClientError, TimeoutError."""
+    began = time.monotonic()
+    headers = {"Last-Event-ID": one.cursor} if one.cursor else {}
+    async with http.get(f"/v1/rollouts/{one.rollout}/stream", params={"samples": "false"}, headers=headers) as answer:
+        counts.answered(STREAM, answer.status, time.monotonic() - began)
+        if answer.status in BUSY and "Retry-After" in answer.headers:
+            await asyncio.sleep(float(answer.headers["Retry-After"]))
+            return
+        if answer.status != 200:
+            raise Wrong(f"{answer.status}: {(await answer.text())[:300]}")
+        one.connections += 1
+        parser = EventParser()
+        leaving = asyncio.timeout(stays_s)
+        try:
+            async with leaving:
+                async for piece in answer.content.iter_any():
+                    for event in parser.feed(piece):
+                        if event.type == "end":
+                            one.state = json.loads(event.data)["state"]
+                            return
+                        one.groups[json.loads(event.data)["group_id"]] += 1
+                        one.cursor = event.id
+        except TimeoutError:
+            if not leaving.expired():
+                raise
+            return
+        raise Wrong(f"the stream of {one.rollout} ended in the middle")
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
