@@ -23,34 +23,38 @@ END = b"\n"
 ASSISTANT = b"assistant: "
 
 
-class Bazaar(Environment[Task, list[str]]):
-    """Buy three things."""
+class Bag(Task):
+    size: int = 3
+
+
+class Bazaar(Environment[Bag, list[str]]):
+    """Buy things until the bag is full."""
 
     participants = ("policy", "user")
 
-    def generate(self, rng: random.Random, index: int) -> Task:
-        return Task()
+    def generate(self, rng: random.Random, index: int) -> Bag:
+        return Bag()
 
-    def setup(self, task: Task, episode: Any) -> list[str]:
+    def setup(self, task: Bag, episode: Any) -> list[str]:
         return []
 
-    def opening(self, task: Task, state: list[str]) -> Opening:
+    def opening(self, task: Bag, state: list[str]) -> Opening:
         return Opening(
             messages={"policy": "What would you like to buy, a pen or a book?"},
             system={"policy": "You are a customer.", "user": "You keep a shop. Answer in a few words."},
         )
 
     @tool()
-    def take(self, state: list[str], caller: Participant, item: Literal["pen", "book"], reason: str = "") -> str:
+    def take(self, state: list[str], caller: Participant, item: Literal["pen", "book"], count: Literal[1, 2]) -> str:
         """Take something off the shelf."""
-        state.append(item)
+        state += [item] * count
         return json.dumps({"taken": len(state)})
 
     def finished(self, state: list[str], episode: Any) -> str | None:
-        return "the bag is full" if len(state) >= 3 else None
+        return "the bag is full" if len(state) >= episode.task.size else None
 
     def score(self, state: list[str], episode: Any) -> float:
-        return len(state) / 3
+        return len(state) / episode.task.size
 
 
 async def echo(request: CompletionRequest, rng: random.Random, notes: str) -> Message:
@@ -61,9 +65,13 @@ async def echo(request: CompletionRequest, rng: random.Random, notes: str) -> Me
         while not (folder / last.split()[1]).exists():  # noqa: ASYNC110  another process makes it
             await asyncio.sleep(0.02)
     said = f"<think>hm</think>\nre: {last}" if "aloud" in last else f"re: {last}"
-    arguments = '{"reason":  "r\\u00e9d", "item": "pen"}'
+    arguments = '{"item":  "p\\u0065n", "count": 1}'
     calls = tuple(ToolCall(f"call_{rng.getrandbits(32):08x}", "take", arguments) for _ in range(last.count("buy")))
     return Message("assistant", "" if calls or "hush" in last else said, "I think", calls)
+
+
+def clerk(request: CompletionRequest, rng: random.Random) -> Message:
+    return Message("assistant", f"You said: {request.messages[-1].content}. What else would you like, a pen or a book?")
 
 
 @dataclass

@@ -13,7 +13,7 @@ from typing import Any
 
 from conftest import REPOSITORY, eventually, free_port
 
-from ray_gym.client import Client, Session
+from ray_gym.client import Client
 from ray_gym.load import load
 
 HERE = Path(__file__).parent
@@ -30,13 +30,13 @@ class Served:
     def client(self) -> Client:
         return Client(self.url, TOKEN)
 
-    def row(self, session: Session) -> dict[str, Any]:
+    def row(self, environment: str, session_id: str) -> dict[str, Any]:
         """Of a session that was scored, once it is committed."""
-        run = self.folder / "sessions" / session.opened.environment.replace(":", ".")
+        run = self.folder / "sessions" / environment.replace(":", ".")
 
         def found() -> dict[str, Any] | None:
             rows = load(run).episodes.to_pylist() if list(run.glob("episodes/*.parquet")) else []
-            return next((row for row in rows if row["episode_id"] == session.opened.id), None)
+            return next((row for row in rows if row["episode_id"] == session_id), None)
 
         row: dict[str, Any] = eventually(found, 30)
         return row

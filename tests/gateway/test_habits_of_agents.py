@@ -100,7 +100,7 @@ def result(call_id: str, text: Any = "one pen") -> Json:
 def samples(service: Served, agent: Agent) -> list[tuple[str, str | None, str]]:
     """Of the policy: thread, why it was forked, and what its tokens spell. Mask and logprobs are on what was generated."""
     agent.session.score()
-    row, found = service.row(agent.session), []
+    row, found = service.row("bazaar:Bazaar", agent.session.opened.id), []
     for sample in row["samples"]:
         ids, mask = sample["token_ids"], [0] * len(sample["token_ids"])
         for span in sample["spans"]:
@@ -317,7 +317,7 @@ def forward(source: socket.socket, target: socket.socket) -> None:
 def test_after_the_end_no_model_is_called(service: Served, agent: Agent) -> None:
     agent.ask()
     for _ in range(3):
-        last = agent.session.call_tool("take", {"item": "pen"})
+        last = agent.session.call_tool("take", {"item": "pen", "count": 1})
     assert last.stop is not None
     for stream in (False, True):
         body: Json = {"model": "policy", "messages": [*agent.past, user("anyone?")]}
@@ -333,7 +333,7 @@ def test_after_the_end_no_model_is_called(service: Served, agent: Agent) -> None
 
 def test_a_call_outlives_the_sessions_worker(service: Served, agent: Agent) -> None:
     first = agent.ask()
-    agent.session.call_tool("take", {"item": "pen"})
+    agent.session.call_tool("take", {"item": "pen", "count": 1})
     agent.past += [{"role": "assistant", "content": first.content}]
     said: list[Any] = []
     caller = threading.Thread(target=lambda: said.append(agent.ask(user("wait gate"))))
