@@ -42,7 +42,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
     setup = ServiceSetup(config, config_path.parent.absolute(), service_directory(config), engines)
     gateway: Gateway = find_gateway()(config.service, setup.directory, setup.folder)
     gateway.check()
-    with terminable(), cluster.connected():
+    with terminable(), cluster.connected(), terminable():  # again, for Ray takes SIGTERM when it starts
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
         refuse_second(config.service.name)
