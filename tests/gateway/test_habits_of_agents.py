@@ -5,21 +5,17 @@ from __future__ import annotations
 import asyncio
 import json
 import shutil
-import socket
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 import openai
 import psutil
 import pytest
+from black_box import Agent, BreaksTheFirst, Json, cut_off, result, samples, user
 from conftest import eventually
 from served import Served, served
-
-from ray_gym.client import Session
 
 pytestmark = pytest.mark.ray
 
@@ -34,39 +30,6 @@ participants:
 limits: {{max_steps_per_turn: 50, max_turns: 5}}
 service: {{session_workers: 1}}
 """
-Json = dict[str, Any]
-
-
-@dataclass
-class Agent:
-    """A session, the client that an agent has for it, and what the agent remembers."""
-
-    session: Session
-    client: openai.OpenAI
-    tools: list[Json]
-    past: list[Any]
-    notes: Path
-    calls: list[Json] = field(default_factory=list)
-
-    def ask(self, *said: Any, **changes: Any) -> Any:
-        messages = [*self.past, *said]
-        return (
-            self.client.chat.completions.create(
-                **{"model": "policy", "messages": messages, "tools": self.tools, **changes}
-            )
-            .choices[0]
-            .message
-        )
-
-    def asked(self, text: str) -> int:
-        """How often a model was."""
-        return sum(note.read_text() == text for note in self.notes.glob("asked-*"))
-
-    def until_asked(self, text: str) -> None:
-        eventually(lambda: self.asked(text), 20)
-
-    def let_go(self, name: str) -> None:
-        (self.notes / name).touch()
 
 
 @pytest.fixture(scope="module")
@@ -87,37 +50,6 @@ def agent(service: Served) -> Iterator[Agent]:
         past = [{"role": message.role, "content": message.content} for message in view.messages]
         with openai.OpenAI(base_url=session.openai_base_url, api_key=session.api_key, max_retries=0) as model:
             yield Agent(session, model, view.tools, past, notes)
-
-
-def user(text: str) -> Json:
-    return {"role": "user", "content": text}
-
-
-def result(call_id: str, text: Any = "one pen") -> Json:
-    return {"role": "tool", "tool_call_id": call_id, "content": text}
-
-
-def samples(service: Served, agent: Agent) -> list[tuple[str, str | None, str]]:
-    """Of the policy: thread, why it was forked, and what its tokens spell. Mask and logprobs are on what was generated."""
-    agent.session.score()
-    row, found = service.row("bazaar:Bazaar", agent.session.opened.id), []
-    for sample in row["samples"]:
-        ids, mask = sample["token_ids"], [0] * len(sample["token_ids"])
-        for span in sample["spans"]:
-            mask[span["start"] : span["end"]] = [int(span["generated"])] * (span["end"] - span["start"])
-            said = bytes(ids[span["start"] : span["end"]]).decode()
-            event = row["events"][span["event_seq"]]
-            text = "".join(part["text"] for part in event["content"])
-            assert said == "assistant: " or text in said
-            assert all(call["arguments"] in said for call in event["tool_calls"])
-        assert mask == sample["loss_mask"]
-        drawn = [
-            (token, logprob) for token, logprob, is_drawn in zip(ids, sample["logprobs"], mask, strict=True) if is_drawn
-        ]
-        assert all(logprob == pytest.approx(token / -1000) for token, logprob in drawn)
-        if sample["participant"] == "policy":
-            found.append((sample["thread"], sample["fork_reason"], bytes(ids).decode()))
-    return found
 
 
 OPENING = "system: You are a customer.\nuser: What would you like to buy, a pen or a book?\n"
@@ -245,19 +177,6 @@ def test_a_call_that_was_cut_off_and_is_sent_again_counts_once(
     ]
 
 
-def cut_off(agent: Agent, body: Json) -> None:
-    """Send a call, and close the connection as soon as the model is being asked."""
-    url = httpx.URL(agent.session.openai_base_url)
-    content = json.dumps(body).encode()
-    head = (
-        f"POST {url.path}/chat/completions HTTP/1.1\r\nHost: {url.host}\r\nAuthorization: Bearer {agent.session.api_key}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(content)}\r\n\r\n"
-    )
-    with socket.create_connection((url.host, url.port or 80)) as connection:
-        connection.sendall(head.encode() + content)
-        agent.until_asked(body["messages"][-1]["content"])
-
-
 def test_the_official_clients_own_retry_counts_once(service: Served, agent: Agent) -> None:
     url = httpx.URL(agent.session.openai_base_url)
     with BreaksTheFirst((url.host, url.port or 80), lambda: agent.until_asked("wait gate")) as port:
@@ -275,43 +194,44 @@ def test_the_official_clients_own_retry_counts_once(service: Served, agent: Agen
     assert [text for *_, text in samples(service, agent)] == [f"{OPENING}user: wait gate\nassistant: re: wait gate\n"]
 
 
-class BreaksTheFirst:
-    """A proxy that drops its first connection once `asked` says that the request has arrived."""
-
-    def __init__(self, target: tuple[str, int], asked: Any) -> None:
-        self._target, self._asked = target, asked
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self._thread = threading.Thread(target=self._run)
-
-    def __enter__(self) -> int:
-        self._thread.start()
-        port: int = self._listener.getsockname()[1]
-        return port
-
-    def __exit__(self, *_: object) -> None:
-        self._listener.close()
-        self._thread.join()
-
-    def _run(self) -> None:
-        for number in range(2):
-            client, _ = self._listener.accept()
-            with client, socket.create_connection(self._target) as server:
-                inward = threading.Thread(target=forward, args=(client, server))
-                inward.start()
-                if number:
-                    forward(server, client)
-                else:
-                    self._asked()
-                client.shutdown(socket.SHUT_RDWR)
-                inward.join()
-
-
-def forward(source: socket.socket, target: socket.socket) -> None:
-    try:
-        while data := source.recv(65536):
-            target.sendall(data)
-    except OSError:
-        return
+def test_streamed_calls_are_steps_too(service: Served, agent: Agent) -> None:
+    body: Json = {"model": "policy", "messages": agent.past, "tools": agent.tools}
+    *chunks, last = agent.client.chat.completions.create(
+        stream=True, stream_options={"include_usage": True}, **{**body, "messages": [*agent.past, user("Hello")]}
+    )
+    said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+    assert said == "re: Hello" and last.usage.completion_tokens == len(said) + 1
+    agent.past += [user("Hello"), {"role": "assistant", "content": said}]
+    with agent.client.chat.completions.stream(**{**body, "messages": [*agent.past, user("buy")]}) as stream:
+        bought = stream.get_final_completion().choices[0].message
+    [call] = bought.tool_calls
+    agent.past += [user("buy"), bought, result(call.id)]
+    items = [
+        *agent.past[:-2],
+        {
+            "type": "function_call",
+            "call_id": "fc",
+            "name": "take",
+            "arguments": json.dumps(json.loads(call.function.arguments)),
+        },
+        {"type": "function_call_output", "call_id": "fc", "output": "one pen"},
+    ]
+    flat = [{"type": "function", "strict": False, **tool["function"]} for tool in agent.tools]
+    with agent.client.responses.stream(model="policy", input=items, tools=flat) as events:
+        kinds = [event.type for event in events]
+        final = events.get_final_response()
+    assert "response.output_text.delta" in kinds and final.output_text == "re: one pen"
+    assert [item.type for item in final.output] == ["reasoning", "message"]
+    items += [*final.output, user("on")]
+    assert agent.client.responses.create(model="policy", input=items, tools=flat).output_text == "re: on"
+    assert samples(service, agent) == [
+        (
+            "policy",
+            None,
+            f"{OPENING}user: Hello\nassistant: re: Hello\nuser: buy\nassistant: take({call.function.arguments})\n"
+            "tool: one pen\nassistant: re: one pen\nuser: on\nassistant: re: on\n",
+        )
+    ]
 
 
 def test_after_the_end_no_model_is_called(service: Served, agent: Agent) -> None:
