@@ -1,6 +1,7 @@
 """Have a black-box agent play one session of a service: what it generates becomes the steps of an episode.
 
-The agent knows an OpenAI-compatible base URL, a key, the messages so far, the tools, and how to call one. It adds what it says and
+The agent knows an OpenAI-compatible base URL, a key, the messages so far, the tools, and how to call one, and whether it must call one
+before it speaks, which small models rarely do of themselves. It adds what it says and
 hears to the messages, in whatever form suits it, and gives its last words.
 """
 
@@ -18,14 +19,14 @@ class CallTool(Protocol):
     def __call__(self, name: str, arguments: dict[str, Any] | str, call_id: str | None = None) -> str: ...
 
 
-Agent = Callable[[str, str, list[Any], list[dict[str, Any]], CallTool], str]
+Agent = Callable[[str, str, list[Any], list[dict[str, Any]], CallTool, bool], str]
 
 
 class EpisodeOver(Exception):
     """A tool has ended the episode: whatever the agent is doing, there is nothing left to do."""
 
 
-def play(client: Client, agent: Agent, request: SessionRequest) -> SessionInfo:
+def play(client: Client, agent: Agent, request: SessionRequest, must_call: bool = False) -> SessionInfo:
     has_user = {offered.name: len(offered.participants) > 1 for offered in client.environments()}
     with client.open_session(request) as session:
 
@@ -40,7 +41,7 @@ def play(client: Client, agent: Agent, request: SessionRequest) -> SessionInfo:
         messages: list[Any] = [as_openai(message) for message in seen.messages]
         try:
             while True:
-                said = agent(session.openai_base_url, session.api_key, messages, seen.tools, call_tool)
+                said = agent(session.openai_base_url, session.api_key, messages, seen.tools, call_tool, must_call)
                 print(f"policy: {said}")
                 if not has_user[session.opened.environment]:
                     break
@@ -74,7 +75,11 @@ def main(agent: Agent, description: str | None) -> None:
     parser.add_argument("--url", help="of the service (default: RAY_GYM_URL); its token is in RAY_GYM_TOKEN")
     parser.add_argument("--environment", help="default: the one of the service's config")
     parser.add_argument("--seed", type=int, default=0, help="the task is generated from it")
+    parser.add_argument(
+        "--must-call", action="store_true", help="a tool before the agent's first words, and after all that it hears"
+    )
     options = parser.parse_args()
     with Client(options.url) as client:
-        played = play(client, agent, SessionRequest(environment=options.environment, seed=options.seed))
+        request = SessionRequest(environment=options.environment, seed=options.seed)
+        played = play(client, agent, request, options.must_call)
     print(f"stop: {played.stop}\nscore: {played.score}")

@@ -21,14 +21,23 @@ LONGEST = 100
 """Nodes that are visited, a tool's or the model's."""
 
 
-def agent(base_url: str, api_key: str, messages: list[Any], tools: list[dict[str, Any]], call_tool: CallTool) -> str:
+def agent(
+    base_url: str,
+    api_key: str,
+    messages: list[Any],
+    tools: list[dict[str, Any]],
+    call_tool: CallTool,
+    must_call: bool = False,
+) -> str:
     """The model and the tools in turn, until no tool is called any more."""
     name = OpenAI(base_url=base_url, api_key=api_key).models.list().data[0].id
     chat: Any = ChatOpenAI(model=name, base_url=base_url, api_key=api_key)  # type: ignore[arg-type]
     model = chat.bind_tools(tools) if tools else chat  # as the session gives them: conversions would change schemas
+    first = chat.bind_tools(tools, tool_choice="required") if must_call and tools else model
 
     def answer(state: MessagesState) -> dict[str, Any]:
-        return {"messages": [model.invoke(state["messages"])]}
+        is_first = len(state["messages"]) == len(messages)
+        return {"messages": [(first if is_first else model).invoke(state["messages"])]}
 
     graph = StateGraph(MessagesState)
     graph.add_node("model", answer)

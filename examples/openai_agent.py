@@ -13,12 +13,23 @@ from openai import OpenAI, omit
 from examples.captured_session import CallTool, main
 
 
-def agent(base_url: str, api_key: str, messages: list[Any], tools: list[dict[str, Any]], call_tool: CallTool) -> str:
+def agent(
+    base_url: str,
+    api_key: str,
+    messages: list[Any],
+    tools: list[dict[str, Any]],
+    call_tool: CallTool,
+    must_call: bool = False,
+) -> str:
     """Answer, and call tools, until no tool is called any more."""
     client: Any = OpenAI(base_url=base_url, api_key=api_key)
     model = client.models.list().data[0].id
+    choice = "required" if must_call and tools else omit
     while True:
-        completion = client.chat.completions.create(model=model, messages=messages, tools=tools or omit)
+        completion = client.chat.completions.create(
+            model=model, messages=messages, tools=tools or omit, tool_choice=choice
+        )
+        choice = omit
         message = completion.choices[0].message
         messages.append(message)
         if not message.tool_calls:

@@ -13,14 +13,25 @@ from openai import OpenAI, omit
 from examples.captured_session import CallTool, main
 
 
-def agent(base_url: str, api_key: str, messages: list[Any], tools: list[dict[str, Any]], call_tool: CallTool) -> str:
+def agent(
+    base_url: str,
+    api_key: str,
+    messages: list[Any],
+    tools: list[dict[str, Any]],
+    call_tool: CallTool,
+    must_call: bool = False,
+) -> str:
     """Answer, and call tools, until no tool is called any more."""
     client: Any = OpenAI(base_url=base_url, api_key=api_key)
     model = client.models.list().data[0].id
     functions = [{"type": "function", "strict": False, **tool["function"]} for tool in tools]
     messages[:] = [item for message in messages for item in as_items(message)]
+    choice = "required" if must_call and tools else omit
     while True:
-        response = client.responses.create(model=model, input=messages, tools=functions or omit, store=False)
+        response = client.responses.create(
+            model=model, input=messages, tools=functions or omit, tool_choice=choice, store=False
+        )
+        choice = omit
         messages += response.output
         calls = [item for item in response.output if item.type == "function_call"]
         if not calls:

@@ -62,7 +62,7 @@ def key_of(call: AgentCall, session: Session, fresh: str) -> str:
     first did not arrive (`Session.undelivered`).
     """
     earlier = session.keys_of_asks.get(call.digest)
-    if earlier is not None and (call.is_again or earlier in session.undelivered):
-        session.undelivered.discard(earlier)
+    if earlier is not None and (call.is_again or call.digest in session.undelivered):
+        session.undelivered.discard(call.digest)
         return earlier
     return fresh

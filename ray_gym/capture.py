@@ -1,7 +1,7 @@
 """Which thread a call of a black-box agent goes on with.
 
 An agent sends its whole conversation with every call, as it remembers it: without the reasoning, with arguments that were parsed and
-written again, with other ids. So messages are compared in a canonical form, and a call goes on with the thread of which all messages are
+written again, with other ids, without answers that say nothing. So messages are compared in a canonical form, and a call goes on with the thread of which all messages are
 the beginning of its own, the longest one if there are several. What fits none opens a thread: another conversation, an edited history, or
 a call beside one that is still waiting for its answer.
 """
@@ -29,10 +29,13 @@ Tools = tuple[str, ...]
 
 
 def canonical(message: Message) -> Canonical:
-    text = message.content.strip()
-    if message.role == "assistant":
-        text = _THOUGHT.sub("", text).strip()
+    text = without_thought(message.content) if message.role == "assistant" else message.content.strip()
     return message.role, text, tuple((call.name, _same_arguments(call.arguments)) for call in message.tool_calls)
+
+
+def without_thought(text: str) -> str:
+    """What is left of an assistant's words when an agent has taken out what was thought aloud."""
+    return _THOUGHT.sub("", text).strip()
 
 
 def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
@@ -78,12 +81,12 @@ class Capture:
             if thread.participant.name != self.participant:
                 continue
             captured = self._look(thread)
-            shared = _shared(captured.messages, asked)
-            goes_on = shared == len(captured.messages) and captured.tools in (None, shown) and not thread.busy
+            known, shared = _shared(captured.messages, asked)
+            goes_on = known == len(captured.messages) and captured.tools in (None, shown) and not thread.busy
             if goes_on and (best is None or shared > best.known):
                 best = Match(thread.name, shared)
             elif not goes_on and any(role == "assistant" for role, *_ in asked[:shared]):
-                forked_for = forked_for or _reason(shared, captured, asked, shown)
+                forked_for = forked_for or _reason(known, shared, captured, asked, shown)
         return best or Match(None, 0, forked_for)
 
     def uses(self, thread: str, tools: Iterable[ToolSchema]) -> None:
@@ -102,13 +105,25 @@ class Capture:
         return captured
 
 
-def _shared(kept: Sequence[Canonical], asked: Sequence[Canonical]) -> int:
-    """How many messages both begin with."""
-    pairs = zip(kept, asked, strict=False)
-    return next((number for number, (one, other) in enumerate(pairs) if one != other), min(len(kept), len(asked)))
+def _shared(kept: Sequence[Canonical], asked: Sequence[Canonical]) -> tuple[int, int]:
+    """How many messages of each are the beginning of both. An answer that says nothing may be in one and not in the other."""
+    known = shared = 0
+    while True:
+        if known < len(kept) and shared < len(asked) and kept[known] == asked[shared]:
+            known, shared = known + 1, shared + 1
+        elif known < len(kept) and shared < len(asked) and _says_nothing(kept[known]):
+            known += 1
+        elif known < len(kept) and shared < len(asked) and _says_nothing(asked[shared]):
+            shared += 1
+        else:
+            return known, shared
 
 
-def _reason(shared: int, captured: _Captured, asked: Sequence[Canonical], shown: Tools) -> str:
+def _says_nothing(message: Canonical) -> bool:
+    return message == ("assistant", "", ())
+
+
+def _reason(known: int, shared: int, captured: _Captured, asked: Sequence[Canonical], shown: Tools) -> str:
     if captured.tools not in (None, shown):
         return TOOLS_CHANGED
-    return BRANCHED if shared in (len(asked), len(captured.messages)) else EDITED_HISTORY
+    return BRANCHED if shared == len(asked) or known == len(captured.messages) else EDITED_HISTORY

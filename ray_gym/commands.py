@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from ray_gym.capture import Capture
+from ray_gym.capture import Capture, without_thought
 from ray_gym.episode import Episode
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Sampling
@@ -203,7 +203,7 @@ async def _say(episode: Episode, participant: str, text: str, captured: bool) ->
     if turn is None:
         return
     said = Message("assistant", text)
-    if not captured or turn.text.strip() != text.strip():
+    if not captured or without_thought(turn.text) != without_thought(text):
         episode.transcript.put(participant, "message", said)
     turn.text = text
     episode.yield_floor(turn, said)

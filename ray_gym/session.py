@@ -57,8 +57,8 @@ class Session:
         self.captures: dict[str, Capture] = {}
         self.keys_of_asks: dict[bytes, str] = {}
         """The newest call of an agent that came in these words."""
-        self.undelivered: set[str] = set()
-        """Keys of commands whose answer did not reach who gave them."""
+        self.undelivered: set[bytes] = set()
+        """Words of agents' calls whose answer did not reach them."""
         self.episode: Episode = new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
@@ -91,15 +91,16 @@ class Session:
         self._is_let_go = True
         await self._give_up(self._under_way)
 
-    async def perform(self, key: str, given: Command | Callable[[], Ask]) -> Done:
+    async def perform(self, key: str | Callable[[], str], given: Command | Callable[[], Ask]) -> Done:
         """Carry out a command, or give again what the one of this key led to. It is carried out also if who gave it doesn't wait for it.
 
-        An `Ask` may be made only when its turn has come, by a function. Exclusive commands wait until nothing else is under way, and others
+        An `Ask`, and its key, may be made only when its turn has come, by functions. Exclusive commands wait until nothing else is under way, and others
         for them.
         Errors: LetGo; EpisodeOver if the episode has ended before; ValueError for a participant or thread that isn't there; OSError if it
         can't be recorded; what `given` raises.
         """
         async with self._entrance:
+            key = key() if callable(key) else key
             task = self._tasks.get(key)
             if task is None:
                 await self._until_free(None if callable(given) else given)

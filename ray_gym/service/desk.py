@@ -147,7 +147,7 @@ class Desk:
         session.touch()
         try:
             done = await _waited(
-                session.perform(key_of(call, session, key), lambda: command_of(call, participant, session))
+                session.perform(lambda: key_of(call, session, key), lambda: command_of(call, participant, session))
             )
         except EpisodeOver:
             return None, views.stop_info(session.episode.stop)
@@ -157,9 +157,8 @@ class Desk:
 
     async def undelivered(self, session_id: str, digest: bytes) -> None:
         """The answer of an agent's call did not reach it: when it asks the same again, that is the same call."""
-        session = self._open.get(session_id)
-        if session is not None and (key := session.keys_of_asks.get(digest)) is not None:
-            session.undelivered.add(key)
+        if (session := self._open.get(session_id)) is not None:
+            session.undelivered.add(digest)
 
     async def _perform(self, session: Session, key: str, command: Command) -> Done:
         session.touch()

@@ -94,6 +94,18 @@ class Echo:
         return None
 
 
+class Mute(Echo):
+    async def complete(self, request: CompletionRequest) -> Completion:
+        return replace(await super().complete(request), message=Message("assistant", ""))
+
+
+class Aloud(Echo):
+    """Thinks in its words."""
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        return replace(await super().complete(request), message=Message("assistant", "<think>What?</think>\nYes"))
+
+
 @dataclass
 class Agent:
     """What an agent in another process would do by HTTP."""
@@ -112,8 +124,10 @@ class Agent:
     ):  # type: ignore[no-untyped-def]
         shown = tuple(tools)
         call = AgentCall(messages, repr(messages).encode(), shown, shown, is_again=again, sampling=changes)
-        key = key_of(call, self.session, key or f"k{next(_files)}")
-        return self.session.perform(key, lambda: command_of(call, "policy", self.session))
+        fresh = key or f"k{next(_files)}"
+        return self.session.perform(
+            lambda: key_of(call, self.session, fresh), lambda: command_of(call, "policy", self.session)
+        )
 
     async def say(self, *messages: Message, **options: Any) -> Message:
         done: Done = await self.call(*messages, **options)
@@ -245,12 +259,46 @@ async def test_a_call_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     model.held["slow"].set()
     assert await first == await again == await agent.say(*talk, again=True)
     assert await agent.say(*talk, key="one more") == await agent.say(*talk, key="one more")
-    [key] = {agent.session.keys_of_asks[repr(talk).encode()]}
-    agent.session.undelivered.add(key)
+    agent.session.undelivered.add(repr(talk).encode())
     await agent.say(*talk)
     assert len(model.asked) == 2
     await agent.session.perform("end", End())
     assert agent.samples == [("policy/1", None, 1), ("policy/2", None, 1)]
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+async def test_a_call_that_is_sent_again_before_the_first_was_begun_counts_once(tmp_path: Path, says_so: bool) -> None:
+    model = Echo({"re: Hello": asyncio.Event()})
+    agent = await opened(tmp_path, model=model)
+    saying = asyncio.create_task(agent.session.perform("s", Say("policy", "re: Hello")))
+    await model.was_asked("re: Hello")
+    talk = (SYSTEM, user("now"))
+    first = asyncio.create_task(agent.say(*talk))
+    if not says_so:
+        agent.session.undelivered.add(repr(talk).encode())
+    again = asyncio.create_task(agent.say(*talk, again=says_so))
+    model.held["re: Hello"].set()
+    await saying
+    assert await first == await again and model.asked.count("now") == 1
+
+
+async def test_answers_without_words_may_be_left_out(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Mute())
+    await agent.say(SYSTEM, HELLO)
+    await agent.say(SYSTEM, HELLO, user("on"))
+    await agent.say(SYSTEM, HELLO, Message("assistant", "<think>I did not speak</think>"), user("on"), user("and on"))
+    await agent.say(SYSTEM, HELLO)
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3), ("policy/1", None, 1)]
+
+
+async def test_the_thought_may_be_taken_out_of_what_is_said(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Aloud())
+    first = await agent.say(SYSTEM, HELLO)
+    await agent.session.perform("s", Say("policy", "Yes"))
+    await agent.say(SYSTEM, HELLO, first, *agent.session.episode.threads["policy"].messages[-1:])
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 2)]
 
 
 async def test_what_an_agent_says_is_heard_and_answered(tmp_path: Path) -> None:

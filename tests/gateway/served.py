@@ -1,0 +1,76 @@
+"""`ray-gym serve` as a user would run it, on a cluster of its own, until the tests have done with it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from conftest import REPOSITORY, eventually, free_port
+
+from ray_gym.client import Client
+from ray_gym.load import load
+
+HERE = Path(__file__).parent
+TOKEN = "an-agent-of-the-tests-0123456789"
+
+
+@dataclass(frozen=True)
+class Served:
+    url: str
+    folder: Path
+    """Of the service."""
+    pid: int
+
+    def client(self) -> Client:
+        return Client(self.url, TOKEN)
+
+    def row(self, environment: str, session_id: str) -> dict[str, Any]:
+        """Of a session that was scored, once it is committed."""
+        run = self.folder / "sessions" / environment.replace(":", ".")
+
+        def found() -> dict[str, Any] | None:
+            rows = load(run).episodes.to_pylist() if list(run.glob("episodes/*.parquet")) else []
+            return next((row for row in rows if row["episode_id"] == session_id), None)
+
+        row: dict[str, Any] = eventually(found, 30)
+        return row
+
+
+@contextmanager
+def served(config: str, folder: Path, up_within_s: float = 180) -> Iterator[Served]:
+    path, log, port = folder / "service.yaml", folder / "service.log", free_port()
+    path.write_text(config)
+    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
+    own = {
+        "RAY_ADDRESS": "local",
+        "RAY_AUTH_MODE": "disabled",
+        "RAY_raylet_start_wait_time_s": "120",  # of a busy machine
+        "RAY_GYM_TEST_CALLERS": f"tester={TOKEN}",
+    }
+    overrides = [
+        f"service.port={port}", f"output.dir={folder}/runs", "output.roll_s=0.2",
+        "service.tokens.env=RAY_GYM_TEST_CALLERS",
+    ]  # fmt: skip
+    with log.open("wb") as output:
+        service = subprocess.Popen(
+            [sys.executable, "-m", "ray_gym", "serve", str(path), *overrides],
+            env={**inherited, **own, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{HERE}"},
+            cwd=REPOSITORY,
+            stdout=output,
+            stderr=output,
+        )
+    try:
+        eventually(lambda: service.poll() is not None or "ready: " in log.read_text(), up_within_s)
+        assert service.poll() is None, log.read_text()
+        yield Served(f"http://127.0.0.1:{port}", folder / "runs" / "service", service.pid)
+        service.terminate()
+        assert service.wait(timeout=60) == 0, log.read_text()
+    finally:
+        service.kill()
+        service.wait()

@@ -1,0 +1,158 @@
+"""The running service with the real small model: the official client at its door, and black-box agents that play captured episodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import openai
+import pytest
+from served import TOKEN, Served, served
+from transformers import AutoTokenizer
+
+from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
+from deployments.small_model import checkpoint_dir
+from deployments.vllm.hardware import cpu_dtype
+from examples import captured_session, langgraph_agent, openai_agent, openai_responses_agent
+from ray_gym.client import SessionRequest
+
+pytestmark = [pytest.mark.ray, pytest.mark.engine]
+
+CONFIG = """
+environment: {id: "bazaar:Bazaar"}
+tasks: {generate: 1}
+models:
+  small:
+    engine: vllm
+    model: smollm2-135m-instruct
+    gpus: 0
+    engine_args: {enforce_eager: true, max_model_len: 2048, block_size: 32, kv_cache_memory_bytes: 268435456}
+  clerk: {engine: scripted, player: "bazaar:clerk"}
+participants:
+  policy: {model: small, sampling: {temperature: 1.0, max_tokens: 256, stop: [".", ",", "!", "?"]}}
+  user: {model: clerk}
+limits: {max_turns: 3, max_steps_per_turn: 8}
+service: {session_workers: 1}
+"""
+QUESTION: Any = [{"role": "user", "content": "What is the weather in Rome?"}]
+CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"]}
+WEATHER: Any = {"name": "get_weather", "description": "The weather of a city.", "parameters": CITY}
+TOOLS: Any = [{"type": "function", "function": WEATHER}]
+GREEDY: Any = {"model": "small", "temperature": 0.0}
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(CONFIG, tmp_path_factory.mktemp("agents")) as service:
+        yield service
+
+
+def test_the_official_client_plays_against_the_gateway(service: Served) -> None:
+    headers = {"X-Session-ID": "a-conversation"}
+    with openai.OpenAI(base_url=f"{service.url}/v1", api_key=TOKEN, max_retries=0, default_headers=headers) as client:
+        assert [model.id for model in client.models.list()] == ["clerk", "small"]
+        chat(client)
+        tools(client)
+        responses(client)
+        errors(client)
+    with pytest.raises(openai.AuthenticationError) as refused:
+        openai.OpenAI(base_url=f"{service.url}/v1", api_key="another-0123456789", max_retries=0).models.list()
+    assert refused.value.status_code == 401 and refused.value.code
+
+
+def chat(client: openai.OpenAI) -> None:
+    asked: Any = {"messages": QUESTION, "max_tokens": 8, **GREEDY}
+    whole = client.chat.completions.create(
+        logprobs=True, top_logprobs=2, extra_body={"return_token_ids": True}, **asked
+    )
+    said = whole.choices[0]
+    assert said.logprobs is not None and said.logprobs.content is not None and said.finish_reason == "length"
+    assert len(said.logprobs.content) == len(whole.model_dump()["choices"][0]["token_ids"]) == 8
+    assert len(said.logprobs.content[0].top_logprobs) == 2 and whole.usage is not None
+    *chunks, last = client.chat.completions.create(stream=True, stream_options={"include_usage": True}, **asked)
+    assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == said.message.content
+    assert len(chunks) > 2 and last.usage == whole.usage
+    prompt = whole.model_dump()["prompt_token_ids"]
+    assert client.completions.create(prompt=prompt, max_tokens=8, **GREEDY).choices[0].text == said.message.content
+
+
+def tools(client: openai.OpenAI) -> None:
+    asked: Any = {"messages": QUESTION, "tools": TOOLS, "max_tokens": 32, "parallel_tool_calls": False, **GREEDY}
+    whole = client.chat.completions.create(tool_choice="required", **asked).choices[0]
+    assert whole.message.tool_calls is not None and whole.finish_reason == "tool_calls"
+    (call,) = whole.message.tool_calls
+    assert call.type == "function" and json.loads(call.function.arguments)["city"] in ("Oslo", "Rome")
+    with client.chat.completions.stream(tool_choice="required", **asked) as stream:
+        streamed = stream.get_final_completion().choices[0]
+    assert [one.function.arguments for one in streamed.message.tool_calls or ()] == [call.function.arguments]
+    result: Any = {"role": "tool", "tool_call_id": call.id, "content": "Sunny."}
+    told = client.chat.completions.create(**{**asked, "messages": [*QUESTION, whole.message, result], "max_tokens": 4})
+    assert told.choices[0].message.content or told.choices[0].message.tool_calls
+
+
+def responses(client: openai.OpenAI) -> None:
+    asked: Any = {"input": "What is the weather in Rome?", "max_output_tokens": 8, **GREEDY}
+    whole = client.responses.create(**asked)
+    assert whole.output_text and whole.usage is not None and whole.usage.output_tokens == 8
+    with client.responses.stream(**asked) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        assert "".join(deltas) == whole.output_text == stream.get_final_response().output_text
+
+
+def errors(client: openai.OpenAI) -> None:
+    with pytest.raises(openai.NotFoundError, match="there is no model"):
+        client.chat.completions.create(model="other", messages=QUESTION)
+    with pytest.raises(openai.BadRequestError) as refused:
+        client.chat.completions.create(model="small", messages=QUESTION, max_tokens=10**6)
+    assert refused.value.code == "invalid_request"
+
+
+@pytest.mark.parametrize("agent", [openai_agent.agent, openai_responses_agent.agent, langgraph_agent.agent])
+def test_an_agents_episode_is_recorded_token_by_token(service: Served, agent: captured_session.Agent) -> None:
+    with service.client() as client:
+        played = captured_session.play(client, agent, SessionRequest(task={"size": 40}, seed=7), must_call=True)
+    assert played.score is not None and played.score.status == "completed"
+    row = service.row("bazaar:Bazaar", played.id)
+    print(
+        played.stop,
+        [(event["kind"], event["thread"], event["content"], event["tool_calls"]) for event in row["events"]],
+    )
+    [sample] = [sample for sample in row["samples"] if sample["participant"] == "policy"]
+    assert (sample["thread"], sample["fork_reason"]) == ("policy", None)
+    assert_spans_are_the_events(sample, row["events"])
+    turns = [event for event in row["events"] if event["kind"] == "relay" and event["thread"] == "policy"]
+    called = [event for event in row["events"] if event["kind"] == "tool_call"]
+    assert len(turns) >= 2 and len(called) >= 3 and row["turns"] >= 3
+    assert_forward_pass_agrees(sample)
+
+
+def assert_spans_are_the_events(sample: dict[str, Any], events: list[dict[str, Any]]) -> None:
+    """No token is left out, the mask is on what was generated, and every span says what its event says."""
+    tokenizer, position = AutoTokenizer.from_pretrained(checkpoint_dir()), 0
+    assert mask_problems(sample) == []
+    for span in sample["spans"]:
+        assert span["start"] == position
+        position = span["end"]
+        event, said = events[span["event_seq"]], tokenizer.decode(sample["token_ids"][span["start"] : span["end"]])
+        text = "".join(part["text"] for part in event["content"])
+        if not span["generated"]:
+            assert event["kind"] == "message" or text in said
+        elif event["tool_calls"]:
+            calls = [f"{call['name']} {call['arguments']}" for call in event["tool_calls"]]
+            assert said == "\n".join(calls) + "<|im_end|>"
+        else:
+            assert said.startswith(text)
+    assert position == len(sample["token_ids"])
+    spoken = [event["seq"] for event in events if event["kind"] == "message" and event["thread"] == "policy"]
+    assert [span["event_seq"] for span in sample["spans"] if span["generated"]] == spoken
+
+
+def assert_forward_pass_agrees(sample: dict[str, Any]) -> None:
+    """The engine has had as its prompt, at every step, what the sample says: logprobs computed anew from it are those recorded."""
+    reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())
+    computed, at_edge = sample_logprobs(sample, reference, grammars)
+    differences = np.abs(computed.numpy() - np.array(sample["logprobs"])[np.array(sample["loss_mask"], dtype=bool)])
+    mean, largest = (2e-5, 2e-4) if cpu_dtype() == "float32" else (0.1, 2.0)
+    assert differences.mean() <= mean and differences.max() <= largest and at_edge == 0
