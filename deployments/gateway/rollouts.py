@@ -24,8 +24,8 @@ START = str(Cursor())
 
 CursorText = Annotated[str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to go on, from an answer.")]
 Samples = Annotated[bool, Query(description="Whether episodes come with their tokens.")]
-Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
-EventId = Annotated[str, Header(alias="Last-Event-ID", max_length=32)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+EventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
 
 
 def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> APIRouter:
@@ -48,7 +48,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         request: RolloutRequest,
         response: Response,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> RolloutStatus:
         """Queue a rollout. With an Idempotency-Key the request can be sent again."""
         status, made = await service.submit(caller, request, key)
@@ -99,7 +99,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         caller: Annotated[str, Depends(caller_of)],
         cursor: CursorText = START,
         samples: Samples = True,
-        last_event_id: EventId | None = None,
+        last_event_id: EventId = None,
     ) -> StreamingResponse:
         """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
         location = await service.location(caller, run_id)

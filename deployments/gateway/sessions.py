@@ -34,7 +34,7 @@ from ray_gym.service.api import (
 from ray_gym.service.errors import Refused
 from ray_gym.service.views import DRIVEN
 
-Key = Annotated[str, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 RETRIES = "x-stainless-retry-count"
 """How OpenAI's clients say that they ask again."""
 
@@ -63,7 +63,7 @@ def session_routes(
         request: SessionRequest,
         answer: Response,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> SessionOpened:
         """Open a session on a task. With an Idempotency-Key the request can be sent again."""
         placed = await placement.opened(caller, request, key)
@@ -99,7 +99,7 @@ def session_routes(
         body: ToolCallRequest,
         request: Request,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> ToolCallAnswer:
         """Call a tool. What is wrong with the call is told in the answer, as a model would be told."""
         _refuse_agents(request, body.participant)
@@ -112,7 +112,7 @@ def session_routes(
         body: MessageRequest,
         request: Request,
         caller: Annotated[str, Depends(caller_of)],
-        key: Key | None = None,
+        key: Key = None,
     ) -> MessageAnswer:
         """Say something: the participant's turn is over; the others hear it, and answer."""
         _refuse_agents(request, body.participant)
@@ -121,7 +121,7 @@ def session_routes(
 
     @router.post("/{session_id}/score", responses=OWN)
     async def score(
-        session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)], key: Key | None = None
+        session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)], key: Key = None
     ) -> SessionInfo:
         """End the episode, if it has not ended, and score it. Asked again, it says the same."""
         _refuse_agents(request)
