@@ -18,6 +18,7 @@ from ray_gym.plugins import find_gateway
 from ray_gym.run import cluster
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.run.submit import terminable
+from ray_gym.service.claim import claimed
 from ray_gym.service.gateway import Gateway
 from ray_gym.service.offers import offers_of
 from ray_gym.service.preparing import make_engines
@@ -49,6 +50,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
         with ExitStack() as started:
             started.callback(gateway.close)
             address = gateway.open(say)
+            started.enter_context(claimed(setup.directory))
             _start_models(engines, actor_name(config.service.name), started, say)
             actor = _start_service(setup, started)
             started.callback(gateway.stop)
