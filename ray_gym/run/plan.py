@@ -85,7 +85,7 @@ def checked(plan: Plan, file: str) -> Plan:
 
 
 def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
-    environment_class = find_environment(config.environment.id, f"{file}: environment.id")
+    environment_class = find_environment(config.environment.id)
     options = validate(environment_class.Options, config.environment.options, file, ("environment",))
     return environment_class(options)
 

@@ -12,9 +12,9 @@ from ray_gym.service.claim import claimed
 
 def test_a_directory_is_one_service_s_until_that_has_ended(tmp_path: Path) -> None:
     with claimed(tmp_path / "mine"):
-        with pytest.raises(UserError, match=r"service\.name: another service is up in .*mine; end that one"):
-            with claimed(tmp_path / "mine"):
-                pass
+        told = r"service\.name: another service is up in .*mine; end that one"
+        with pytest.raises(UserError, match=told), claimed(tmp_path / "mine"):
+            pass
         with claimed(tmp_path / "another"):
             pass
     with claimed(tmp_path / "mine"):
