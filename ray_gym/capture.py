@@ -1,9 +1,9 @@
 """Which thread a call of a black-box agent goes on with.
 
 An agent sends its whole conversation with every call, as it remembers it: without the reasoning, with arguments that were parsed and
-written again, with other ids, without answers that say nothing. So messages are compared in a canonical form, and a call goes on with the thread of which all messages are
-the beginning of its own, the longest one if there are several. What fits none opens a thread: another conversation, an edited history, or
-a call beside one that is still waiting for its answer.
+written again, with other ids, without answers that say nothing. So messages are compared in a canonical form, and a call goes on with the
+thread of which all messages are the beginning of its own, the longest one if there are several. What fits none opens a thread: another
+conversation, an edited history, or a call beside one that is still waiting for its answer.
 """
 
 from __future__ import annotations

@@ -50,14 +50,24 @@ def _connect(environment: Mapping[str, str]) -> None:
         # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
         # refuses options for a new cluster (ValueError) if there is one to join.
         try:
-            ray.init(**local)
+            _init(**local)
         except ValueError:
-            ray.init(**options)
+            _init(**options)
     except ConnectionError as error:
         address = os.environ.get("RAY_ADDRESS")
         if address:
             raise RunFailed(f"RAY_ADDRESS is {address}, but no cluster answers there: {error}") from None
-        ray.init(address="local", **local)  # the one that `ray start` told of is gone
+        _init(address="local", **local)  # the one that `ray start` told of is gone
+
+
+def _init(**options: Any) -> None:
+    """Errors: RunFailed if a cluster on this machine does not come up, and what else Ray raises."""
+    try:
+        ray.init(**options)
+    except Exception as error:
+        if type(error) is not Exception:  # Ray has no narrower one for processes that don't come up in time
+            raise
+        raise RunFailed(f"Ray did not come up on this machine, which may be too busy: {error}") from None
 
 
 def _check_address(address: str) -> None:

@@ -18,6 +18,7 @@ from ray_gym.plugins import find_gateway
 from ray_gym.run import cluster
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.run.submit import terminable
+from ray_gym.service.claim import claimed
 from ray_gym.service.gateway import Gateway
 from ray_gym.service.offers import offers_of
 from ray_gym.service.preparing import make_engines
@@ -42,17 +43,14 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
     setup = ServiceSetup(config, config_path.parent.absolute(), service_directory(config), engines)
     gateway: Gateway = find_gateway()(config.service, setup.directory, setup.folder)
     gateway.check()
-    with (
-        terminable(),
-        cluster.connected(gateway.environment),
-        terminable(),
-    ):  # again, for Ray takes SIGTERM when it starts
+    with terminable(), cluster.connected(gateway.environment), terminable():  # Ray takes SIGTERM when it starts
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
         refuse_second(config.service.name)
         with ExitStack() as started:
             started.callback(gateway.close)
             address = gateway.open(say)
+            started.enter_context(claimed(setup.directory))
             _start_models(engines, actor_name(config.service.name), started, say)
             actor = _start_service(setup, started)
             started.callback(gateway.stop)

@@ -1,0 +1,21 @@
+"""Two services in one directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ray_gym.errors import UserError
+from ray_gym.service.claim import claimed
+
+
+def test_a_directory_is_one_service_s_until_that_has_ended(tmp_path: Path) -> None:
+    with claimed(tmp_path / "mine"):
+        told = r"service\.name: another service is up in .*mine; end that one"
+        with pytest.raises(UserError, match=told), claimed(tmp_path / "mine"):
+            pass
+        with claimed(tmp_path / "another"):
+            pass
+    with claimed(tmp_path / "mine"):
+        pass
