@@ -8,6 +8,7 @@ own.)
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -34,7 +35,10 @@ class Secret:
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    found = [finding for play in evidence.plays for finding in _leaks(play)]
+    found = []
+    for play in evidence.plays:
+        await asyncio.sleep(0)  # they may have said much
+        found += list(_leaks(play))
     return list({finding.where: finding for finding in found}.values())
 
 
@@ -53,8 +57,8 @@ def _leaks(play: Play) -> Iterator[Finding]:
             called |= {(listener, call.id): call.name for call in event.tool_calls}
         elif event.kind in ("relay", "tool_result"):
             for secret in secrets:
-                known = said[secret.owner] + seen[listener]
-                if listener in secret.hidden_from and secret.line in event.content and secret.line not in known:
+                is_new = listener in secret.hidden_from and secret.line in event.content
+                if is_new and secret.line not in said[secret.owner] and secret.line not in seen[listener]:
                     yield _finding(play, listener, event, secret)
         if event.kind == "tool_result" and event.error is None:
             secrets |= dict.fromkeys(_answered(play, listener, event, called.get((listener, event.tool_call_id))))
