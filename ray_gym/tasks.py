@@ -86,18 +86,24 @@ def generated(environment: Environment[Any, Any], seed: int, count: int) -> Iter
 
 
 def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
-    """The given id, or a hash of the content; equal rows get distinct ids by counting. Errors: UserError for an id given twice."""
+    """The given id, or a hash of the content; equal rows get distinct ids by counting.
+
+    Errors: UserError for an id given twice, or given to one row where another has it as its hash.
+    """
     counts: dict[str, int] = {}
-    given: dict[str, str] = {}
+    places: dict[str, str] = {}
     for place, task in tasks:
         text = task.model_dump_json()
-        if task.task_id is not None:
-            if task.task_id in given:
-                raise UserError(f"{place}: task_id: {task.task_id!r} is given already at {given[task.task_id]}")
-            given[task.task_id] = place
-            yield TaskRow(task.task_id, text)
-            continue
-        base = stable_id(text)
-        count = counts.get(base, 0)
-        counts[base] = count + 1
-        yield TaskRow(base if not count else f"{base}-{count}", text)
+        task_id = task.task_id or _hashed(text, counts)
+        if task_id in places:
+            how = "is given already at" if task.task_id else "is the hash of this row, and that of"
+            raise UserError(f"{place}: task_id: {task_id!r} {how} {places[task_id]}")
+        places[task_id] = place
+        yield TaskRow(task_id, text)
+
+
+def _hashed(text: str, counts: dict[str, int]) -> str:
+    base = stable_id(text)
+    count = counts.get(base, 0)
+    counts[base] = count + 1
+    return base if not count else f"{base}-{count}"

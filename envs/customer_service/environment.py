@@ -85,9 +85,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         told = "\n".join([turn.text, *seen] if turn.text else seen)
         if told or not turn.tool_results:
             return told or None
-        if turn.speaker == "user":
-            raise EpisodeFailure(FailureKind.USER, "user", "it used its tools, and said nothing to the agent")
-        return STILL_BUSY
+        return STILL_BUSY if turn.speaker == "policy" else None
 
     def finished(self, state: Office, episode: Episode) -> str | None:
         """A completion signal in the policy's last message; one that also calls tools has not come to its end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from ray_gym.check import (
@@ -24,6 +24,7 @@ from ray_gym.check.finding import Finding
 from ray_gym.check.other_process import OtherProcess
 from ray_gym.check.scenes import Theatre
 from ray_gym.check.subject import Subject
+from ray_gym.check.waiting import WaitsForEver
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,7 @@ class Check:
     """Checks without which this one would only find the same again."""
 
 
+HOOKS = Check("hooks", "they come to their end, and get along with whatever is said", hooks.look)
 CHECKS = (
     Check("tasks", "the seed decides the tasks, which are different ones", generator.look),
     Check("determinism", "another process plays the same episodes", determinism.look),
@@ -45,7 +47,7 @@ CHECKS = (
     Check("task", "playing leaves the task as it was", untouched.look),
     Check("score", "in its range, highest for perfect players, not for nothing", scores.look),
     Check("event loop", "no hook or tool holds it up", slow.look),
-    Check("hooks", "they get along with whatever is said", hooks.look),
+    HOOKS,
 )
 
 
@@ -76,11 +78,10 @@ async def carry_out(
     subject: Subject, other_process: OtherProcess, tell: Callable[[str], None] = lambda step: None
 ) -> Report:
     """All checks. `tell` hears what is being done. Errors: RunFailed if the other process died."""
-    theatre = Theatre(subject)
+    theatre, outcomes = Theatre(subject), list[Outcome]()
     try:
         tell("playing")
         evidence = await gather_evidence(subject, theatre, other_process)
-        outcomes = []
         for check in CHECKS:
             tell(check.name)
             waits_for = next(_failed(evidence, check), None)
@@ -89,8 +90,16 @@ async def carry_out(
                 evidence.failed.add(check.name)
             outcomes.append(Outcome(check, findings, waits_for))
         return Report(outcomes, _notes(evidence))
+    except WaitsForEver as error:
+        return Report([*outcomes, *_cut_short(CHECKS[len(outcomes) :], error.finding)], [])
     finally:
         await theatre.close()
+
+
+def _cut_short(left: Sequence[Check], finding: Finding) -> Iterator[Outcome]:
+    """A hook that waits for ever stands in the way of all that was still to be looked at."""
+    for check in left:
+        yield Outcome(check, [finding]) if check is HOOKS else Outcome(check, [], HOOKS.name)
 
 
 def _failed(evidence: Evidence, check: Check) -> Iterator[str]:

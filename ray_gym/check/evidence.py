@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -24,6 +25,8 @@ class Evidence:
     lags: list[Lag]
     trace: Trace
     other_process: OtherProcess
+    took_s: float
+    """To play it all once."""
     failed: set[str] = field(default_factory=set)
     """The names of the checks that found something so far."""
 
@@ -38,12 +41,14 @@ def scenes_of(subject: Subject) -> list[Scene]:
 async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
     plays: list[Play] = []
     lags: list[Lag] = []
+    began = time.monotonic()
     for scene in scenes_of(subject):
         async with theatre.environment() as environment:
             with LoopWatch(environment) as watch:
                 plays.append(await theatre.play(scene, environment))
         lags += [Lag(scene, place, seconds) for place, seconds in watch.late.items()]
-    return Evidence(subject, theatre, plays, lags, await _traced(subject), other_process)
+    took_s = time.monotonic() - began
+    return Evidence(subject, theatre, plays, lags, await _traced(subject), other_process, took_s)
 
 
 async def _traced(subject: Subject) -> Trace:

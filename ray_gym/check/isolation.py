@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ray_gym.check.finding import Finding
 from ray_gym.check.scenes import Play, difference
+from ray_gym.concurrent import concurrently
 from ray_gym.environment import Environment
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ async def _played_together(evidence: Evidence, environment: Environment[Any, Any
     backwards = evidence.plays[::-1]
     for start in range(0, len(backwards), AT_ONCE):
         some = backwards[start : start + AT_ONCE]
-        again = await asyncio.gather(
+        again = await concurrently(
             *(evidence.theatre.play(play.scene, environment, dict(play.memory)) for play in some)
         )
         finding = _differ(evidence, some, again, "played at the same time as others, on one instance,")

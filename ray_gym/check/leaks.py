@@ -1,17 +1,21 @@
 """Does a participant see what only another was told?
 
-What only one was told: the long lines of its system prompt and of its first messages that nobody else was given at the start. They leak if
-they come up whole in what another is told later, unless their owner has said them. (What all are given, as rules, is no secret, and
-neither is what the environment relays in words of its own.)
+What only one was told: the long lines of its system prompt and of its first messages that nobody else was given at the start, and those of
+what tools answered it that the other may not call. They leak if they come up whole in what another is told later, unless their owner has
+said them, or the other knew them. (What all are given, as rules, is no secret, and neither is what the environment relays in words of its
+own.)
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ray_gym.check.finding import Finding, shortened
 from ray_gym.check.scenes import Play
+from ray_gym.events import Event
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
@@ -22,40 +26,75 @@ _AT_FIRST = ("system", "opening")
 _MEND = "let `relay` and tools give the other side only what it may know"
 
 
+@dataclass(frozen=True, slots=True)
+class Secret:
+    line: str
+    owner: str
+    source: str
+    hidden_from: frozenset[str]
+
+
 async def look(evidence: Evidence) -> list[Finding]:
-    found = [finding for play in evidence.plays for finding in _leaks(play)]
+    found = []
+    for play in evidence.plays:
+        await asyncio.sleep(0)  # they may have said much
+        found += list(_leaks(play))
     return list({finding.where: finding for finding in found}.values())
 
 
 def _leaks(play: Play) -> Iterator[Finding]:
-    environment, events = play.stage.environment, play.played.episode.events
-    secrets = _secrets(play)
+    environment = play.stage.environment
+    secrets = dict.fromkeys(_told_at_first(play))
     said = dict.fromkeys(environment.participants, "")
-    for event in events:
+    seen = dict.fromkeys(environment.participants, "")
+    called: dict[tuple[str, str | None], str] = {}
+    for event in play.played.episode.events:
         listener = str(event.thread).partition("/")[0]
-        if event.kind == "message" and event.participant in said:
-            said[event.participant] += event.content + "".join(call.arguments for call in event.tool_calls)
-        if event.kind not in ("relay", "tool_result") or listener not in said:
+        if listener not in seen:
             continue
-        for owner, lines in secrets.items():
-            leaked = next((line for line in lines if line in event.content and line not in said[owner]), None)
-            if owner != listener and leaked is not None:
-                how = "a tool's result" if event.kind == "tool_result" else "a relayed message"
-                what = f"{listener} sees in {how} what only {owner} was told: {shortened(leaked, 80)!r} ({play.scene})"
-                yield Finding(f"{type(environment).__name__}, to {listener}", what, _MEND)
+        if event.kind == "message":
+            said[listener] += event.content + "".join(call.arguments for call in event.tool_calls)
+            called |= {(listener, call.id): call.name for call in event.tool_calls}
+        elif event.kind in ("relay", "tool_result"):
+            for secret in secrets:
+                is_new = listener in secret.hidden_from and secret.line in event.content
+                if is_new and secret.line not in said[secret.owner] and secret.line not in seen[listener]:
+                    yield _finding(play, listener, event, secret)
+        if event.kind == "tool_result" and event.error is None:
+            secrets |= dict.fromkeys(_answered(play, listener, event, called.get((listener, event.tool_call_id))))
+        seen[listener] += f"\n{event.content}"
 
 
-def _secrets(play: Play) -> dict[str, set[str]]:
+def _finding(play: Play, listener: str, event: Event, secret: Secret) -> Finding:
+    how = "a tool's result" if event.kind == "tool_result" else "a relayed message"
+    line = shortened(secret.line, 80)
+    what = f"{listener} sees in {how} what only {secret.owner} was told{secret.source}: {line!r} ({play.scene})"
+    return Finding(f"{type(play.stage.environment).__name__}, to {listener}", what, _MEND)
+
+
+def _told_at_first(play: Play) -> Iterator[Secret]:
     """Lines that one participant alone was told before anyone spoke."""
     told = dict.fromkeys(play.stage.environment.participants, "")
     for event in play.played.episode.events:
         if event.kind in _AT_FIRST and event.thread in told:
             told[event.thread] += f"\n{event.content}"
-    return {
-        name: {
-            line
-            for line in (line.strip() for line in text.splitlines())
-            if len(line) >= SHORTEST and not any(line in other for owner, other in told.items() if owner != name)
-        }
-        for name, text in told.items()
-    }
+    for name, text in told.items():
+        others = {owner: other for owner, other in told.items() if owner != name}
+        for line in _long_lines(text):
+            if not any(line in other for other in others.values()):
+                yield Secret(line, name, "", frozenset(others))
+
+
+def _answered(play: Play, owner: str, event: Event, name: str | None) -> Iterator[Secret]:
+    """What a tool has answered is no secret to those who may call it, too."""
+    tool = play.played.episode.tools.get(name or "")
+    if tool is None:
+        return
+    others = (one for one in play.stage.environment.participants if one != owner and not tool.offered_to(one))
+    hidden_from = frozenset(others)
+    for line in _long_lines(event.content) if hidden_from else ():
+        yield Secret(line, owner, f" by {name}", hidden_from)
+
+
+def _long_lines(text: str) -> Iterator[str]:
+    return (line for line in (line.strip() for line in text.splitlines()) if len(line) >= SHORTEST)

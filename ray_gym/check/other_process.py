@@ -10,10 +10,13 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 
+from ray_gym.check.finding import Finding
 from ray_gym.check.scenes import Scene, Theatre, as_json
 from ray_gym.check.subject import Subject
+from ray_gym.check.waiting import WaitsForEver
 from ray_gym.errors import RunFailed
 
 
@@ -30,24 +33,45 @@ class OtherProcess:
         if self._process is not None:
             self._process.kill()
             self._process.communicate()
+            self._process = None
 
     def end(self) -> None:
         """From any thread."""
         if self._process is not None:
             self._process.kill()
 
-    def play(self, subject: Subject, scenes: Sequence[Scene]) -> list[str]:
-        """The records, as JSON. Blocks. Errors: RunFailed if the process died."""
+    def play(self, subject: Subject, scenes: Sequence[Scene], deadline_s: float) -> list[str]:
+        """The records, as JSON. Blocks. Errors: TimeoutError; WaitsForEver; RunFailed if the process died."""
         if self._process is None:
             self._process = _start()
-        assert self._process.stdin is not None and self._process.stdout is not None
+        is_late = threading.Event()
+
+        def end() -> None:
+            is_late.set()
+            self.end()
+
+        timer = threading.Timer(deadline_s, end)
+        timer.start()
         try:
-            pickle.dump((subject, list(scenes)), self._process.stdin)
-            self._process.stdin.flush()
-            rows: list[str] = pickle.load(self._process.stdout)
-        except (OSError, EOFError) as error:
+            given = _asked(self._process, (subject, list(scenes)))
+        except (OSError, EOFError, pickle.UnpicklingError) as error:
+            self.__exit__()
+            if is_late.is_set():
+                raise TimeoutError(f"no answer within {deadline_s:g} s") from error
             raise RunFailed("the process that plays the episodes again has died; see above what it said") from error
-        return rows
+        finally:
+            timer.cancel()
+        if isinstance(given, Finding):
+            raise WaitsForEver(given)
+        return given
+
+
+def _asked(process: subprocess.Popen[bytes], question: tuple[Subject, list[Scene]]) -> list[str] | Finding:
+    assert process.stdin is not None and process.stdout is not None
+    pickle.dump(question, process.stdin)
+    process.stdin.flush()
+    answer: list[str] | Finding = pickle.load(process.stdout)
+    return answer
 
 
 def _start() -> subprocess.Popen[bytes]:
@@ -61,10 +85,12 @@ def _start() -> subprocess.Popen[bytes]:
     )
 
 
-async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str]:
+async def _play_all(subject: Subject, scenes: Sequence[Scene]) -> list[str] | Finding:
     theatre = Theatre(subject)
     try:
         return [as_json((await theatre.play(scene)).row) for scene in scenes]
+    except WaitsForEver as error:
+        return error.finding
     finally:
         await theatre.close()
 

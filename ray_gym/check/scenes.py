@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from ray_gym.check.casts import PERFECT, cast_of
 from ray_gym.check.subject import Subject
+from ray_gym.check.waiting import WAITS_S, no_longer
 from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection, RetriesSection
 from ray_gym.environment import Environment
 from ray_gym.errors import describe
@@ -30,9 +31,11 @@ from ray_gym.spec import EpisodeSpec
 from ray_gym.tool_runner import ToolRunner
 from ray_gym.trajectory import as_row, as_table, checked, without_volatile
 
+_LATER_S = 2 * WAITS_S
+"""What waits for ever is to be found as that."""
 _NO_RETRIES = RetriesSection(infra=0, user=0, judge=0, environment=0, nondeterminism=0)
-LIMITS = LimitsSection(max_turns=4, max_steps_per_turn=3, tool_deadline_s=20, retries=_NO_RETRIES)
-PERFECT_LIMITS = LimitsSection(max_turns=30, max_steps_per_turn=30, tool_deadline_s=20, retries=_NO_RETRIES)
+LIMITS = LimitsSection(max_turns=4, max_steps_per_turn=3, tool_deadline_s=_LATER_S, retries=_NO_RETRIES)
+PERFECT_LIMITS = LimitsSection(max_turns=30, max_steps_per_turn=30, tool_deadline_s=_LATER_S, retries=_NO_RETRIES)
 COMPARED = 2
 """Episodes of a group that is scored together."""
 
@@ -80,6 +83,8 @@ class RememberingModel:
 
     player: Player
     memory: Memory
+    goes_on: Callable[[], None]
+    """Called at each answer."""
     answered: int = 0
     offered: set[str] = field(default_factory=set)
     """The tools that it was shown."""
@@ -87,6 +92,7 @@ class RememberingModel:
     async def complete(self, request: CompletionRequest) -> Completion:
         """Lets other episodes go on first. Errors: EpisodeFailure if the player raises."""
         await asyncio.sleep(0)
+        self.goes_on()
         self.answered += 1
         self.offered.update(tool.name for tool in (*request.tools, *request.allowed_tools))
         key = (request.thread, request.seed)
@@ -120,21 +126,29 @@ class Theatre:
             await self.close_environment(environment)
 
     async def close_environment(self, environment: Environment[Any, Any]) -> None:
-        try:
-            await environment.close()
-        except Exception as error:
-            self.bad_ends.append(describe(error))
+        """Errors: WaitsForEver."""
+        async with no_longer(environment, "closing it"):
+            try:
+                await environment.close()
+            except Exception as error:
+                self.bad_ends.append(describe(error))
 
     def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:
         row = self.subject.tasks[scene.task]
         seed = derive_seed(self.subject.seed, row.task_id, scene.cast, repeat)
         return EpisodeSpec(f"{row.task_id}/{scene.cast}/{repeat}", row.task_id, row.task_id, repeat, seed, row.task)
 
-    def stage(self, scene: Scene, environment: Environment[Any, Any], memory: Memory) -> Stage:
+    def stage(
+        self,
+        scene: Scene,
+        environment: Environment[Any, Any],
+        memory: Memory,
+        goes_on: Callable[[], None] = lambda: None,
+    ) -> Stage:
         players: Mapping[str, Player] = cast_of(scene.cast, environment, self.subject.task(scene.task))
         limits = PERFECT_LIMITS if scene.cast == PERFECT else LIMITS
         cast = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in players}
-        models = {name: RememberingModel(player, memory) for name, player in players.items()}
+        models = {name: RememberingModel(player, memory, goes_on) for name, player in players.items()}
         return Stage(environment, cast, models, limits, self.runner)
 
     async def play(
@@ -145,12 +159,20 @@ class Theatre:
         journal: Journal | None = None,
         adopted: Sequence[str] = (),
     ) -> Play:
-        """On a fresh instance, closed at the end, unless `environment` is given. Never raises for what the environment does."""
+        """On a fresh instance, closed at the end, unless `environment` is given. Whatever the environment raises is in what is played.
+
+        Errors: WaitsForEver.
+        """
         if environment is None:
             async with self.environment() as fresh:
                 return await self.play(scene, fresh, memory, journal, adopted)
         memory = {} if memory is None else memory
-        stage = self.stage(scene, environment, memory)
+        async with no_longer(environment, str(scene)) as goes_on:
+            return await self._play(scene, self.stage(scene, environment, memory, goes_on), memory, journal, adopted)
+
+    async def _play(
+        self, scene: Scene, stage: Stage, memory: Memory, journal: Journal | None, adopted: Sequence[str]
+    ) -> Play:
         histories = HistoryReader(Path(journal.path).parent) if journal is not None else None
         player = LeasePlayer(stage, GroupsSection(), journal, histories)
         count = COMPARED if stage.environment.scores_groups() else 1

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ray_gym.check.arguments import broken, fitting
@@ -15,6 +15,7 @@ from ray_gym.check.casts import NASTY, NASTY_POLICY, casts_for
 from ray_gym.check.finding import Finding, shortened
 from ray_gym.check.scenes import Play, RememberingModel, Scene
 from ray_gym.check.texts import odd_text
+from ray_gym.check.waiting import no_longer
 from ray_gym.environment import Environment
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
@@ -117,11 +118,16 @@ def _raised(play: Play) -> Iterator[Finding]:
 
 
 async def _called_directly(evidence: Evidence, tool: Tool) -> list[Finding]:
-    async with evidence.theatre.environment() as environment:
-        return await _called_by_all(evidence, environment, tool)
+    async with (
+        evidence.theatre.environment() as environment,
+        no_longer(environment, "called directly") as goes_on,
+    ):
+        return await _called_by_all(evidence, environment, tool, goes_on)
 
 
-async def _called_by_all(evidence: Evidence, environment: Environment[Any, Any], tool: Tool) -> list[Finding]:
+async def _called_by_all(
+    evidence: Evidence, environment: Environment[Any, Any], tool: Tool, goes_on: Callable[[], None]
+) -> list[Finding]:
     scene = Scene(0, NASTY if NASTY in casts_for(environment) else NASTY_POLICY)
     episode = new_episode(evidence.theatre.spec(scene), evidence.theatre.stage(scene, environment, {}))
     try:
@@ -132,6 +138,7 @@ async def _called_by_all(evidence: Evidence, environment: Environment[Any, Any],
     for name in environment.participants:
         good = [fitting(tool.schema, rng, lambda: odd_text(rng)) for _ in range(ODD_CALLS)]
         for arguments in [*broken(tool.schema), *good]:
+            goes_on()
             is_allowed = tool.offered_to(name) and arguments in good
             findings += await _call(episode, name, ToolCall("call", tool.method, arguments), is_allowed)
     return findings

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import json
 import math
+import os
 import random
 import re
 import time
@@ -121,7 +123,7 @@ class ReadsTheClockInAThread(Sound):
     @tool(participants=("policy",), blocking=True)
     def sell(self, state: Order, caller: Participant, ware: str) -> str:
         """Sell something that is wanted."""
-        return f"{Sound.sell(self, state, caller, ware)} in the year {datetime.date.today().year}"
+        return f"{Sound.sell(self, state, caller, ware)}, {datetime.date.today().year}"
 
 
 class CountsItsReplays(Sound):
@@ -171,6 +173,23 @@ class TellsASecret(Sound):
         if listener.name == turn.speaker:
             return None
         return f"{turn.text}\n(They were told: {SECRET.format(budget=episode.task.budget)})"
+
+
+class TellsWhatAToolSaid(Sound):
+    """Its own tools are no secret to the user; that of the policy is."""
+
+    @tool(participants=("policy",))
+    def sell(self, state: Order, caller: Participant, ware: str) -> str:
+        """Sell something that is wanted."""
+        return f"{Sound.sell(self, state, caller, ware)}, which we had bought for 2 coins"
+
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return "\n".join([turn.text, *turn.tool_results]) if listener.name != turn.speaker else None
+
+
+class SaysWhatIsSoldInOtherWords(TellsWhatAToolSaid):
+    def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
+        return turn.text or f"By now you have {len(state.sold)} wares." if listener.name != turn.speaker else None
 
 
 class OutOfRange(Sound):
@@ -250,6 +269,72 @@ class OddOutcome(Sound):
 class BadEnd(Sound):
     async def close(self) -> None:
         raise ConnectionError("nobody is there")
+
+
+async def _wait_for_ever() -> None:
+    await asyncio.Event().wait()
+
+
+class WaitsInSetup(Sound):
+    async def setup(self, task: OrderTask, episode: Episode) -> Order:  # type: ignore[override]
+        await _wait_for_ever()
+        return Order([])
+
+
+class WaitsInRun(Sound):
+    async def run(self, episode: Episode) -> None:
+        await super().run(episode)
+        await _wait_for_ever()
+
+
+class WaitsInATool(Sound):
+    @tool(participants=("policy",))
+    async def sell(self, state: Order, caller: Participant, ware: str) -> str:
+        """Sell something that is wanted."""
+        await _wait_for_ever()
+        return ""
+
+
+class WaitsInScore(Sound):
+    async def score(self, state: Order, episode: Episode) -> float:  # type: ignore[override]
+        await _wait_for_ever()
+        return 0.0
+
+
+class WaitsInClose(Sound):
+    async def close(self) -> None:
+        await _wait_for_ever()
+
+
+class WaitsForTheOther(Sound):
+    """Sessions at the same time wait for one another: who has the first lock wants the second."""
+
+    def __init__(self, options: Any = None) -> None:
+        super().__init__(options)
+        self.is_taken = False
+
+    async def run(self, episode: Episode) -> None:
+        if self.is_taken:
+            await _wait_for_ever()
+        self.is_taken = True
+        await super().run(episode)
+        self.is_taken = False
+
+
+class WaitsElsewhere(Sound):
+    """With other hash seeds than that of the process that it is checked in."""
+
+    async def run(self, episode: Episode) -> None:
+        if os.environ.get("PYTHONHASHSEED") in ("1", "2"):
+            await _wait_for_ever()
+        await super().run(episode)
+
+
+class SticksElsewhere(Sound):
+    def finished(self, state: Order, episode: Episode) -> str | None:
+        while os.environ.get("PYTHONHASHSEED") in ("1", "2"):
+            time.sleep(0.1)
+        return super().finished(state, episode)
 
 
 class Connected(Sound):

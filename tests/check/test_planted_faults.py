@@ -25,10 +25,12 @@ from faulty_orders import (
     OutOfRange,
     ReadsTheClock,
     ReadsTheClockInAThread,
+    SaysWhatIsSoldInOtherWords,
     SharedState,
     ShyBuyer,
     Sound,
     TellsASecret,
+    TellsWhatAToolSaid,
     ToolForNobody,
     UnseededRandomness,
     WritesTheDate,
@@ -62,6 +64,10 @@ async def test_a_sound_environment_passes(other_process: OtherProcess) -> None:
     assert await found_in(Sound, other_process) == {}
 
 
+async def test_what_a_tool_did_may_be_told_in_other_words(other_process: OtherProcess) -> None:
+    assert await found_in(SaysWhatIsSoldInOtherWords, other_process) == {}
+
+
 async def test_what_was_made_is_closed(other_process: OtherProcess) -> None:
     assert await found_in(Connected, other_process) == {}
     assert Connected.open == set()
@@ -86,6 +92,7 @@ async def test_what_was_made_is_closed(other_process: OtherProcess) -> None:
             "policy has a result of no call of its own, after a call by user",
         ),
         (TellsASecret, "leaks", "TellsASecret, to policy", "what only user was told: 'Your budget is"),
+        (TellsWhatAToolSaid, "leaks", "TellsWhatAToolSaid, to user", "what only policy was told by sell: 'sold: "),
         (OutOfRange, "score", "OutOfRange.score", "a reward of -0.5, out of the declared range 0 to 1"),
         (OthersOutOfRange, "score", "OthersOutOfRange.score", "a reward of 17 for user, out of the declared range"),
         (NoNumber, "score", "NoNumber.score", "score() returned nan"),

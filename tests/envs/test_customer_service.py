@@ -254,3 +254,12 @@ def test_bad_rows_are_refused(customer: dict[str, Any], goal: dict[str, Any], co
     row = task_of("plan_change").model_dump()
     with pytest.raises(ValidationError, match=re.escape(complaint)):
         CustomerServiceTask.model_validate({**row, "customer": {**CUSTOMER, **customer}, "goal": goal})
+
+
+def test_rows_with_earlier_tool_calls_are_refused() -> None:
+    row, greeting = task_of("plan_change").model_dump(), {"role": "user", "content": "Hello."}
+    asked = {"role": "assistant", "tool_calls": [{"id": "a", "name": "check_outages", "arguments": "{}"}]}
+    answered = {"role": "tool", "content": "{}", "tool_call_id": "a"}
+    with pytest.raises(ValidationError, match="messages: they have tool calls"):
+        CustomerServiceTask.model_validate({**row, "messages": [greeting, asked, answered]})
+    CustomerServiceTask.model_validate({**row, "messages": [greeting]})

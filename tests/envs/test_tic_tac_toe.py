@@ -352,6 +352,18 @@ def test_bad_tasks_are_rejected(moves: list[tuple[int, str]], complaint: str) ->
         task_of(moves)
 
 
+def test_moves_are_not_read_from_earlier_tool_calls() -> None:
+    call = {"id": "a", "type": "function", "function": {"name": "make_move", "arguments": '{"position": 4}'}}
+    earlier = [
+        {"role": "user", "content": "Your turn."},
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "{}", "tool_call_id": "a"},
+    ]
+    with pytest.raises(ValidationError, match=r"messages: they have tool calls.*initial_moves"):
+        TicTacToeTask.model_validate({"messages": earlier})
+    TicTacToeTask.model_validate({"messages": earlier[:1]})
+
+
 async def requests_of_a_game(legal_moves_only: bool) -> list[CompletionRequest]:
     requests = []
 

@@ -1,0 +1,67 @@
+"""Ends what waits for ever: a hook or a tool that gives the event loop back, and never comes to its end.
+
+Scripted players answer at once, so whatever takes long between two of their answers is the environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from types import FrameType
+from typing import Any
+
+from ray_gym.check.finding import Finding
+from ray_gym.environment import Environment
+from ray_gym.run.watchdog import authors_place
+
+WAITS_S = 60.0
+"""Between two answers of players. Longer than what libraries are given to make a task or to score an answer."""
+_MEND = (
+    "give what it waits for a deadline, `async with asyncio.timeout(seconds)`, and see that it is never left waiting"
+)
+
+
+class WaitsForEver(Exception):
+    """Nothing else can be checked: every further episode might take as long."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(finding.what)
+        self.finding = finding
+
+
+@asynccontextmanager
+async def no_longer(environment: Environment[Any, Any], doing: str) -> AsyncIterator[Callable[[], None]]:
+    """Gives what is to be called when things go on. Errors: WaitsForEver."""
+    loop = asyncio.get_running_loop()
+
+    def goes_on() -> None:
+        if not deadline.expired():
+            deadline.reschedule(loop.time() + WAITS_S)
+
+    try:
+        async with asyncio.timeout(WAITS_S) as deadline:
+            yield goes_on
+    except TimeoutError as error:
+        if not deadline.expired():
+            raise
+        where = _place(error, environment) or type(environment).__name__
+        what = f"it waits for ever: it was ended after {WAITS_S:g} s ({doing})"
+        raise WaitsForEver(Finding(where, what, _MEND)) from error
+
+
+def _place(error: BaseException, environment: Environment[Any, Any]) -> str | None:
+    """Where the environment's own code was waiting when it was cancelled."""
+    for one in _reasons(error):
+        stack: list[FrameType] = [frame for frame, _ in traceback.walk_tb(one.__traceback__)]
+        place = authors_place(stack[::-1], environment)
+        if place is not None:
+            return place
+    return None
+
+
+def _reasons(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
