@@ -94,8 +94,8 @@ class Session:
     async def perform(self, key: str | Callable[[], str], given: Command | Callable[[], Ask]) -> Done:
         """Carry out a command, or give again what the one of this key led to. It is carried out also if who gave it doesn't wait for it.
 
-        An `Ask`, and its key, may be made only when its turn has come, by functions. Exclusive commands wait until nothing else is under way,
-        and others for them.
+        An `Ask`, and its key, may be made only when its turn has come, by functions. Exclusive commands wait until nothing else is under
+        way, and others for them.
         Errors: LetGo; EpisodeOver if the episode has ended before; ValueError for a participant or thread that isn't there; OSError if it
         can't be recorded; what `given` raises.
         """
