@@ -29,6 +29,10 @@ def serve(
 
         ray-gym serve configs/tic_tac_toe.yaml service.host=0.0.0.0 service.tokens.file=/etc/ray_gym/tokens
     """
+    from ray_gym.errors import RunFailed
     from ray_gym.service.serving import serve as carry_out
 
-    carry_out(config, list(overrides or []), say=lambda text: typer.echo(text), wait=wait)
+    try:
+        carry_out(config, list(overrides or []), say=lambda text: typer.echo(text), wait=wait)
+    except KeyboardInterrupt:  # typer would end without a word
+        raise RunFailed("interrupted before the service was up, or while it went down") from None
