@@ -50,4 +50,4 @@ class CustomerTools:
         lights = LIGHTS[office.own.line]
         photo = f"(Photo of a router. Lights: power {lights['power']}, internet {lights['internet']}.)"
         office.to_be_seen["policy"].append(photo)
-        return photo
+        return f"The agent will see this: {photo}"

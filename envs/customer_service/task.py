@@ -18,7 +18,9 @@ class CustomerServiceTask(Task):
     @model_validator(mode="after")
     def _fits(self) -> CustomerServiceTask:
         if any(message.tool_calls for message in self.messages):
-            raise ValueError("messages: they have tool calls, but the office is as if none had been made: leave them out")
+            raise ValueError(
+                "messages: they have tool calls, but the office is as if none had been made: leave them out"
+            )
         problem = self.goal.problem(self.customer)
         if problem is not None:
             raise ValueError(f"goal {self.goal.kind}: {problem}")

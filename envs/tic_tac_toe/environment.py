@@ -48,7 +48,9 @@ class TicTacToeTask(Task):
     @model_validator(mode="after")
     def _can_be_played(self) -> TicTacToeTask:
         if any(message.tool_calls for message in self.messages):
-            raise ValueError("messages: they have tool calls, but moves are not read from them: name them in initial_moves")
+            raise ValueError(
+                "messages: they have tool calls, but moves are not read from them: name them in initial_moves"
+            )
         outcome = self.board().outcome
         if outcome is not None:
             raise ValueError(f"initial_moves: nothing is left to play, the game is over: {outcome}")

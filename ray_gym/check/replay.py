@@ -1,4 +1,7 @@
-"""Does an episode whose worker died go on from its journal as if nothing had happened, wherever it was cut?"""
+"""Does an episode whose worker died go on from its journal as if nothing had happened, wherever it was cut?
+
+What an environment opens outside of the worker can't be put back to where it was at a cut: there, only whole journals are replayed.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,8 @@ async def _cut_and_replayed(evidence: Evidence, play: Play, folder: Path) -> lis
     is_answer = [isinstance(decode(payload), Called) for payload in payloads]
     total = sum(is_answer)
     name = evidence.subject.environment_class.__name__
-    for number, answers in enumerate(sorted({1, total // 2, total} & set(range(1, total + 1))), start=1):
+    cuts = {total} if evidence.subject.environment_class.opens_outside else {1, total // 2, total}
+    for number, answers in enumerate(sorted(cuts & set(range(1, total + 1))), start=1):
         end = [place for place, answer in enumerate(is_answer) if answer][answers - 1] + 1
         torn = folder / f"1-{2 * number}.journal"
         torn.write_bytes(HEAD + b"".join(frame(payload) for payload in payloads[:end]))

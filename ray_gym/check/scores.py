@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
 from ray_gym.check.finding import Finding, shortened
 from ray_gym.check.scenes import Play
+from ray_gym.check.waiting import no_longer
 from ray_gym.errors import FailureKind, describe
 from ray_gym.play import Played, score, score_group
 
@@ -103,7 +104,8 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
         if not environment.perfect(evidence.subject.task(play.scene.task)) or None in map(_reward, both):
             continue
         if environment.scores_groups():
-            await score_group(both, play.stage)
+            async with no_longer(play.stage.environment, f"scoring {play.scene}"):
+                await score_group(both, play.stage)
             await evidence.theatre.close_environment(play.stage.environment)
         best, least = (played.score.reward if played.score else 0.0 for played in both)
         if best <= least:
@@ -119,10 +121,11 @@ async def _scored_again(evidence: Evidence, play: Play) -> Problem | None:
         return None
     environment = play.stage.environment
     again: object
-    if environment.scores_groups():
-        again = await score_group(play.group, play.stage) or play.played.score
-    else:
-        again = await score(play.played.episode)
+    async with no_longer(environment, f"scoring {play.scene} again"):
+        if environment.scores_groups():
+            again = await score_group(play.group, play.stage) or play.played.score
+        else:
+            again = await score(play.played.episode)
     await evidence.theatre.close_environment(environment)  # scoring may have opened something again
     if again == before:
         return None

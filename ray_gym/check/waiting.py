@@ -34,15 +34,18 @@ class WaitsForEver(Exception):
 @asynccontextmanager
 async def no_longer(environment: Environment[Any, Any], doing: str) -> AsyncIterator[Callable[[], None]]:
     """Gives what is to be called when things go on. Errors: WaitsForEver."""
-    loop = asyncio.get_running_loop()
+    loop, is_over = asyncio.get_running_loop(), False
 
     def goes_on() -> None:
-        if not deadline.expired():
+        if not (is_over or deadline.expired()):
             deadline.reschedule(loop.time() + WAITS_S)
 
     try:
         async with asyncio.timeout(WAITS_S) as deadline:
-            yield goes_on
+            try:
+                yield goes_on
+            finally:
+                is_over = True
     except TimeoutError as error:
         if not deadline.expired():
             raise
