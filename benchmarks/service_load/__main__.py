@@ -165,13 +165,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = given.keep or Path(tempfile.mkdtemp(prefix="ray_gym_load_"))
     folder.mkdir(parents=True, exist_ok=True)
     told: list[str] = []
+    problems: list[str] = []
     try:
         with running(folder, given.concurrency) as service:
             told = service.said
             load = asyncio.run(put_load_on(service, given))
-        problems = shown(load, given, service.directory)
+            problems += shown(load, given, service.directory)
     except MeasurementFailed as error:
-        problems = [str(error)]
+        problems.append(str(error))
     finally:
         if given.keep is None:
             shutil.rmtree(folder, ignore_errors=True)
