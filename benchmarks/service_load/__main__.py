@@ -62,6 +62,7 @@ async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
     pace, stopped = Pace(given.pause), asyncio.Event()
     load = Load(Rollouts(given.groups), await _warm_up(service))
     counts, address = load.counts, service.address
+    say("0 s: the load begins")
     watching = asyncio.create_task(memory.watch(service, load.series, stopped))
     submitting = asyncio.create_task(load.rollouts.submit(address, counts, pace))
     clients = [client(number, address, counts, pace, load.games) for number in range(given.sessions)]
@@ -72,9 +73,11 @@ async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
             await asyncio.sleep(given.kill_after)
             load.killed_at = time.time()
             service.kill_one("session worker")
+            say(f"{given.kill_after:g} s: a session worker was killed")
         await asyncio.sleep(given.seconds - (given.kill_after if load.killed_at else 0))
         stopped.set()
         pace.over.set()
+        say(f"{given.seconds:g} s: what is under way is played to its end\n")
         async with asyncio.timeout(WINDING_UP_S):
             await asyncio.gather(playing, submitting, watching)
             await _until_written(address)
@@ -162,13 +165,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder = given.keep or Path(tempfile.mkdtemp(prefix="ray_gym_load_"))
     folder.mkdir(parents=True, exist_ok=True)
     told: list[str] = []
+    problems: list[str] = []
     try:
         with running(folder, given.concurrency) as service:
             told = service.said
             load = asyncio.run(put_load_on(service, given))
-        problems = shown(load, given, service.directory)
+            problems += shown(load, given, service.directory)
     except MeasurementFailed as error:
-        problems = [str(error)]
+        problems.append(str(error))
     finally:
         if given.keep is None:
             shutil.rmtree(folder, ignore_errors=True)

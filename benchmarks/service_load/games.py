@@ -6,6 +6,7 @@ import asyncio
 import json
 import random
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -208,4 +209,11 @@ async def client(number: int, address: str, counts: Any, pace: Pace, games: list
                 await Play(game, door, pace, rng).whole(captured=rng.random() < 0.5)
             except Wrong as error:
                 counts.errors.append(str(error))
-                await pace.pause(rng)
+                await _leave(game, door)
+
+
+async def _leave(game: Game, door: Door) -> None:
+    """A game that went wrong is not left open."""
+    if game.id:
+        with suppress(Wrong):
+            await door.ask(CLOSE, f"/v1/sessions/{game.id}")

@@ -28,8 +28,10 @@ KINDS = {
     "ray::service-service": "Service actor",
     "ray::Service": "Service actor",
     "ray::SessionWorker": "session worker",
+    "ray::SERVE_PROXY_ACTOR": "Serve's proxy",
     "ray::ProxyActor": "Serve's proxy",
     "ray::ServeController": "Serve's controller",
+    "ray::SERVE_CONTROLLER_ACTOR": "Serve's controller",
 }
 """Processes of the service by the beginning of their titles."""
 

@@ -43,7 +43,8 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
     setup = ServiceSetup(config, config_path.parent.absolute(), service_directory(config), engines)
     gateway: Gateway = find_gateway()(config.service, setup.directory, setup.folder)
     gateway.check()
-    with terminable(), cluster.connected(gateway.environment), terminable():  # Ray takes SIGTERM when it starts
+    # Twice: Ray puts a handler of its own before the first, which prints a stack, and aborts where that takes long.
+    with terminable(), cluster.connected(gateway.environment), terminable():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
         refuse_second(config.service.name)
