@@ -43,7 +43,7 @@ class Served:
 
 
 @contextmanager
-def served(config: str, folder: Path, up_within_s: float = 180) -> Iterator[Served]:
+def served(config: str, folder: Path, up_within_s: float = 240) -> Iterator[Served]:
     path, log, port = folder / "service.yaml", folder / "service.log", free_port()
     path.write_text(config)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
