@@ -30,6 +30,13 @@ class Served:
     def client(self) -> Client:
         return Client(self.url, TOKEN)
 
+    def calls(self) -> float:
+        """Of models, that the gateway has done with, well or not."""
+        with self.client() as client:
+            lines = client.metrics().splitlines()
+        counted = [line for line in lines if line.startswith("ray_gym_http_requests_total{") and "completions" in line]
+        return sum(float(line.rpartition(" ")[2]) for line in counted)
+
     def row(self, environment: str, session_id: str) -> dict[str, Any]:
         """Of a session that was scored, once it is committed."""
         run = self.folder / "sessions" / environment.replace(":", ".")

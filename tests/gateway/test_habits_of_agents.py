@@ -160,8 +160,7 @@ def test_a_call_that_was_cut_off_and_is_sent_again_counts_once(
 ) -> None:
     words = [*agent.past, user("wait gate")]
     body = {"model": "policy", "messages": words, "tools": agent.tools}
-    cut_off(agent, body)
-    agent.until_asked("wait gate")
+    cut_off(service, agent, body)
     if has_finished:
         agent.let_go("gate")
         eventually(lambda: len(agent.session.info().participants["policy"].messages) > len(words), 20)
