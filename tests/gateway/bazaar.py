@@ -67,6 +67,8 @@ async def echo(request: CompletionRequest, rng: random.Random, notes: str) -> Me
     said = f"<think>hm</think>\nre: {last}" if "aloud" in last else f"re: {last}"
     arguments = '{"item":  "p\\u0065n", "count": 1}'
     calls = tuple(ToolCall(f"call_{rng.getrandbits(32):08x}", "take", arguments) for _ in range(last.count("buy")))
+    if last == "garble":
+        calls = (ToolCall("call_garbled", "take", '{"item": '),)
     return Message("assistant", "" if calls or "hush" in last else said, "I think", calls)
 
 

@@ -119,9 +119,9 @@ def test_an_agents_episode_is_recorded_token_by_token(service: Served, agent: ca
     [sample] = [sample for sample in row["samples"] if sample["participant"] == "policy"]
     assert (sample["thread"], sample["fork_reason"]) == ("policy", None)
     assert_spans_are_the_events(sample, row["events"])
-    turns = [event for event in row["events"] if event["kind"] == "relay" and event["thread"] == "policy"]
+    turns = [event for event in row["events"] if event["kind"] == "message" and event["participant"] == "user"]
     called = [event for event in row["events"] if event["kind"] == "tool_call"]
-    assert len(turns) >= 2 and len(called) >= 3 and row["turns"] >= 3
+    assert turns and len(called) >= 2 and row["turns"] >= 3
     assert_forward_pass_agrees(sample)
 
 
@@ -135,12 +135,12 @@ def assert_spans_are_the_events(sample: dict[str, Any], events: list[dict[str, A
         event, said = events[span["event_seq"]], tokenizer.decode(sample["token_ids"][span["start"] : span["end"]])
         text = "".join(part["text"] for part in event["content"])
         if not span["generated"]:
-            assert event["kind"] == "message" or text in said
+            assert event["participant"] == "policy" or text in said
         elif event["tool_calls"]:
             calls = [f"{call['name']} {call['arguments']}" for call in event["tool_calls"]]
             assert said == "\n".join(calls) + "<|im_end|>"
         else:
-            assert said.startswith(text)
+            assert text in said
     assert position == len(sample["token_ids"])
     spoken = [event["seq"] for event in events if event["kind"] == "message" and event["thread"] == "policy"]
     assert [span["event_seq"] for span in sample["spans"] if span["generated"]] == spoken
