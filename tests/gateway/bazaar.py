@@ -40,7 +40,7 @@ class Bazaar(Environment[Bag, list[str]]):
 
     def opening(self, task: Bag, state: list[str]) -> Opening:
         return Opening(
-            messages={"policy": "What would you like to buy, a pen or a book?"},
+            messages={"policy": "What would you like, a pen or a book?"},
             system={"policy": "You are a customer.", "user": "You keep a shop. Answer in a few words."},
         )
 

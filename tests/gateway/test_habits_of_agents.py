@@ -54,8 +54,8 @@ def agent(service: Served) -> Iterator[Agent]:
             yield Agent(session, model, view.tools, past, notes)
 
 
-OPENING = "system: You are a customer.\nuser: What would you like to buy, a pen or a book?\n"
-FIRST = OPENING + "assistant: re: What would you like to buy, a pen or a book?\n"
+OPENING = "system: You are a customer.\nuser: What would you like, a pen or a book?\n"
+FIRST = OPENING + "assistant: re: What would you like, a pen or a book?\n"
 
 
 def test_echoes_without_reasoning_and_with_arguments_written_anew(service: Served, agent: Agent) -> None:
