@@ -1,7 +1,7 @@
 """Have a black-box agent play one session of a service: what it generates becomes the steps of an episode.
 
-The agent knows an OpenAI-compatible base URL, a key, the messages so far, the tools, and how to call one, and whether it must call one
-before it speaks, which small models rarely do of themselves. It adds what it says and
+The agent knows an OpenAI-compatible base URL, a key, the messages so far, the tools, and how to call one, and whether it must call
+once before it speaks, and no more, which small models rarely do of themselves. It adds what it says and
 hears to the messages, in whatever form suits it, and gives its last words.
 """
 
@@ -75,9 +75,7 @@ def main(agent: Agent, description: str | None) -> None:
     parser.add_argument("--url", help="of the service (default: RAY_GYM_URL); its token is in RAY_GYM_TOKEN")
     parser.add_argument("--environment", help="default: the one of the service's config")
     parser.add_argument("--seed", type=int, default=0, help="the task is generated from it")
-    parser.add_argument(
-        "--must-call", action="store_true", help="a tool before the agent's first words, and after all that it hears"
-    )
+    parser.add_argument("--must-call", action="store_true", help="tools once before it speaks, and no more")
     options = parser.parse_args()
     with Client(options.url) as client:
         request = SessionRequest(environment=options.environment, seed=options.seed)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from langchain_core.messages import AIMessage, ToolMessage
 from langchain_core.tools import StructuredTool
 from langchain_openai import ChatOpenAI
-from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from openai import OpenAI
 
@@ -33,18 +34,31 @@ def agent(
     name = OpenAI(base_url=base_url, api_key=api_key).models.list().data[0].id
     chat: Any = ChatOpenAI(model=name, base_url=base_url, api_key=api_key)  # type: ignore[arg-type]
     model = chat.bind_tools(tools) if tools else chat  # as the session gives them: conversions would change schemas
-    first = chat.bind_tools(tools, tool_choice="required") if must_call and tools else model
+    forced = {choice: chat.bind_tools(tools, tool_choice=choice) for choice in ("required", "none") if tools}
 
     def answer(state: MessagesState) -> dict[str, Any]:
-        is_first = len(state["messages"]) == len(messages)
-        return {"messages": [(first if is_first else model).invoke(state["messages"])]}
+        choice = "required" if len(state["messages"]) == len(messages) else "none"
+        asked = forced.get(choice, model) if must_call else model
+        return {"messages": [asked.invoke(state["messages"])]}
+
+    def refuse(state: MessagesState) -> dict[str, Any]:
+        """Calls whose arguments LangChain can't read never get to their tools; but the model has to be told of them, too."""
+        unread = next(one for one in reversed(state["messages"]) if isinstance(one, AIMessage)).invalid_tool_calls
+        told = [(call_tool(str(call["name"]), call["args"] or "", call["id"]), call["id"]) for call in unread]
+        return {"messages": [ToolMessage(text, tool_call_id=str(call_id)) for text, call_id in told]}
+
+    def following(state: MessagesState) -> str:
+        last: Any = state["messages"][-1]
+        return "refuse" if last.invalid_tool_calls and not last.tool_calls else str(tools_condition(state))
 
     graph = StateGraph(MessagesState)
     graph.add_node("model", answer)
     graph.add_node("tools", ToolNode([as_tool(tool["function"], call_tool) for tool in tools]))
+    graph.add_node("refuse", refuse)
     graph.add_edge(START, "model")
-    graph.add_conditional_edges("model", tools_condition)
-    graph.add_edge("tools", "model")
+    graph.add_conditional_edges("model", following, ["tools", "refuse", END])
+    graph.add_edge("tools", "refuse")
+    graph.add_edge("refuse", "model")
     state = graph.compile().invoke({"messages": messages}, {"recursion_limit": LONGEST})
     messages[:] = state["messages"]
     return str(messages[-1].text)

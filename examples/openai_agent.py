@@ -29,7 +29,7 @@ def agent(
         completion = client.chat.completions.create(
             model=model, messages=messages, tools=tools or omit, tool_choice=choice
         )
-        choice = omit
+        choice = "none" if must_call and tools else omit
         message = completion.choices[0].message
         messages.append(message)
         if not message.tool_calls:

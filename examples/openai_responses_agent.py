@@ -31,7 +31,7 @@ def agent(
         response = client.responses.create(
             model=model, input=messages, tools=functions or omit, tool_choice=choice, store=False
         )
-        choice = omit
+        choice = "none" if must_call and tools else omit
         messages += response.output
         calls = [item for item in response.output if item.type == "function_call"]
         if not calls:

@@ -40,7 +40,7 @@ class Bazaar(Environment[Bag, list[str]]):
 
     def opening(self, task: Bag, state: list[str]) -> Opening:
         return Opening(
-            messages={"policy": "What would you like to buy, a pen or a book?"},
+            messages={"policy": "What would you like, a pen or a book?"},
             system={"policy": "You are a customer.", "user": "You keep a shop. Answer in a few words."},
         )
 
@@ -67,6 +67,8 @@ async def echo(request: CompletionRequest, rng: random.Random, notes: str) -> Me
     said = f"<think>hm</think>\nre: {last}" if "aloud" in last else f"re: {last}"
     arguments = '{"item":  "p\\u0065n", "count": 1}'
     calls = tuple(ToolCall(f"call_{rng.getrandbits(32):08x}", "take", arguments) for _ in range(last.count("buy")))
+    if last == "garble":
+        calls = (ToolCall("call_garbled", "take", '{"item": '),)
     return Message("assistant", "" if calls or "hush" in last else said, "I think", calls)
 
 

@@ -79,8 +79,9 @@ def samples(service: Served, agent: Agent) -> list[tuple[str, str | None, str]]:
     return found
 
 
-def cut_off(agent: Agent, body: Json) -> None:
-    """Send a call, and close the connection as soon as the model is being asked."""
+def cut_off(service: Served, agent: Agent, body: Json) -> None:
+    """Send a call, and close the connection as soon as the model is being asked. Returns when the gateway has done with it."""
+    before = service.calls()
     url = httpx.URL(agent.session.openai_base_url)
     content = json.dumps(body).encode()
     head = (
@@ -90,6 +91,7 @@ def cut_off(agent: Agent, body: Json) -> None:
     with socket.create_connection((url.host, url.port or 80)) as connection:
         connection.sendall(head.encode() + content)
         agent.until_asked(body["messages"][-1]["content"])
+    eventually(lambda: service.calls() > before, 30)
 
 
 class BreaksTheFirst:

@@ -30,6 +30,13 @@ class Served:
     def client(self) -> Client:
         return Client(self.url, TOKEN)
 
+    def calls(self) -> float:
+        """Of models, that the gateway has done with, well or not."""
+        with self.client() as client:
+            lines = client.metrics().splitlines()
+        counted = [line for line in lines if line.startswith("ray_gym_http_requests_total{") and "completions" in line]
+        return sum(float(line.rpartition(" ")[2]) for line in counted)
+
     def row(self, environment: str, session_id: str) -> dict[str, Any]:
         """Of a session that was scored, once it is committed."""
         run = self.folder / "sessions" / environment.replace(":", ".")
@@ -43,7 +50,7 @@ class Served:
 
 
 @contextmanager
-def served(config: str, folder: Path, up_within_s: float = 180) -> Iterator[Served]:
+def served(config: str, folder: Path, up_within_s: float = 240) -> Iterator[Served]:
     path, log, port = folder / "service.yaml", folder / "service.log", free_port()
     path.write_text(config)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}

@@ -17,6 +17,8 @@ from black_box import Agent, BreaksTheFirst, Json, cut_off, result, samples, use
 from conftest import eventually
 from served import Served, served
 
+from examples import langgraph_agent
+
 pytestmark = pytest.mark.ray
 
 CONFIG = """
@@ -52,8 +54,8 @@ def agent(service: Served) -> Iterator[Agent]:
             yield Agent(session, model, view.tools, past, notes)
 
 
-OPENING = "system: You are a customer.\nuser: What would you like to buy, a pen or a book?\n"
-FIRST = OPENING + "assistant: re: What would you like to buy, a pen or a book?\n"
+OPENING = "system: You are a customer.\nuser: What would you like, a pen or a book?\n"
+FIRST = OPENING + "assistant: re: What would you like, a pen or a book?\n"
 
 
 def test_echoes_without_reasoning_and_with_arguments_written_anew(service: Served, agent: Agent) -> None:
@@ -160,8 +162,7 @@ def test_a_call_that_was_cut_off_and_is_sent_again_counts_once(
 ) -> None:
     words = [*agent.past, user("wait gate")]
     body = {"model": "policy", "messages": words, "tools": agent.tools}
-    cut_off(agent, body)
-    agent.until_asked("wait gate")
+    cut_off(service, agent, body)
     if has_finished:
         agent.let_go("gate")
         eventually(lambda: len(agent.session.info().participants["policy"].messages) > len(words), 20)
@@ -192,6 +193,23 @@ def test_the_official_clients_own_retry_counts_once(service: Served, agent: Agen
         timer.join()
     assert said.choices[0].message.content == "re: wait gate" and agent.asked("wait gate") == 1
     assert [text for *_, text in samples(service, agent)] == [f"{OPENING}user: wait gate\nassistant: re: wait gate\n"]
+
+
+def test_langgraph_tells_the_model_of_arguments_that_it_cannot_read(service: Served, agent: Agent) -> None:
+    def call_tool(name: str, arguments: dict[str, Any] | str, call_id: str | None = None) -> str:
+        return agent.session.call_tool(name, arguments, call_id=call_id).content
+
+    past = [*agent.past, user("garble")]
+    said = langgraph_agent.agent(agent.session.openai_base_url, agent.session.api_key, past, agent.tools, call_tool)
+    assert said.startswith("re: ") and "JSON" in said
+    assert (
+        langgraph_agent.agent(
+            agent.session.openai_base_url, agent.session.api_key, [*past, user("on")], agent.tools, call_tool
+        )
+        == "re: on"
+    )
+    [(thread, reason, text)] = samples(service, agent)
+    assert (thread, reason) == ("policy", None) and text.count("assistant: ") == 3
 
 
 def test_streamed_calls_are_steps_too(service: Served, agent: Agent) -> None:
