@@ -33,7 +33,7 @@ PATHS = [
     "/redoc",
 ]
 
-GIVEN = [None, "", "Bearer", "Bearer ", f"Bearer {MARK}", f"Bearer {ALICE[:-1]}", f"Bearer {ALICE}x", f"Basic {ALICE}"]
+GIVEN = [None, "", "Bearer", f"Bearer {MARK}", f"Bearer {ALICE[:-1]}", f"Bearer {ALICE}x", f"Basic {ALICE}"]
 GIVEN += [ALICE, f"Bearer {ALICE} {ALICE}", f"Bearer {ALICE},{BOB}", "Bearer null", f"Bearer {SESSION}.", "Bearer ."]
 
 SAID = [{"role": "user", "content": MARK}]
