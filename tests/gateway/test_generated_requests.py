@@ -38,6 +38,9 @@ deterministic = true
 no-shrink = true
 database = "none"
 
+[checks]  # DELETE ends what is played or open; how it went can be asked ever after
+use_after_free.enabled = false
+
 [dictionaries.sessions]
 values = %(sessions)s
 
@@ -48,9 +51,8 @@ values = %(rollouts)s
 "path.session_id" = {{ dictionary = "sessions", probability = 0.8 }}
 "path.run_id" = {{ dictionary = "rollouts", probability = 0.8 }}
 
-[[operations]]  # DELETE cancels what is played or open; how it went can be asked ever after
+[[operations]]
 include-path-regex = "^/v1/(rollouts|sessions)"
-checks.use_after_free.enabled = false
 checks.positive_data_acceptance.expected-statuses = {BY_NAME}
 
 [[operations]]
