@@ -6,6 +6,8 @@ from typing import Any
 
 Json = dict[str, Any]
 
+ANSWER: Json = {"description": "OpenAI's, as JSON or server-sent events.", "content": {"text/event-stream": {}}}
+
 _TEXT: Json = {"type": "string", "minLength": 1}
 _MESSAGES: Json = {
     "type": "array",

@@ -17,7 +17,7 @@ from deployments.gateway.body import json_body
 from deployments.gateway.door_targets import Target
 from deployments.gateway.headers import LONGEST_KEY
 from deployments.gateway.leaving import unless_gone
-from deployments.gateway.openai_bodies import request_body
+from deployments.gateway.openai_bodies import ANSWER, request_body
 from ray_gym.models.door import PATHS
 from ray_gym.seeds import stable_id
 from ray_gym.service.api import ErrorAnswer
@@ -31,7 +31,6 @@ _ERRORS: dict[int | str, dict[str, Any]] = {
     502: {"model": ErrorAnswer, "description": "The model failed."},
     503: {"model": ErrorAnswer, "description": "No replica can be reached now."},
 }
-_ANSWER = {"description": "OpenAI's, as JSON or server-sent events.", "content": {"text/event-stream": {}}}
 _SESSION_SCHEMA: dict[str, Any] = {"minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[!-~]+$"}
 Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_SESSION_SCHEMA)]
 
@@ -65,7 +64,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
             name=path.removeprefix("/v1/").replace("/", "_"),
             summary=f"OpenAI's {path}.",
             response_model=None,
-            responses={200: _ANSWER, **_ERRORS},
+            responses={200: ANSWER, **_ERRORS},
             openapi_extra={"requestBody": request_body(path)},
         )
     return router

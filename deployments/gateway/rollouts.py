@@ -18,6 +18,12 @@ KEEP_ALIVE_S = 15.0
 GROUPS_AT_ONCE = 8
 """Of a stream that are in memory as JSON."""
 START = str(Cursor())
+EVENT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"id": {"type": "string"}, "event": {"enum": ["group", "end"]}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
+"""Of each event. Its data is JSON: a GroupDone, at the end a RolloutStatus."""
 
 CursorText = Annotated[str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to go on, from an answer.")]
 Samples = Annotated[bool, Query(description="Whether episodes come with their tokens.")]
@@ -104,7 +110,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
 
     @router.get(
         "/{run_id}/stream",
-        responses={**own, 200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}}},
+        responses={**own, 200: {"content": {"text/event-stream": {"schema": EVENT_SCHEMA}}}},
         response_class=StreamingResponse,
     )
     async def stream(

@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from deployments.gateway.body import ParsedBodyRoute
 from deployments.gateway.leaving import unless_gone
-from deployments.gateway.openai_bodies import request_body
+from deployments.gateway.openai_bodies import ANSWER, request_body
 from deployments.gateway.openai_door import json_object
 from deployments.gateway.placement import HasEnded, Placement
 from ray_gym.agent_call import AgentCall
@@ -165,7 +165,7 @@ def session_routes(
             methods=["POST"],
             name=f"captured_{path.replace('/', '_')}",
             response_model=None,
-            responses=OWN,
+            responses={200: ANSWER, **OWN},
             openapi_extra={"requestBody": request_body(path)},
         )
     return router

@@ -63,7 +63,7 @@ class Sessions:
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
         session_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
-        body = _digest(request.model_dump_json())
+        body = await asyncio.to_thread(lambda: _digest(request.model_dump_json()))  # a task may be large
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             if (known := self._open.get(session_id) or self._ended.get(session_id)) is not None:
                 if known.body != body:

@@ -83,6 +83,10 @@ def routes(waiting: Waiting) -> APIRouter:
     async def session(caller: Caller, session_id: str) -> str:
         return f"{caller}: {session_id}"
 
+    @router.delete("/v1/sessions/{session_id}", status_code=204)
+    async def close(session_id: str) -> None:
+        return
+
     @router.get("/v1/wait")
     async def wait() -> str:
         await waiting.stay()

@@ -120,6 +120,11 @@ def test_brackets_in_text_are_no_nesting() -> None:
         b'["\xff"]',
         '{"a": 1}'.encode("utf-16"),
         b"[" + b"1" * 5000 + b"]",
+        b"[" + b"1" * 400 + b"]",
+        b"[18446744073709551616]",
+        b"[-9223372036854775809]",
+        b'{"a": 1, "a": 1}',
+        b'{"a": [{"b": 1, "c": 2, "b": 3}]}',
         b'{"a": 1} x',
         b"\x00",
     ],
@@ -132,3 +137,4 @@ def test_what_nothing_behind_could_take_is_refused(body: bytes) -> None:
 
 def test_what_is_json_is_taken() -> None:
     assert parsed(b'{"a": [1.5, 1e3, "\\u00e9\\ud83d\\ude00", null]}') == {"a": [1.5, 1e3, "é😀", None]}
+    assert parsed(b"[18446744073709551615, -9223372036854775808]") == [2**64 - 1, -(2**63)]

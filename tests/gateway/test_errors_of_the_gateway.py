@@ -54,6 +54,8 @@ async def test_paths_and_methods_that_are_not_there() -> None:
         problem(await http.get("/v1/who/"), 404)  # no redirect
         response = await http.delete("/v1/who")
         assert problem(response, 405)["code"] == "method_not_allowed" and response.headers["allow"] == "GET"
+        response = await http.put("/v1/sessions/s-1")
+        assert response.headers["allow"] == "DELETE, GET"  # of all routes with this path
 
 
 def through_ray(cause: Exception) -> Exception:

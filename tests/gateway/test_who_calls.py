@@ -77,8 +77,20 @@ async def test_without_tokens_the_caller_is_local_and_keys_still_fit_their_sessi
 async def test_without_tokens_a_foreign_name_for_this_machine_is_refused() -> None:
     async with client(make(tokens={}), None, host="evil.example") as http:
         assert problem(await http.get("/v1/who"), 403)["code"] == "wrong_host"
+    async with client(make(tokens={}), None) as http:
+        for host in ("", "[::1", "[x]", "localhost.evil.example", "evil.example:80"):
+            assert problem(await http.get("/v1/who", headers={"Host": host}), 403)["code"] == "wrong_host"
     async with client(make(), host="gym.example") as http:
         assert (await http.get("/v1/who")).json() == "alice"
+
+
+async def test_without_tokens_foreign_pages_are_refused() -> None:
+    async with client(make(tokens={}), None) as http:
+        for origin in ("https://evil.example", "null", "", "http://[", "http://localhost.evil.example"):
+            assert problem(await http.get("/v1/who", headers={"Origin": origin}), 403)["code"] == "wrong_origin"
+        for origin in ("http://localhost:3000", "http://127.0.0.1", "http://[::1]:8000"):
+            answer = await http.get("/v1/who", headers={"Origin": origin})
+            assert answer.json() == "local" and "access-control-allow-origin" not in answer.headers
 
 
 def test_loopback_is_an_address_or_localhost() -> None:
