@@ -169,7 +169,7 @@ def test_a_key_used_before_comes_with_the_same_body_or_not_at_all(attacked: Atta
     refused(attacked.ask("POST", "/v1/rollouts", ALICE, json={"seed": 5}, headers=headers), 409)
     again = attacked.ask("POST", "/v1/rollouts", ALICE, json={}, headers=headers)
     assert again.status_code == 200 and again.json()["id"] == attacked.ids[ROLLOUT]
-    for key in ("", "x" * 201, "\u00e9".encode("latin-1"), "a\tb", "\x7f"):
+    for key in ("", "x" * 201, "\u00e9".encode("latin-1"), "a\tb"):
         refused(attacked.ask("POST", "/v1/rollouts", ALICE, json={}, headers={"Idempotency-Key": key}), 400)
 
 

@@ -1,6 +1,6 @@
 """Requests that schemathesis makes from the service's own description, against the service as it runs.
 
-A few hundred here; with RAY_GYM_TEST_EXAMPLES=45 RAY_GYM_TEST_REQUESTS=2000 they are, and have to be, more than 2,000.
+A few hundred here; with RAY_GYM_TEST_EXAMPLES=25 RAY_GYM_TEST_REQUESTS=2000 they are, and have to be, more than 2,000.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from running_service import TOKENS, RunningService, running_service
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
 
 EXAMPLES = int(os.environ.get("RAY_GYM_TEST_EXAMPLES", "2"))
+MOST_ROUNDS = 4
 LEAST = int(os.environ.get("RAY_GYM_TEST_REQUESTS", "300"))
 BY_NAME = '["2xx", "3xx", "400", "401", "403", "404", "409", "422", "429", "503"]'
 """A body that fits the description may still name what isn't there, or a task that is none of the environment's."""
 EXCEPT = ("--exclude-checks", "use_after_free")
 """DELETE ends what is played or open; how it went can be asked ever after."""
 CONFIG = f"""
-seed = 7
+seed = %(seed)s
 workers = 2
 continue-on-failure = true
 request-timeout = 120
@@ -35,7 +36,6 @@ headers = {{ Authorization = "Bearer {TOKENS["alice"]}" }}
 
 [generation]
 max-examples = {EXAMPLES}
-deterministic = true
 no-shrink = true
 database = "none"
 
@@ -68,10 +68,12 @@ def test_no_request_breaks_the_service_or_its_word(tmp_path: Path) -> None:
         rollouts = [http.post("/v1/rollouts", json={"seed": seed}).json()["id"] for seed in range(2)]
         eventually(lambda: all(http.get(f"/v1/rollouts/{one}").json()["ended_at"] for one in rollouts), 60)
         before = answered(http)
-        said = schemathesis(service, tmp_path, {"sessions": sessions, "rollouts": rollouts})
-        after = answered(http)
-        assert " failed" not in said and " passed" in said, said
-        counts = {key: count - before.get(key, 0) for key, count in after.items()}
+        counts: dict[tuple[str, str], float] = {}
+        for seed in range(1, MOST_ROUNDS + 1):
+            schemathesis(service, tmp_path, {"seed": seed, "sessions": sessions, "rollouts": rollouts})
+            counts = {key: count - before.get(key, 0) for key, count in answered(http).items()}
+            if sum(counts.values()) >= LEAST:
+                break
         assert sum(counts.values()) >= LEAST, sum(counts.values())
         print(f"{sum(counts.values()):.0f} requests")
         assert not any(status.startswith("5") and status != "503" for _, status in counts), counts
@@ -85,10 +87,10 @@ UNREACHED = {"/v1/completions", "/v1/responses"}
 """Scripted models have chat only."""
 
 
-def schemathesis(service: RunningService, folder: Path, ids: dict[str, list[str]]) -> str:
-    """What it says, if it has found nothing."""
+def schemathesis(service: RunningService, folder: Path, changes: dict[str, Any]) -> None:
+    """Errors: AssertionError with what it says, if it has found something."""
     config = folder / "schemathesis.toml"
-    config.write_text(CONFIG % ids)
+    config.write_text(CONFIG % changes)
     command = [str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(config), "--no-color", "run"]
     done = subprocess.run(
         [*command, "--checks", "all", *EXCEPT, "--warnings", "off", f"{service.address}/openapi.json"],
@@ -98,8 +100,7 @@ def schemathesis(service: RunningService, folder: Path, ids: dict[str, list[str]
         text=True,
         timeout=800,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert done.returncode == 0 and " passed" in done.stdout, done.stdout + done.stderr
 
 
 def answered(http: httpx.Client) -> dict[tuple[str, str], float]:
