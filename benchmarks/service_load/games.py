@@ -85,7 +85,8 @@ class Play:
         view = await self._open()
         messages = view["messages"]
         game.opened_at, game.heard = time.time(), messages[-1]["content"]
-        self._board = self._read(game.heard)
+        if self._outcome is None:
+            self._board = self._read(game.heard)
         if captured:
             self._agent = [{"role": one["role"], "content": one["content"]} for one in messages]
             self._tools = view["tools"]
@@ -105,6 +106,7 @@ class Play:
         if self.game.id not in ("", opened["id"]):
             raise Wrong(f"{OPEN}: the key of {self.game.id} opened {opened['id']}")
         self.game.id = opened["id"]
+        self._outcome = opened["stop"] and opened["stop"]["text"]  # the user may begin, and win at once
         return self._view(opened)
 
     def _view(self, info: dict[str, Any]) -> dict[str, Any]:

@@ -20,8 +20,10 @@ from ray_gym.models.base import Engine
 
 BESIDE = 64
 """Requests that a replica takes on top of `max_requests`, to refuse them itself, in the shape of all errors."""
-WAITING = 64
-"""Requests, with their bodies, that wait in Serve's proxy for a replica."""
+WAITING = 1024
+"""Requests, with their bodies, that wait in Serve's proxy for a replica: for moments, but all clients at once when it is busy.
+
+What comes on top is refused by the proxy itself, and not told when to come back."""
 DRAIN_S = 10
 """Of requests in flight, when the gateway goes."""
 
