@@ -190,7 +190,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--sessions", type=int, default=500, help="clients with a session each (default 500)")
     parser.add_argument("--streams", type=int, default=64, help="clients that follow rollouts (default 64)")
     parser.add_argument("--seconds", type=float, default=60, help="of load (default 60)")
-    parser.add_argument("--kill-after", type=float, default=30, help="seconds, a session worker; 0: none (default 30)")
+    parser.add_argument("--kill-after", type=float, default=15, help="seconds, a session worker; 0: none (default 15)")
     parser.add_argument("--pause", type=float, default=4, help="seconds before a request, on average (default 4)")
     parser.add_argument("--groups", type=int, default=60, help="of two episodes, in each rollout (default 60)")
     parser.add_argument("--concurrency", type=int, default=16, help="episodes of a rollout in flight (default 16)")

@@ -88,7 +88,8 @@ class Completer:
         finish: FinishReason = "stop"
         if generation.truncated:
             finish = "context_full" if room < request.sampling.max_tokens else "length"
-        tools = () if generation.truncated else request.tools  # a call that was cut off is no call
+        # A call that was cut off is no call, and where none was asked for there is none, though the prompt shows tools.
+        tools = () if generation.truncated or request.tool_choice == "none" else request.tools
         plain: SpanKind = "plain" if request.sampling.is_plain else "truncated"
         return Completion(
             message=await self._off_loop(

@@ -20,6 +20,8 @@ from ray_gym.service.desk import Desk
 from ray_gym.session import Session
 from ray_gym.spec import EpisodeSpec
 
+PATIENCE_S = 15.0
+"""How much longer than a tool may take a replay waits for what was recorded, before it counts as another play."""
 COMMANDS = 10_000
 """Under way in one worker at once."""
 
@@ -31,7 +33,7 @@ class SessionPlayer(Player):
     desk: Desk
 
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
-        patience_s = self.stage.limits.episode_deadline_s
+        patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
         log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
         played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log))
         self._record(Over(spec.episode_id, spec.attempt))

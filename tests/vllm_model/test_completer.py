@@ -67,6 +67,12 @@ async def test_half_a_call_is_words() -> None:
     assert [call.arguments for call in whole.message.tool_calls] == ['{"position": 4}']
 
 
+async def test_where_no_call_is_asked_for_there_is_none_though_tools_are_shown() -> None:
+    asked = request(tools=(MOVE,), allowed_tools=(MOVE,), tool_choice="none")
+    completion = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(asked)
+    assert completion.message.tool_calls == () and completion.message.content == 'make_move {"position": 4}'
+
+
 async def test_an_engine_that_was_given_other_ids_fails_the_call() -> None:
     class Forgetful(EngineDouble):
         async def generate(self, request: GenerationRequest) -> Generation:
