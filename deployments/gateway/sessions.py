@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -146,7 +147,7 @@ def session_routes(
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
         asked = (read_responses if kind == "responses" else read_chat)(body)
-        call = _agent_call(asked, await request.body(), request)
+        call = _agent_call(asked, await asyncio.to_thread(_digest, body), request)
         key = _key(request.headers.get("Idempotency-Key"))
         answer = _answered(placement, caller, session_id, kind, asked, call, key)
         delivered = False
@@ -211,7 +212,12 @@ async def _answered(
     return JSONResponse(whole(said, asked, id, created))
 
 
-def _agent_call(asked: Asked, body: bytes, request: Request) -> AgentCall:
+def _digest(body: dict[str, Any]) -> bytes:
+    """The same for bodies that say the same, however they are written."""
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
+
+
+def _agent_call(asked: Asked, digest: bytes, request: Request) -> AgentCall:
     if "seed" in asked.sampling:
         raise Refused(
             400, "invalid_request", "seed: a session's calls have the seeds of its episode; leave it out", "seed"
@@ -219,7 +225,7 @@ def _agent_call(asked: Asked, body: bytes, request: Request) -> AgentCall:
     sampling = {name: value for name, value in asked.sampling.items() if value is not None}
     return AgentCall(
         messages=asked.messages,
-        digest=hashlib.sha256(body).digest(),
+        digest=digest,
         tools=asked.tools,
         allowed=asked.allowed_tools,
         tool_choice=asked.tool_choice,
