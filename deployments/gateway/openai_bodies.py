@@ -18,20 +18,23 @@ _MESSAGES: Json = {
         "required": ["role"],
     },
 }
-_INPUTS: dict[str, tuple[str, Json]] = {
-    "chat/completions": ("messages", _MESSAGES),
-    "completions": ("prompt", {}),
-    "responses": ("input", {"anyOf": [_TEXT, {"type": "array", "minItems": 1}]}),
+_INPUTS: dict[str, tuple[str, Json, Any]] = {
+    "chat/completions": ("messages", _MESSAGES, [{"role": "user", "content": "Hello"}]),
+    "completions": ("prompt", {}, "Hello"),
+    "responses": ("input", {"anyOf": [_TEXT, {"type": "array", "minItems": 1}]}, "Hello"),
 }
+"""The field with what is said, its schema, and an example."""
 
 
 def request_body(path: str) -> Json:
     """Of a path that ends like one of OpenAI's."""
-    field, schema = _INPUTS["chat/completions" if path.endswith("chat/completions") else path.rpartition("/")[2]]
+    field, schema, example = _INPUTS[
+        "chat/completions" if path.endswith("chat/completions") else path.rpartition("/")[2]
+    ]
     properties = {"model": {**_TEXT, "maxLength": 256}, "stream": {"type": ["boolean", "null"]}, field: schema}
     body = {"type": "object", "properties": properties, "required": ["model", field]}
     return {
         "description": "As OpenAI's API has it.",
         "required": True,
-        "content": {"application/json": {"schema": body}},
+        "content": {"application/json": {"schema": body, "example": {"model": "small", field: example}}},
     }
