@@ -38,8 +38,8 @@ class RemoteService:
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
         return cast(tuple[RolloutStatus, bool], await self._call("submit", SUBMIT_S, caller, request, key))
 
-    async def rollouts(self, caller: str) -> RolloutList:
-        return cast(RolloutList, await self._call("rollouts", ANSWER_S, caller))
+    async def rollouts(self, caller: str, limit: int) -> RolloutList:
+        return cast(RolloutList, await self._call("rollouts", ANSWER_S, caller, limit))
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
         return cast(RolloutStatus, await self._call("rollout", ANSWER_S, caller, run_id))

@@ -36,7 +36,7 @@ class RolloutService(Protocol):
 
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]: ...
 
-    async def rollouts(self, caller: str) -> RolloutList: ...
+    async def rollouts(self, caller: str, limit: int) -> RolloutList: ...
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus: ...
 
@@ -75,9 +75,11 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         return status
 
     @router.get("")
-    async def rollouts(caller: Annotated[str, Depends(caller_of)]) -> RolloutList:
+    async def rollouts(
+        caller: Annotated[str, Depends(caller_of)], limit: Annotated[int, Query(ge=1, le=1000)] = 100
+    ) -> RolloutList:
         """The caller's, the newest first."""
-        return await service.rollouts(caller)
+        return await service.rollouts(caller, limit)
 
     @router.get("/{run_id}", responses=own)
     async def rollout(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:

@@ -29,6 +29,8 @@ from ray_gym.stop import EpisodeOver
 
 OPENING_S = 60.0
 """How long a session may take to be there: its lease is on its way, or it is being made again from its journal."""
+COMMANDS = 10_000
+"""That one session takes, for each is remembered until its end."""
 KEPT = 200
 """Sessions that have ended and can still be asked for what they answered."""
 REMEMBERED = 100_000
@@ -162,6 +164,8 @@ class Desk:
 
     async def _perform(self, session: Session, key: str, command: Command) -> Done:
         session.touch()
+        if session.given >= COMMANDS and not isinstance(command, End | Close):
+            raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
         try:
             return await _waited(session.perform(key, command))
         except EpisodeOver:

@@ -75,11 +75,11 @@ class Rollouts:
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
-    def listed(self, caller: str) -> RolloutList:
-        """The newest first."""
+    def listed(self, caller: str, limit: int) -> RolloutList:
+        """The newest first, at most so many."""
         own = [rollout for rollout in self._rollouts.values() if rollout.caller == caller]
         own.sort(key=lambda rollout: -rollout.created_at)
-        return RolloutList(rollouts=[rollout.status() for rollout in own])
+        return RolloutList(rollouts=[rollout.status() for rollout in own[:limit]])
 
     def status(self, caller: str, run_id: str) -> RolloutStatus:
         return self._own(caller, run_id).status()

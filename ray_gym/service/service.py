@@ -48,8 +48,8 @@ class Service:
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
         return await self._rollouts.submit(caller, request, key)
 
-    async def rollouts(self, caller: str) -> RolloutList:
-        return self._rollouts.listed(caller)
+    async def rollouts(self, caller: str, limit: int) -> RolloutList:
+        return self._rollouts.listed(caller, limit)
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
         return self._rollouts.status(caller, run_id)

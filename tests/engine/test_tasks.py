@@ -88,6 +88,13 @@ def test_ids_are_given_or_hashed_from_the_content(tmp_path: Path) -> None:
     )
 
 
+def test_a_given_id_is_no_other_rows_hash(tmp_path: Path) -> None:
+    [hashed] = read(jsonl(tmp_path, {"a": 1}), tmp_path)
+    given = {"a": 2, "task_id": hashed.task_id}
+    assert "jsonl:2: task_id" in error_of(jsonl(tmp_path, {"a": 1}, given), tmp_path)
+    assert "is the hash of this row, and that of" in error_of(jsonl(tmp_path, given, {"a": 1}), tmp_path)
+
+
 def test_a_given_id_is_given_once(tmp_path: Path) -> None:
     message = error_of(jsonl(tmp_path, {"task_id": "mine", "a": 1}, {"task_id": "mine", "a": 2}), tmp_path)
     assert message.startswith(str(tmp_path)) and "jsonl:2: task_id: 'mine' is given already at" in message

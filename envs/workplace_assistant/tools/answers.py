@@ -8,10 +8,16 @@ SHOWN = 10
 """Rows that a search shows; the rest are counted."""
 
 
-def matches(query: str, *texts: str) -> bool:
-    """Whether every word of the query is somewhere in the texts."""
-    searched = "\n".join(texts).casefold()
-    return all(word in searched for word in query.casefold().split())
+class Query:
+    """Words to look for; read once, however many rows are looked at."""
+
+    def __init__(self, text: str) -> None:
+        self._words = text.casefold().split()
+
+    def matches(self, *texts: str) -> bool:
+        """Whether every word is somewhere in the texts."""
+        searched = "\n".join(texts).casefold()
+        return all(word in searched for word in self._words)
 
 
 def listing(rows: Iterable[object], *columns: str) -> dict[str, object]:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from envs.workplace_assistant.rows import Event
-from envs.workplace_assistant.tools.answers import listing, matches
+from envs.workplace_assistant.tools.answers import Query, listing
 from envs.workplace_assistant.tools.arguments import address, filled, moment, open_period, row, whole_minutes
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import tool
@@ -28,11 +28,12 @@ class CalendarTools:
         self, workplace: Workplace, caller: object, query: str = "", from_date: str = "", to_date: str = ""
     ) -> dict[str, object]:
         """Find events, earliest first, with all words of the query in their name or the participant's address."""
+        wanted = Query(query)
         first, last = open_period(from_date, to_date)
         found = [
             event
             for event in workplace.events
-            if first <= event.start[:10] <= last and matches(query, event.name, event.participant)
+            if first <= event.start[:10] <= last and wanted.matches(event.name, event.participant)
         ]
         found.sort(key=lambda event: event.start)
         return listing(found, "id", "name", "participant", "start", "minutes")

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from envs.workplace_assistant.rows import PRODUCTS, STATUSES, Customer, Product, Status
-from envs.workplace_assistant.tools.answers import listing, matches
+from envs.workplace_assistant.tools.answers import Query, listing
 from envs.workplace_assistant.tools.arguments import address, colleague, day, filled, one_of, row
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import tool
@@ -40,11 +40,12 @@ class CustomerTools:
         last_contact_before: str = "",
     ) -> dict[str, object]:
         """Find customers, longest silent first. What is left out doesn't matter."""
+        wanted = Query(query)
         limit = day(last_contact_before) if last_contact_before else ""
         found = [
             customer
             for customer in workplace.customers
-            if matches(query, customer.name, customer.contact, customer.notes)
+            if wanted.matches(customer.name, customer.contact, customer.notes)
             and (not assigned_to or customer.assigned_to == assigned_to.strip().lower())
             and (not product or customer.product == product)
             and (not status or customer.status == status)

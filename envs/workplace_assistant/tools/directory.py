@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from envs.workplace_assistant.tools.answers import listing, matches
+from envs.workplace_assistant.tools.answers import Query, listing
 from envs.workplace_assistant.tools.arguments import filled
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import tool
@@ -12,6 +12,6 @@ class DirectoryTools:
     @tool()
     def directory_find(self, workplace: Workplace, caller: object, name: str) -> dict[str, object]:
         """Find colleagues' email addresses by name or part of it."""
-        name = filled(name)
-        found = (person for person in workplace.people.values() if matches(name, person.name))
+        wanted = Query(filled(name))
+        found = (person for person in workplace.people.values() if wanted.matches(person.name))
         return listing(found, "name", "address", "role")

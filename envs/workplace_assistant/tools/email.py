@@ -6,7 +6,7 @@ from dataclasses import asdict
 
 from envs.workplace_assistant.clock import NOW, written_moment
 from envs.workplace_assistant.rows import Email
-from envs.workplace_assistant.tools.answers import listing, matches
+from envs.workplace_assistant.tools.answers import Query, listing
 from envs.workplace_assistant.tools.arguments import address, filled, open_period, row
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import ToolError, tool
@@ -18,12 +18,13 @@ class EmailTools:
         self, workplace: Workplace, caller: object, query: str = "", from_date: str = "", to_date: str = ""
     ) -> dict[str, object]:
         """Find emails, newest first, with all words of the query in their addresses, subject or body."""
+        wanted = Query(query)
         first, last = open_period(from_date, to_date)
         found = [
             email
             for email in workplace.emails
             if first <= email.sent_at[:10] <= last
-            and matches(query, email.sender, email.recipient, email.subject, email.body)
+            and wanted.matches(email.sender, email.recipient, email.subject, email.body)
         ]
         found.sort(key=lambda email: email.sent_at, reverse=True)
         return listing(found, "id", "sender", "subject", "sent_at")

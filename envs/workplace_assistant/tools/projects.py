@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from envs.workplace_assistant.rows import BOARDS, LIST_NAMES, Board, ListName, ProjectTask
-from envs.workplace_assistant.tools.answers import listing, matches
+from envs.workplace_assistant.tools.answers import Query, listing
 from envs.workplace_assistant.tools.arguments import colleague, day, filled, one_of, row
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import tool
@@ -36,11 +36,12 @@ class ProjectTools:
         due_before: str = "",
     ) -> dict[str, object]:
         """Find tasks, earliest due first. What is left out doesn't matter."""
+        wanted = Query(query)
         limit = day(due_before) if due_before else ""
         found = [
             task
             for task in workplace.tasks
-            if matches(query, task.name)
+            if wanted.matches(task.name)
             and (not assignee or task.assignee == assignee.strip().lower())
             and (not list_name or task.list_name == list_name)
             and (not board or task.board == board)
