@@ -113,7 +113,9 @@ class Session:
         await asyncio.wait([task])
         if task.cancelled():
             raise LetGo if self._is_let_go else EpisodeOver(self.episode.stop)
-        return task.result()
+        done = task.result()
+        await self._log.sync()  # before anybody is told of it
+        return done
 
     async def settle(self) -> None:
         """Until nothing is under way."""

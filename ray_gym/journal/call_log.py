@@ -157,6 +157,11 @@ class CallLog:
             self._journal.append(record)
             await self._journal.sync()
 
+    async def sync(self) -> None:
+        """What was written down is on the disk when this returns, if the run wants that."""
+        if self._journal is not None:
+            await self._journal.sync()
+
     async def reach(self, command: Commanded) -> None:
         """In a replay: let answers through until there are as many as when this command came. Errors: Diverged."""
         try:

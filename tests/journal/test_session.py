@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -108,13 +109,18 @@ class Driven:
 
 
 async def opened(
-    folder: Path, *adopted: str, model: Voices | None = None, environment: Market | None = None, **limits: Any
+    folder: Path,
+    *adopted: str,
+    model: Voices | None = None,
+    environment: Market | None = None,
+    flush: bool = False,
+    **limits: Any,
 ) -> Driven:
     """A session, gone on with from fenced journals."""
     environment, section, model = environment or Market(), LimitsSection(**limits), model or Voices()
     names = (*environment.participants, *environment.auxiliary)
     cast = {name: Cast.from_config(name, ParticipantSection(model="m"), section) for name in names}
-    journal = Journal(folder / f"1-{next(_files)}.journal", "run", flush=False)
+    journal = Journal(folder / f"1-{next(_files)}.journal", "run", flush=flush)
     history = HistoryReader(folder).read("e", adopted)
     spec = replace(SPEC, attempt=len(adopted))
     history.started_at = history.started_at or 1.0
@@ -195,6 +201,15 @@ async def test_a_command_given_again_while_it_is_carried_out_waits_for_it(tmp_pa
     model.release.set()
     one, other = await asyncio.gather(*again)
     assert one is other and model.calls == 2 and driven.session.given == 2
+
+
+async def test_what_its_caller_is_told_is_on_the_disk_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fdatasync", lambda descriptor: synced.append(os.fstat(descriptor).st_size))
+    driven = await opened(tmp_path, flush=True)
+    for index, command in enumerate(COMMANDS):
+        await driven.session.perform(str(index), command)
+        assert synced[-1] == driven.file.stat().st_size
 
 
 async def test_a_session_that_is_closed_gives_up_what_it_does(tmp_path: Path) -> None:
