@@ -151,7 +151,7 @@ def test_responses(client: openai.OpenAI) -> None:
         ({"model": "small", "messages": "Hello"}, 400, "invalid_request"),
         ({"model": "small", "messages": QUESTION, "max_tokens": 10**6}, 400, "invalid_request"),
         ({"model": "small", "messages": QUESTION, "structured_outputs": {"regex": "("}}, 400, "invalid_request"),
-        ({"model": "small", "messages": [{"role": "user"}], "tools": [TOOL]}, 400, "invalid_request"),
+        ({"model": "small", "messages": QUESTION, "tools": [{"type": "function"}]}, 400, "invalid_request"),
     ],
 )
 def test_errors(address: str, body: Any, status: int, code: str) -> None:
