@@ -146,4 +146,4 @@ class AgentTools:
 def _noticed(office: Office, what: str) -> str:
     """Every change also sends the customer a text message, which they see whatever the agent says of it."""
     office.to_be_seen["user"].append(f"(Text message from {COMPANY}: {what})")
-    return what
+    return f"Done; the customer was sent: {what}"

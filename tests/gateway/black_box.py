@@ -81,6 +81,7 @@ def samples(service: Served, agent: Agent) -> list[tuple[str, str | None, str]]:
 
 def cut_off(service: Served, agent: Agent, body: Json) -> None:
     """Send a call, and close the connection as soon as the model is being asked. Returns when the gateway has done with it."""
+    eventually(service.is_idle, 30)
     before = service.calls()
     url = httpx.URL(agent.session.openai_base_url)
     content = json.dumps(body).encode()
@@ -91,7 +92,7 @@ def cut_off(service: Served, agent: Agent, body: Json) -> None:
     with socket.create_connection((url.host, url.port or 80)) as connection:
         connection.sendall(head.encode() + content)
         agent.until_asked(body["messages"][-1]["content"])
-    eventually(lambda: service.calls() > before, 30)
+    eventually(lambda: service.is_idle() and service.calls() > before, 30)
 
 
 class BreaksTheFirst:

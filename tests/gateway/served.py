@@ -32,10 +32,16 @@ class Served:
 
     def calls(self) -> float:
         """Of models, that the gateway has done with, well or not."""
+        return self._metric("ray_gym_http_requests_total{", "completions")
+
+    def is_idle(self) -> bool:
+        """Whether it answers nobody, so that all calls are counted."""
+        return self._metric("ray_gym_http_requests_in_flight{") == 0
+
+    def _metric(self, name: str, part: str = "") -> float:
         with self.client() as client:
             lines = client.metrics().splitlines()
-        counted = [line for line in lines if line.startswith("ray_gym_http_requests_total{") and "completions" in line]
-        return sum(float(line.rpartition(" ")[2]) for line in counted)
+        return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name) and part in line)
 
     def row(self, environment: str, session_id: str) -> dict[str, Any]:
         """Of a session that was scored, once it is committed."""

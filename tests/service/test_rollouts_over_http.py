@@ -62,7 +62,7 @@ def setup(root: Path) -> ServiceSetup:
         "service": {"active_rollouts": 1, "queued_rollouts": 1, "max_episodes": 200},
     }
     engines = {name: ScriptedEngine(ScriptedOptions.model_validate(options)) for name, options in MODELS.items()}
-    return ServiceSetup(RunConfig.model_validate(config), root, engines, root)
+    return ServiceSetup(RunConfig.model_validate(config), root, root, engines)
 
 
 def caller_of(authorization: Annotated[str, Header()] = "ann") -> str:
@@ -305,7 +305,7 @@ async def test_a_rollout_that_can_not_go_on_says_why(tmp_path: Path) -> None:
     config = setup(tmp_path)
     other = config.config.models["slow"].model_copy(update={"engine": "openai"})
     changed = config.config.model_copy(update={"models": {**config.config.models, "slow": other}})
-    service = Service(ServiceSetup(changed, tmp_path, config.engines, tmp_path))
+    service = Service(ServiceSetup(changed, tmp_path, tmp_path, config.engines))
     await service.start()
     status, _ = await service.wait("ann", run_id, 10**6, 30)
     await service.close()
