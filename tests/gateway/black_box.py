@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import threading
@@ -122,7 +123,8 @@ class BreaksTheFirst:
                     forward(server, client)
                 else:
                     self._asked()
-                client.shutdown(socket.SHUT_RDWR)
+                with contextlib.suppress(OSError):  # it may have gone by itself
+                    client.shutdown(socket.SHUT_RDWR)
                 inward.join()
 
 
@@ -130,5 +132,6 @@ def forward(source: socket.socket, target: socket.socket) -> None:
     try:
         while data := source.recv(65536):
             target.sendall(data)
+        target.shutdown(socket.SHUT_WR)  # else the other side would keep the connection for more
     except OSError:
         return
