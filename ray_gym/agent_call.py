@@ -39,7 +39,7 @@ def command_of(call: AgentCall, participant: str, session: Session) -> Ask:
     if episode.steps_left(participant) < 1:
         raise TurnIsOver(f"{participant} has had its {episode.participants[participant].max_steps_per_turn} steps")
     capture = session.captures.get(participant) or Capture(participant)
-    match = capture.match(call.messages, call.tools, episode.threads.values())
+    match = capture.match(call.messages, call.tools, episode.threads.values(), session.asked_threads)
     sampling = asdict(episode.participants[participant].sampling) | dict(call.sampling)
     return Ask(
         participant,

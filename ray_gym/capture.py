@@ -9,8 +9,7 @@ conversation, an edited history, or a call beside one that is still waiting for 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ray_gym.messages import Message, ToolSchema
@@ -20,8 +19,6 @@ EDITED_HISTORY = "edited_history"
 BRANCHED = "branched"
 """A second answer to what was answered, or is just being answered."""
 TOOLS_CHANGED = "tools_changed"
-
-_THOUGHT = re.compile(r"<think>.*?</think>|^.*?</think>", re.DOTALL)
 
 Canonical = tuple[str, str, tuple[tuple[str, str], ...]]
 """Role, text, and calls as (name, arguments)."""
@@ -34,8 +31,10 @@ def canonical(message: Message) -> Canonical:
 
 
 def without_thought(text: str) -> str:
-    """What is left of an assistant's words when an agent has taken out what was thought aloud."""
-    return _THOUGHT.sub("", text).strip()
+    """What is left of an assistant's words when an agent has taken out what was thought aloud. Linear in the text."""
+    *thoughts, said = text.split("</think>")  # the prompt may have opened the first
+    kept = [before for before, mark, _ in (thought.partition("<think>") for thought in thoughts) if mark]
+    return "".join([*kept, said]).strip()
 
 
 def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
@@ -73,7 +72,14 @@ class Capture:
     participant: str
     _threads: dict[str, _Captured] = field(default_factory=dict)
 
-    def match(self, messages: Sequence[Message], tools: Iterable[ToolSchema], threads: Iterable[Thread]) -> Match:
+    def match(
+        self,
+        messages: Sequence[Message],
+        tools: Iterable[ToolSchema],
+        threads: Iterable[Thread],
+        asked_already: Collection[str] = (),
+    ) -> Match:
+        """`asked_already`: threads of which calls are under way, though they may not have begun."""
         asked, shown = [canonical(message) for message in messages], canonical_tools(tools)
         best: Match | None = None
         forked_for = None
@@ -81,8 +87,9 @@ class Capture:
             if thread.participant.name != self.participant:
                 continue
             captured = self._look(thread)
+            is_busy = thread.busy or thread.name in asked_already
             known, shared = _shared(captured.messages, asked)
-            goes_on = known == len(captured.messages) and captured.tools in (None, shown) and not thread.busy
+            goes_on = known == len(captured.messages) and captured.tools in (None, shown) and not is_busy
             if goes_on and (best is None or shared > best.known):
                 best = Match(thread.name, shared)
             elif not goes_on and any(role == "assistant" for role, *_ in asked[:shared]):

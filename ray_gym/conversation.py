@@ -164,7 +164,7 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
 
 def _check(messages: Sequence[tuple[int, _Fields]]) -> None:
     """Errors: ValueError for a system message in the middle, calls without results and the reverse."""
-    open_calls: list[Any] = []
+    open_calls: dict[Any, None] = {}
     has_begun = False
     for number, message in messages:
         if message["role"] == "system" and has_begun:
@@ -173,15 +173,15 @@ def _check(messages: Sequence[tuple[int, _Fields]]) -> None:
         if message["role"] == "tool":
             if message["tool_call_id"] not in open_calls:
                 raise ValueError(f"messages[{number}]: it answers call {message['tool_call_id']!r}, which is not open")
-            open_calls.remove(message["tool_call_id"])
+            del open_calls[message["tool_call_id"]]
         elif open_calls:
-            raise ValueError(f"messages[{number}]: call {open_calls[0]!r} before it has no result")
+            raise ValueError(f"messages[{number}]: call {next(iter(open_calls))!r} before it has no result")
         for call in message.get("tool_calls", ()):
             if call["id"] in open_calls:
                 raise ValueError(f"messages[{number}]: two calls have the id {call['id']!r}")
-            open_calls.append(call["id"])
+            open_calls[call["id"]] = None
     if open_calls:
-        raise ValueError(f"messages: the last call, {open_calls[0]!r}, has no result")
+        raise ValueError(f"messages: the last call, {next(iter(open_calls))!r}, has no result")
 
 
 def _new(found: list[dict[str, Any]]) -> dict[str, Any]:

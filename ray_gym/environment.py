@@ -170,6 +170,10 @@ class Environment(Generic[TaskT, StateT]):
         """First messages, written from the state, so that the two cannot drift apart."""
         return Opening()
 
+    opening_observes: ClassVar[bool] = False
+    """Whether `opening` shows a state that only the game itself brings forth. Then it comes after what a row's messages say, which may be
+    a prompt, but no play: nothing could bring the state to where an earlier conversation has left it."""
+
     async def close(self) -> None:
         """The worker ends: give back what was opened for all its sessions (connections, say). It may be used again afterwards."""
 

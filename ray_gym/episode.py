@@ -56,7 +56,7 @@ class Episode(EpisodeView):
             self.first = self._who_answers(earlier["policy"][-1])
         for name in list(self.threads):
             self.transcript.put_system_prompt(name)
-            for message in _first_messages(opening, name, earlier.get(name)):
+            for message in _first_messages(opening, name, earlier.get(name), self.environment.opening_observes):
                 self.transcript.put(name, "opening", message)
         self.look_if_finished()
 
@@ -390,8 +390,10 @@ class Episode(EpisodeView):
             raise EpisodeOver(self.stop.reason)
 
 
-def _first_messages(opening: Opening, name: str, earlier: Sequence[Message] | None) -> list[Message]:
+def _first_messages(opening: Opening, name: str, earlier: Sequence[Message] | None, observes: bool) -> list[Message]:
     """The policy's opening is what a conversation that was begun elsewhere stands for. Others are told more in theirs, a goal perhaps."""
     given = opening.messages.get(name, [])
     told = [Message("user", given)] if isinstance(given, str) else list(given)
+    if observes:
+        return [*(earlier or []), *told]
     return [*(told if name != "policy" or not earlier else []), *(earlier or [])]

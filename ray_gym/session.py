@@ -43,6 +43,10 @@ class LetGo(Exception):
     """Whoever held the session has closed it; it goes on elsewhere."""
 
 
+class KeyReused(Exception):
+    """A command was given under the key of another one."""
+
+
 class Session:
     """`played` is set once the episode is over and scored, was given up, or has failed."""
 
@@ -51,6 +55,7 @@ class Session:
         self._log = log
         self._tasks: dict[str, asyncio.Task[Done]] = {}
         """Every command that was begun, by its key, in their order."""
+        self._given: dict[str, Command] = {}
         self._under_way: dict[int, tuple[Command, asyncio.Task[Done]]] = {}
         self._entrance = asyncio.Lock()
         self._policys_fault: Failure | None = None
@@ -96,19 +101,21 @@ class Session:
 
         An `Ask`, and its key, may be made only when its turn has come, by functions. Exclusive commands wait until nothing else is under
         way, and others for them.
-        Errors: LetGo; EpisodeOver if the episode has ended before; ValueError for a participant or thread that isn't there; OSError if it
-        can't be recorded; what `given` raises.
+        Errors: LetGo; KeyReused; EpisodeOver if the episode has ended before; ValueError for a participant or thread that isn't there;
+        OSError if it can't be recorded; what `given` raises.
         """
         async with self._entrance:
             key = key() if callable(key) else key
             task = self._tasks.get(key)
-            if task is None:
+            if task is not None:
+                self._require_same(key, given)
+            else:
                 await self._until_free(None if callable(given) else given)
                 command = given() if callable(given) else given
                 if self.played is not None or (self.episode.stopped and not isinstance(command, End | Close)):
                     raise EpisodeOver(self.episode.stop)
                 check(command, self.episode)
-                await self._log.command(self.given, msgspec.Raw(encode(command)), key, tuple(self._under_way))
+                self._log.command(self.given, msgspec.Raw(encode(command)), key, tuple(self._under_way))
                 task = await self._begin(key, command)
         await asyncio.wait([task])
         if task.cancelled():
@@ -116,6 +123,20 @@ class Session:
         done = task.result()
         await self._log.sync()  # before anybody is told of it
         return done
+
+    @property
+    def asked_threads(self) -> set[str]:
+        """Those on which a call of an agent was begun, and not answered."""
+        asks = (command for command, _ in self._under_way.values() if isinstance(command, Ask))
+        return {ask.thread for ask in asks if ask.thread is not None}
+
+    def _require_same(self, key: str, given: Command | Callable[[], Ask]) -> None:
+        """Errors: KeyReused. An `Ask` is known by its words, of which its giver has made the key."""
+        known = self._given[key]
+        if isinstance(known, Ask) if not callable(given) else not isinstance(known, Ask):
+            raise KeyReused(key)
+        if not callable(given) and given != known:
+            raise KeyReused(key)
 
     async def settle(self) -> None:
         """Until nothing is under way."""
@@ -141,6 +162,7 @@ class Session:
             await self._give_up(self._under_way)
         task = asyncio.create_task(self._carry_out(number, command))
         self._tasks[key], self._under_way[number] = task, (command, task)
+        self._given[key] = command
         return task
 
     async def _fold(self) -> None:

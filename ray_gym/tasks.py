@@ -80,7 +80,7 @@ def generated(environment: Environment[Any, Any], seed: int, count: int) -> Iter
             raise UserError(f"tasks.generate: {error}") from None
         except Exception as error:
             raise UserError(f"tasks.generate: the generator failed on task {index}: {describe(error)}") from error
-        for problem in unplayable(task, environment.participants):
+        for problem in unplayable(task, environment):
             raise UserError(f"{place}: {problem}")
         yield place, task
 

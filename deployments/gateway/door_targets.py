@@ -60,7 +60,7 @@ class ModelTarget:
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
         if path != PATHS[0]:
             raise Refused(400, "not_offered", f"model {body['model']} has chat only: use {PATHS[0]}", "model")
-        asked = read_chat(body)
+        asked = await asyncio.to_thread(read_chat, body)
         seed = asked.sampling.get("seed")
         request = asked.request(Sampling(), session_id, secrets.randbits(63) if seed is None else seed)
         try:

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.responses import Response
 
 from deployments.gateway.body import ParsedBodyRoute
-from deployments.gateway.leaving import unless_gone
+from deployments.gateway.leaving import GONE, unless_gone
 from deployments.gateway.openai_bodies import ANSWER, request_body
 from deployments.gateway.openai_door import json_object
 from deployments.gateway.placement import HasEnded, Placement
@@ -146,17 +146,20 @@ def session_routes(
         """As OpenAI's API has it. Every call is a step of the policy in the session's record, token by token."""
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
-        asked = (read_responses if kind == "responses" else read_chat)(body)
+        asked = await asyncio.to_thread(read_responses if kind == "responses" else read_chat, body)
         call = _agent_call(asked, await asyncio.to_thread(_digest, body), request)
         key = _key(request.headers.get("Idempotency-Key"))
         answer = _answered(placement, caller, session_id, kind, asked, call, key)
-        delivered = False
+        gone = True
         try:
             given = await unless_gone(request, answer)
-            delivered = given.status_code == 200
+            gone = given.status_code == GONE
             return given
+        except Refused:
+            gone = False
+            raise
         finally:
-            if not delivered:
+            if gone:
                 await asyncio.shield(_undelivered(placement, caller, session_id, call.digest))
 
     for path in ("chat/completions", "responses"):

@@ -58,6 +58,7 @@ class Aviary(Environment[AviaryTask, Session]):
     """Any environment of the library aviary, with the tools that it brings."""
 
     pattern = "multi-step"
+    opening_observes = True
     scoring = "the library's rewards, added up"
     reward_range = (-math.inf, math.inf)
     Options = AviaryOptions

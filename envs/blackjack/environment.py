@@ -62,6 +62,7 @@ class Blackjack(Environment[BlackjackTask, Table]):
     """The policy plays one hand of blackjack by text against a dealer's fixed rules."""
 
     pattern = "multi-step"
+    opening_observes = True
     scoring = "win 1, draw 0, loss -1"
     reward_range = (LOSS, WIN)
 

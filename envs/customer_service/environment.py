@@ -119,7 +119,8 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         if not self.options.judge or not episode.messages_of("user"):
             return
         question = question_about_customer(customer_facts(episode.task), self._chat(episode, "user"))
-        verdict = await Judge(question, ROLE_LABELS).verdict(episode, "customer")
+        judge = Judge(question, ROLE_LABELS, too_long=1.0)  # else the agent could fail it by what it writes
+        verdict = await judge.verdict(episode, "customer")
         if not verdict.value:
             raise EpisodeFailure(FailureKind.USER, "user", f"it was not true to its role: {verdict.why}")
 

@@ -67,6 +67,7 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, Game]):
     """Any environment of the library Gymnasium that can be played by text."""
 
     pattern = "multi-step"
+    opening_observes = True
     scoring = "the library's rewards, added up"
     reward_range = (-math.inf, math.inf)
     Options = GymnasiumOptions

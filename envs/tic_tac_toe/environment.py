@@ -82,6 +82,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
 
     participants = ("policy", "user")
     pattern = "multi-turn"
+    opening_observes = True
     scoring = "win 1, draw 0.5, loss or unfinished 0"
 
     class Options(EnvironmentOptions):

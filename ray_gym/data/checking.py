@@ -38,7 +38,7 @@ def task_of(row: Row, environment: Environment[Any, Any]) -> Task:
         raise BadRow([str(error)]) from None
     except Exception as error:
         raise BadRow([f"(top level): the task's validator failed: {describe(error)}"]) from None
-    problems = unplayable(task, environment.participants)
+    problems = unplayable(task, environment)
     if problems:
         raise BadRow(problems)
     return task
@@ -51,14 +51,19 @@ def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
     return task_fields(fields, names_of(task_type))
 
 
-def unplayable(task: Task, participants: Sequence[str]) -> list[str]:
-    """What is wrong with a task for these participants, a line each."""
+def unplayable(task: Task, environment: Environment[Any, Any]) -> list[str]:
+    """What is wrong with a task for the environment's participants, a line each."""
+    participants = environment.participants
     problems = [
         f"system_prompts.{name}: known participants: {', '.join(participants)}"
         for name in task.system_prompts
         if name not in participants
     ]
-    if task.messages and task.messages[-1].role == "assistant" and len(participants) == 1:
+    if environment.opening_observes and any(message.role in ("assistant", "tool") for message in task.messages):
+        problems.append(
+            "messages: here they may be a prompt, but hold no words of the policy's: the game can't be brought to where those left it"
+        )
+    elif task.messages and task.messages[-1].role == "assistant" and len(participants) == 1:
         problems.append("messages: the policy spoke last, and there is nobody else who could answer it")
     return problems
 

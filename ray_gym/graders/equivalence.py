@@ -47,7 +47,8 @@ class Equivalence(Grader):
     """1 if the judge finds the two equal, also when they are exchanged, else 0; `disagreement` if it does so in one order only.
 
     The prompt has the places {question}, {first} and {second}, and asks for `[[A=B]]` or `[[A!=B]]`. An answer longer than `longest` is not
-    judged and not equal: of a part, nobody could tell what the rest contradicts. `retries` and `unlabelled` are those of `Judge`.
+    judged and not equal, nor is one that the judge has no room for: of a part, nobody could tell what the rest contradicts. `retries` and
+    `unlabelled` are those of `Judge`.
     """
 
     prompt: str
@@ -70,7 +71,7 @@ class Equivalence(Grader):
 
     def _judge(self, first: str, second: str) -> Judge:
         prompt = JudgePrompt(self.prompt, PLACES).filled(LABELS, question=self.question, first=first, second=second)
-        return Judge(prompt, LABELS, self.retries, self.unlabelled)
+        return Judge(prompt, LABELS, self.retries, self.unlabelled, too_long=0.0)
 
 
 def equivalence_prompt(text: str) -> str:

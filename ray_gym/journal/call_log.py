@@ -149,13 +149,12 @@ class CallLog:
         if self._journal is not None and self._history.started_at is None:
             self._journal.append(Begun(self._episode, self._try, self._attempt, self.started_at))
 
-    async def command(self, index: int, command: msgspec.Raw, key: str, under_way: tuple[int, ...]) -> None:
+    def command(self, index: int, command: msgspec.Raw, key: str, under_way: tuple[int, ...]) -> None:
         """Write down a command from outside, before it is carried out."""
         if self._journal is not None:
             issued = self._answers if self._replay.is_over else self._replay.given
             record = Commanded(self._episode, self._try, self._attempt, index, command, key, issued, under_way)
-            self._journal.append(record)
-            await self._journal.sync()
+            self._journal.append(record)  # at once, so that it stands among the answers where it came; see `sync`
 
     async def sync(self) -> None:
         """What was written down is on the disk when this returns, if the run wants that."""

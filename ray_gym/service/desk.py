@@ -24,7 +24,7 @@ from ray_gym.service.api import (
     ToolCallRequest,
 )
 from ray_gym.service.errors import Refused, invalid, unavailable, unknown
-from ray_gym.session import Done, LetGo, Session
+from ray_gym.session import Done, KeyReused, LetGo, Session
 from ray_gym.stop import EpisodeOver
 
 OPENING_S = 60.0
@@ -179,6 +179,8 @@ class Desk:
 async def _waited(step: Awaitable[Result]) -> Result:
     try:
         return await step
+    except KeyReused:
+        raise Refused(409, "key_reused", "this idempotency key was used with another command already") from None
     except LetGo:
         raise unavailable("the session goes on elsewhere; ask again") from None
     except OSError as error:

@@ -19,6 +19,7 @@ from envs.blackjack.environment import BlackjackTask, action_in
 from envs.blackjack.foresight import best_plan
 from envs.blackjack.game import BlackjackGame
 from envs.blackjack.players import basic_player, random_player, should_hit
+from ray_gym.data.checking import unplayable
 
 HIT, STAND = "<action>hit</action>", "<action>stand</action>"
 SIXTEEN_AGAINST_TEN = ("10", "10", "6", "7", "5", "2")  # a hit makes 21; the dealer has 17
@@ -279,3 +280,13 @@ async def test_the_example_rows_are_played() -> None:
     assert len(tasks) == 5
     for task in tasks:
         assert reward_of(await play_task(Blackjack(), task)) == best_plan(task.deck())[0]
+
+
+async def test_a_rows_prompt_comes_before_the_cards_and_a_rows_play_is_refused() -> None:
+    prompt = task_of(*SIXTEEN_AGAINST_TEN, messages=[{"role": "user", "content": "Deal me in."}])
+    played = await play_task(Blackjack(), prompt, {"policy": says(STAND)})
+    told = [event.content for event in played.episode.events if event.kind == "opening"]
+    assert told[0] == "Deal me in." and "10 6" in told[1] and len(told) == 2
+    begun = [{"role": "user", "content": "You have 9 7."}, {"role": "assistant", "content": HIT}]
+    [problem] = unplayable(task_of(*SIXTEEN_AGAINST_TEN, messages=begun), Blackjack())
+    assert problem.startswith("messages: here they may be a prompt")

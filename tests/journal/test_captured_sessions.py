@@ -15,7 +15,7 @@ import pytest
 
 from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, tool
 from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
-from ray_gym.capture import canonical
+from ray_gym.capture import canonical, without_thought
 from ray_gym.commands import CallTool, Close, End, Say
 from ray_gym.config import LimitsSection, ParticipantSection
 from ray_gym.journal.call_log import CallLog
@@ -27,7 +27,7 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant as Cast
 from ray_gym.play import Stage
-from ray_gym.session import Done, Session
+from ray_gym.session import Done, KeyReused, Session
 from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver
 from ray_gym.trajectory import as_row, as_table, checked, without_volatile
@@ -249,6 +249,32 @@ async def test_calls_side_by_side_open_threads_and_may_end_in_any_order(tmp_path
     assert again.row == agent.row and again.model.asked == []
 
 
+async def test_calls_of_the_same_moment_have_threads_of_their_own(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    past = (SYSTEM, HELLO, echoed(first))
+    one, other, third = await asyncio.gather(*(agent.say(*past, user(text)) for text in ("one", "other", "third")))
+    assert [answer.content for answer in (one, other, third)] == ["re: one", "re: other", "re: third"]
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 2), ("policy/1", "branched", 1), ("policy/2", "branched", 1)]
+
+
+async def test_a_key_is_one_commands(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    taken = CallTool("policy", "x", "take", '{"item": "pen"}')
+    first = await agent.session.perform("k", taken)
+    assert await agent.session.perform("k", taken) is first
+    for other in (replace_item(taken, "book"), Say("policy", "Hello"), End()):
+        with pytest.raises(KeyReused):
+            await agent.session.perform("k", other)
+    with pytest.raises(KeyReused):
+        await agent.call(SYSTEM, HELLO, key="k")
+
+
+def replace_item(call: CallTool, item: str) -> CallTool:
+    return CallTool(call.participant, call.id, call.name, json.dumps({"item": item}))
+
+
 async def test_a_call_that_is_sent_again_counts_once(tmp_path: Path) -> None:
     model = Echo({"slow": asyncio.Event()})
     agent = await opened(tmp_path, model=model)
@@ -364,3 +390,10 @@ def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
     assert canonical(thought) == canonical(plain)
     assert canonical(plain) != canonical(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
     assert canonical(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)
+
+
+def test_thoughts_are_found_in_long_texts_at_once() -> None:
+    long = "<think>" * 200_000
+    assert without_thought(long) == long
+    assert without_thought(long + "</think> so") == "so"
+    assert without_thought("hm </think>A <think>b</think> C <think>d") == "A  C <think>d"
