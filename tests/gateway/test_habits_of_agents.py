@@ -155,21 +155,20 @@ async def test_two_calls_at_once_have_threads_of_their_own(service: Served, agen
     ]
 
 
-@pytest.mark.parametrize("says_so", [True, False])
 @pytest.mark.parametrize("has_finished", [True, False])
 def test_a_call_that_was_cut_off_and_is_sent_again_counts_once(
-    service: Served, agent: Agent, says_so: bool, has_finished: bool
+    service: Served, agent: Agent, has_finished: bool
 ) -> None:
+    """As the official client does it. Without its header the gateway has to have noticed that nobody waits, which may take it a moment."""
     words = [*agent.past, user("wait gate")]
     body = {"model": "policy", "messages": words, "tools": agent.tools}
     cut_off(service, agent, body)
     if has_finished:
         agent.let_go("gate")
         eventually(lambda: len(agent.session.info().participants["policy"].messages) > len(words), 20)
-    headers = {"x-stainless-retry-count": "1"} if says_so else {}
     timer = threading.Timer(0.5, agent.let_go, ["gate"])
     timer.start()
-    again = agent.ask(user("wait gate"), extra_headers=headers)
+    again = agent.ask(user("wait gate"), extra_headers={"x-stainless-retry-count": "1"})
     timer.join()
     assert again.content == "re: wait gate" and agent.asked("wait gate") == 1
     agent.ask(user("wait gate"), {"role": "assistant", "content": again.content}, user("on"))
