@@ -72,6 +72,16 @@ class MultipleChoiceTask(Task):
     instruction: str | None = None
     subject: str | None = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def _with_its_template(cls, given: Any) -> Any:
+        """NeMo Gym's rows have what an answer looks like beside the prompt that it was asked with; there, case makes no difference."""
+        if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
+            return given
+        row = {name: value for name, value in given.items() if name != "template_metadata"}
+        pattern = given["template_metadata"].get("output_regex")
+        return row if pattern is None else {"output_regex": f"(?i:{pattern})", **row}
+
     @model_validator(mode="after")
     def _has_an_answer(self) -> MultipleChoiceTask:
         if self.question is None and not self.messages:

@@ -17,7 +17,19 @@ from typing import Any
 
 REQUEST = "responses_create_params"
 BOOKKEEPING = frozenset(
-    {"agent_ref", "id", "uuid", "hash_id", "category", "dataset", "environment_name", "metadata", "source", "split"}
+    {
+        "agent_ref",
+        "id",
+        "uuid",
+        "hash_id",
+        "category",
+        "dataset",
+        "environment_name",
+        "metadata",
+        "reward_profiles",
+        "source",
+        "split",
+    }
 )
 BOOKKEEPING_PREFIX = "_ng_"
 ELSEWHERE = ("previous_response_id", "prompt", "conversation")

@@ -56,7 +56,8 @@ class PairwiseComparison:
 
     `ask` writes the question; it has to ask for `FORM`. What can't be read is asked for again, `retries` times; after that both get
     `unreadable` points, which the verdict says, or, if that is None, it is the model's failure. An answer that was cut is read as far
-    as it goes. Calls are on the record of the first of a pair.
+    as it goes. Where the model's context has no room for the two, the longer one has lost: else one answer could spoil its whole group.
+    Calls are on the record of the first of a pair.
     """
 
     ask: Ask
@@ -89,6 +90,12 @@ class PairwiseComparison:
         asked = await ask_until(episode, self.reward_model, question, read_comparison, REMINDER, self.retries)
         if asked.found is not None:
             return asked.found
+        if asked.too_long:
+            return (
+                Compared(LOWEST, HIGHEST, read=False)
+                if len(first) > len(second)
+                else Compared(HIGHEST, LOWEST, read=False)
+            )
         if self.unreadable is not None:
             return Compared(self.unreadable, self.unreadable, read=False)
         message = f"no comparison can be read in {asked.answers} answers; the last: {asked.last[-200:]!r}"

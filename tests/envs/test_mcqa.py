@@ -28,6 +28,8 @@ from envs.mcqa.subjects import SUBJECTS, roman
 from envs.mcqa.words import WORDS
 from ray_gym.cli.show import show_run
 from ray_gym.config import TasksSection
+from ray_gym.data import checking
+from ray_gym.data.rows import Row
 from ray_gym.load import load
 from ray_gym.play import Played
 from ray_gym.tasks import read_tasks
@@ -410,3 +412,16 @@ async def test_majority_is_worked_out_from_the_record_and_shown(tmp_path: Path) 
     show_run(Console(file=out, width=160), run)
     assert "metrics: majority@1 0.000  majority@2 0.250  majority@4 1.000" in out.getvalue()
     assert json.loads(run.episodes.column("task")[0].as_py())["expected_answer"] == "B"
+
+
+async def test_a_row_of_nemo_gym_with_a_template_says_what_an_answer_looks_like() -> None:
+    fields = {
+        "responses_create_params": {"input": [{"role": "user", "content": "Which?\nA: Yes\nB: No"}]},
+        "expected_answer": "B",
+        "options": [{"A": "Yes"}, {"B": "No"}],
+        "reward_profiles": [{"pass_rate": 0.5}],
+        "template_metadata": {"template_id": "t", "output_regex": r"ANSWER IS\s*([A-Za-z])", "weight": 0.5},
+    }
+    task = checking.task_of(Row("row", 0, fields), MultipleChoice())
+    for said, reward in (("The answer is b.", 1), ("Answer is A", 0), ("No idea", 0)):
+        assert reward_of(await play_task(MultipleChoice(), task, {"policy": says(said)})) == reward

@@ -154,6 +154,19 @@ async def test_or_both_get_three_points_and_the_record_says_so() -> None:
     assert verdicts_of(group[0]) == ["PairwiseComparison: points in its comparisons: 3, 3; 2 of them could not be read"]
 
 
+async def test_an_answer_that_leaves_no_room_for_a_comparison_loses_it_and_spoils_nothing() -> None:
+    class Full(Cut):
+        async def complete(self, request: CompletionRequest) -> Completion:
+            if "long" in request.messages[-1].content:
+                return Completion(Message("assistant"), "context_full")
+            return Completion(Message("assistant", "Scores: 4, 2\nRanking: 2"))
+
+    group, failure = await judged_by(Full(""), comparing(), says("a"), says("b"), says("long " * 50))
+    assert failure is None and [reward_of(one) for one in group] == [0.875, 0.625, 0.0]
+    group, failure = await judged_by(Full(""), comparing(), says("long " * 50), says("b"))
+    assert failure is None and [reward_of(one) for one in group] == [0.0, 1.0]
+
+
 async def test_a_second_answer_that_can_be_read_counts() -> None:
     def corrected(request: CompletionRequest, rng: random.Random) -> Message:
         readable = len(request.messages) > 1
