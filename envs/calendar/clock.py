@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any
 
 MIDNIGHT = 24 * 60
@@ -17,6 +18,7 @@ def read_clock(given: Any) -> int | None:
     return int(found[1]) * 60 + int(found[2]) if found else None
 
 
+@lru_cache(maxsize=4096)
 def read_time(text: str) -> int:
     """As task rows spell it: also 24:00, 9am and 1:30 pm. Errors: ValueError."""
     text = text.strip()

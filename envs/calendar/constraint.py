@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, get_args
 
 from envs.calendar.clock import read_time, show_time
@@ -41,6 +42,7 @@ class Constraint:
         return f"{self.kind} {' and '.join(self.said_times())}".strip()
 
 
+@lru_cache(maxsize=4096)
 def read_constraint(text: str | None) -> Constraint:
     """`before 14:00`, `between 9am and 11:30`, ...; no text or `none` is no constraint. Errors: ValueError."""
     text = (text or "none").strip()

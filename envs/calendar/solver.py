@@ -16,30 +16,43 @@ from envs.calendar.events import ExpectedEvent
 Schedule = dict[int, int]
 """The start of each event, by its id."""
 
+Span = tuple[int, int, int, int]
+"""An event's number, when it may begin at the earliest, when it must be over, and how long it takes."""
+
 
 def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
     """The schedule that is over first, or None if the events can't all be had."""
-    spans = [(*_span(event), event.duration) for event in events]
+    spans = [(index, *_span(event), event.duration) for index, event in enumerate(events)]
     best: dict[int, tuple[int, tuple[int, ...]]] = {
         0: (0, ())
     }  # by set of events (as bits): when it is over, its order
     for _ in events:
         longer: dict[int, tuple[int, tuple[int, ...]]] = {}
         for placed, (over, order) in best.items():
-            for index, (earliest, latest, duration) in enumerate(spans):
-                end = max(over, earliest) + duration
-                key = placed | 1 << index
-                if key != placed and end <= latest and (key not in longer or end < longer[key][0]):
-                    longer[key] = (end, (*order, index))
+            for placed_now, end, index in _next(placed, over, spans):
+                if placed_now not in longer or end < longer[placed_now][0]:
+                    longer[placed_now] = (end, (*order, index))
         best = longer
-    return _starts(events, next(iter(best.values()))[1]) if best else None
+    return _starts(events, spans, next(iter(best.values()))[1]) if best else None
 
 
-def _starts(events: Sequence[ExpectedEvent], order: Sequence[int]) -> Schedule:
+def _next(placed: int, over: int, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
+    """With each event that may follow: the set, when it is over, the event. Nothing, if one of the rest has no room any more."""
+    found = []
+    for index, earliest, latest, duration in spans:
+        if not placed >> index & 1:
+            end = (over if over > earliest else earliest) + duration
+            if end > latest:
+                return []
+            found.append((placed | 1 << index, end, index))
+    return found
+
+
+def _starts(events: Sequence[ExpectedEvent], spans: Sequence[Span], order: Sequence[int]) -> Schedule:
     over, starts = 0, {}
-    for event in (events[index] for index in order):
-        starts[event.event_id] = max(over, _span(event)[0])
-        over = starts[event.event_id] + event.duration
+    for index, earliest, _, duration in (spans[number] for number in order):
+        starts[events[index].event_id] = max(over, earliest)
+        over = max(over, earliest) + duration
     return starts
 
 

@@ -52,15 +52,15 @@ class CalendarTask(Task):
         events = self.expected_state
         _distinct("event_id", [str(event.event_id) for event in events])
         _distinct("event_name", [folded(event.label) for event in events])
+        if solve(events) is not None:
+            return self
         for number, event in enumerate(events):
             if solve([event]) is None:
                 raise ValueError(
                     f"expected_state[{number}]: {event.label!r} ({event.duration} minutes, {event.constraint}) "
                     f"fits nowhere between {event.min_time} and {event.max_time}"
                 )
-        if solve(events) is None:
-            raise ValueError("expected_state: no schedule has room for all of these events")
-        return self
+        raise ValueError("expected_state: no schedule has room for all of these events")
 
     @model_validator(mode="after")
     def _asks_for_each_event_once(self) -> CalendarTask:
