@@ -83,11 +83,13 @@ class CalendarTask(Task):
 
     def lines(self) -> tuple[UserLine, ...]:
         """What is to be said and was not said in `messages`."""
-        lines = self.user_lines or tuple(
-            UserLine(text=ask_for(event), event_id=event.event_id) for event in self.expected_state
-        )
         said = "\n".join(message.content for message in self.messages if message.role == "user")
         asked = self.mentioned(said)
+        lines = self.user_lines or tuple(
+            UserLine(text=ask_for(event), event_id=event.event_id)
+            for event in self.expected_state
+            if event.event_id not in asked
+        )
         return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in folded(said))
 
     def calendar_before(self) -> list[Entry | None]:

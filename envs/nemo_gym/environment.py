@@ -75,11 +75,12 @@ class NemoGym(Environment[NemoRow, NemoSession]):
     async def setup(self, task: NemoRow, episode: Episode) -> NemoSession:
         options = self.options
         session = NemoSession(episode, self.server, options.when_lost, options.survives_restart)
-        await session.begin(task.row, None if options.style == "auto" else options.style)
-        session.steps = Steps(session, task) if session.style == "gymnasium" else None
-        if not task.messages and not (session.steps and session.steps.observation):
-            problem = "neither its input nor the server says anything to the policy"
-            raise EpisodeFailure(FailureKind.DATA, "task.row", problem)
+        async with _closed_on_failure(session):
+            await session.begin(task.row, None if options.style == "auto" else options.style)
+            session.steps = Steps(session, task) if session.style == "gymnasium" else None
+            if not task.messages and not (session.steps and session.steps.observation):
+                problem = "neither its input nor the server says anything to the policy"
+                raise EpisodeFailure(FailureKind.DATA, "task.row", problem)
         return session
 
     def tools_for(self, task: NemoRow, state: NemoSession) -> Sequence[Tool]:

@@ -12,6 +12,7 @@ from ray_gym.check.scenes import Play, Scene, Theatre
 from ray_gym.check.slow import Lag, LoopWatch
 from ray_gym.check.subject import Subject
 from ray_gym.check.trace import Trace
+from ray_gym.errors import FailureKind, UserError
 
 TRACED_TASKS = 2
 """Tasks whose scenes are played under the trace, which makes them slow."""
@@ -39,6 +40,7 @@ def scenes_of(subject: Subject) -> list[Scene]:
 
 
 async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
+    """Errors: UserError where what the environment needs outside of itself is out of order: every episode would wait for it."""
     plays: list[Play] = []
     lags: list[Lag] = []
     began = time.monotonic()
@@ -46,9 +48,18 @@ async def gather_evidence(subject: Subject, theatre: Theatre, other_process: Oth
         async with theatre.environment() as environment:
             with LoopWatch(environment) as watch:
                 plays.append(await theatre.play(scene, environment))
+        if len(plays) == 1:
+            _refuse_an_outage(plays[0])
         lags += [Lag(scene, place, seconds) for place, seconds in watch.late.items()]
     took_s = time.monotonic() - began
     return Evidence(subject, theatre, plays, lags, await _traced(subject), other_process, took_s)
+
+
+def _refuse_an_outage(first: Play) -> None:
+    """Errors: UserError."""
+    failure = first.played.failure
+    if failure is not None and failure.kind == FailureKind.INFRA:
+        raise UserError(f"nothing can be checked now: {failure.where}: {failure.message}")
 
 
 async def _traced(subject: Subject) -> Trace:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import free_port
 from nemo_double import NemoDouble
 from nemo_playing import add, adds, counter_row, failure_of, play_completions, play_row, playing
 from playing_tasks import call_of, play_task, reward_of, says
@@ -17,6 +18,9 @@ from playing_tasks import call_of, play_task, reward_of, says
 from envs.nemo_gym import NemoGym
 from envs.nemo_gym.row import NemoRow
 from ray_gym import Message, ToolCall
+from ray_gym.check.all_checks import carry_out
+from ray_gym.check.command import read_subject
+from ray_gym.check.other_process import OtherProcess
 from ray_gym.conversation import plain
 from ray_gym.errors import UserError
 from ray_gym.models.base import Completion, CompletionRequest
@@ -210,6 +214,22 @@ async def test_a_session_is_closed_where_the_cookie_alone_closes_it() -> None:
     async with NemoDouble(paths={**routes, "/close": False}) as double:
         double.fail("/close", 404)
         assert reward_of(await play_row(double, counter_row(), adds(7))) == 1, "what becomes of it is nobody's fault"
+
+
+async def test_a_session_that_cannot_be_played_is_closed() -> None:
+    async with NemoDouble(paths={"/seed_session": True, "/verify": True, "/close_session": False}) as double:
+        kind, message = failure_of(await play_row(double, counter_row(input=[]), adds(7)))
+        assert kind == "data" and "says anything to the policy" in message
+        assert len(double.closed) == 1
+
+
+async def test_without_a_server_there_is_nothing_to_check(tmp_path: Path) -> None:
+    """Its episodes would each try to reach it for long."""
+    address, file = f"http://127.0.0.1:{free_port()}", tmp_path / "tasks.jsonl"
+    file.write_text(json.dumps(counter_row()) + "\n")
+    subject = read_subject("nemo_gym", [f"base_url={address}", "retries=0"], 5, 0, file)
+    with OtherProcess() as other_process, pytest.raises(UserError, match=f"nothing can be checked now: .*{address}"):
+        await carry_out(subject, other_process)
 
 
 async def test_a_server_that_speaks_something_else_is_refused() -> None:
