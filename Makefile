@@ -20,7 +20,7 @@ $(VENV)/installed: requirements.lock requirements-torch.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-deps --extra-index-url $(TORCH_INDEX) -r requirements-torch.lock
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --config-settings editable_mode=compat -e .
 	@touch $@
 
 adapters: $(VENV)/adapters-installed  ## what the environments of other projects need, into .venv (builds some of it: needs a C compiler)
