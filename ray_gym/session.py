@@ -11,7 +11,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -26,7 +26,7 @@ from ray_gym.journal.replay import Diverged
 from ray_gym.models.base import Completion
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
 from ray_gym.spec import EpisodeSpec
-from ray_gym.stop import EpisodeOver, Stop, StopReason
+from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
 
 CUT_S = 5.0
 """How long commands that are cut may take to notice it; nobody waits longer for code that doesn't let itself be cancelled."""
@@ -51,10 +51,6 @@ class KeyReused(Exception):
     """A command was given under the key of another one."""
 
 
-class Closed(EpisodeOver):
-    """The session was closed before this command was done."""
-
-
 class Session:
     """`played` is set once the episode is over and scored, was given up, or has failed."""
 
@@ -67,7 +63,7 @@ class Session:
         self._under_way: dict[int, tuple[Command, asyncio.Task[Done]]] = {}
         self._entrance = Entrance(most_waiting)
         self._closing: asyncio.Task[Done] | None = None
-        self._closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._closed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         """Done as soon as `_closing` has been begun."""
         self._policys_fault: Failure | None = None
         self.captures: dict[str, Capture] = {}
@@ -140,14 +136,10 @@ class Session:
 
     async def _close(self, key: str, command: Close) -> asyncio.Task[Done]:
         """The first one closes; others are told what came of that."""
-        if self._under_way and self._closing is None:
-            await self._log.rest()
-        if self._closing is None:
-            if self.played is not None:
-                raise EpisodeOver(self.episode.stop)
-            self._accept(key, command)
-        assert self._closing is not None
-        return self._closing
+        await self._rest()
+        if self._closing is None and self.played is not None:
+            raise EpisodeOver(self.episode.stop)
+        return self._closing or self._accept(key, command)
 
     def _accept(self, key: str, command: Command) -> asyncio.Task[Done]:
         """Record it, and begin."""
@@ -186,13 +178,25 @@ class Session:
             await asyncio.wait([task for _, task in self._under_way.values()])
 
     async def _until_free(self, command: Command | None) -> None:
-        """Until nothing is under way that this one (None: an `Ask`) must not meet. Errors: Closed."""
-        while tasks := [task for other, task in self._under_way.values() if must_not_meet(command, other)]:
-            if self._closed.done():
+        """Until nothing is under way that this one (None: an `Ask`) must not meet. Errors: Closed; LetGo."""
+        while not self._closed.done():
+            tasks = [task for other, task in self._under_way.values() if must_not_meet(command, other)]
+            if not tasks:
                 break
             await asyncio.wait([*tasks, self._closed], return_when=asyncio.FIRST_COMPLETED)
+        if isinstance(command, End):
+            await self._rest()
+        if self._is_let_go:
+            raise LetGo
         if self._closed.done():
             raise Closed
+
+    async def _rest(self) -> None:
+        """Until what is under way has come as far as it can without an answer: what is cut there is cut there in a replay, too."""
+        given = -1
+        while self._under_way and given != self.given:
+            given = self.given
+            await self._log.rest()
 
     def _begin(self, key: str, command: Command) -> asyncio.Task[Done]:
         number = len(self._tasks)

@@ -25,8 +25,8 @@ from ray_gym.service.api import (
     ToolCallRequest,
 )
 from ray_gym.service.errors import Refused, busy, invalid, unavailable, unknown
-from ray_gym.session import Closed, Done, KeyReused, LetGo, Session
-from ray_gym.stop import EpisodeOver
+from ray_gym.session import Done, KeyReused, LetGo, Session
+from ray_gym.stop import Closed, EpisodeOver
 
 OPENING_S = 60.0
 """How long a session may take to be there: its lease is on its way, or it is being made again from its journal."""
@@ -176,11 +176,11 @@ class Desk:
             raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
         try:
             return await _waited(session.perform(key, command))
-        except Closed:
-            raise Refused(409, CLOSED, "the session was closed before this command was done") from None
-        except EpisodeOver:
+        except EpisodeOver as over:
             stop = session.episode.stop
             why = f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
+            if isinstance(over, Closed):
+                raise Refused(409, CLOSED, f"the session was closed before this command was done{why}") from None
             raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
         except ValueError as error:
             raise invalid(str(error), "participant") from None

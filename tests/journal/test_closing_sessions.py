@@ -18,8 +18,7 @@ from ray_gym.commands import CallTool, Close, Command, End, Say, Tell, Turn
 from ray_gym.entrance import TooManyWaiting
 from ray_gym.journal.history import HistoryReader
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.session import Closed
-from ray_gym.stop import EpisodeOver
+from ray_gym.stop import Closed, EpisodeOver
 
 WITHIN_S = 10
 
@@ -27,9 +26,10 @@ WITHIN_S = 10
 class Workshop(Market):
     """With tools that take their time. `held`: those that wait to be let go."""
 
-    def __init__(self, *held: str) -> None:
+    def __init__(self, *held: str, is_quick: bool = False) -> None:
         super().__init__()
         self.held = held
+        self.turns = 1 if is_quick else 100  # of the event loop: less, or more, than a replay takes for rest
         self.begun: list[str] = []
         self.news = asyncio.Event()
         self.gate = asyncio.Event()
@@ -37,7 +37,7 @@ class Workshop(Market):
     async def _take_time(self, what: str) -> None:
         self.begun.append(what)
         self.news.set()
-        for _ in range(100):  # longer than what a replay takes for rest
+        for _ in range(self.turns):
             await asyncio.sleep(0)
         if what in self.held:
             await self.gate.wait()
@@ -154,7 +154,7 @@ async def test_closing_cuts_what_is_under_way_and_what_waits_and_is_replayed(tmp
     recorded = HistoryReader(tmp_path).read("e", [last]).commands
     assert [one.key for one in recorded] == ["before", *map(str, range(len(cut.commands))), "close"]
 
-    model, environment = Script(tools=cut.tools), Workshop()  # all that were held would be quick now
+    model, environment = Script(tools=cut.tools), Workshop(is_quick=bool(cut.held_tool))  # nothing is held now
     again = await opened(tmp_path, last, model=model, environment=environment)
     assert again.row == row and model.calls == 0 and environment.begun.count("ship") == 0
     with pytest.raises(EpisodeOver):
@@ -167,6 +167,21 @@ async def test_closing_cuts_what_is_under_way_and_what_waits_and_is_replayed(tmp
         assert before.row["failure"]["kind"] == "infra", "nobody knows whether it was made"
     else:
         assert before.session.played is None or before.row["status"] == "completed", "nobody had closed it yet"
+
+
+@pytest.mark.parametrize("last", [Close("enough"), End()])
+async def test_what_came_in_the_same_moment_has_begun_before_it_is_cut(tmp_path: Path, last: Command) -> None:
+    """Also in a replay."""
+    driven = await opened(tmp_path, model=Script(held=1))
+    session, call = driven.session, AgentCall((Message("user", "Hello"),), b"Hello")
+    asked = asyncio.create_task(session.perform(lambda: "a", lambda: command_of(call, "policy", session)))
+    await within(asyncio.create_task(session.perform("last", last)))
+    with pytest.raises(EpisodeOver):
+        await asked
+    await within(session.settle())
+    assert "Hello" in [event["content"][0]["text"] for event in driven.row["events"] if event["content"]]
+    again = await opened(tmp_path, cuts(driven.file)[-1], model=Script())
+    assert again.row == driven.row
 
 
 async def test_a_command_that_was_cut_stays_cut_when_it_is_given_again(tmp_path: Path) -> None:
