@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import openai
 import pytest
 from conftest import eventually
 from served import TOKEN, Served, served
@@ -30,6 +31,7 @@ models:
 participants:
   policy: {{model: small}}
   user: {{model: small}}
+limits: {{max_turns: 1000}}
 service: {{session_workers: 1, max_waiting_commands: {waiting}}}
 """
 WAITING = 24
@@ -56,6 +58,13 @@ class Caller:
         url = f"{self.service.url}/v1/sessions/{self.session.id}/messages"
         headers = {"Authorization": f"Bearer {TOKEN}", "Idempotency-Key": key}
         return httpx.post(url, json={"content": text}, headers=headers, timeout=within_s)
+
+    def ask(self, text: str, tries: int) -> str:
+        """As a black-box agent."""
+        base_url, key = self.session.openai_base_url, self.session.api_key
+        with openai.OpenAI(base_url=base_url, api_key=key, max_retries=tries) as client:
+            said = client.chat.completions.create(model="policy", messages=[{"role": "user", "content": text}])
+        return said.choices[0].message.content or ""
 
     def refused(self) -> httpx.Response | None:
         """What is said on top; None if it would wait."""
@@ -121,17 +130,15 @@ def test_what_waits_on_top_is_told_to_come_back_and_the_client_does(service: Ser
         answer = eventually(caller.refused, 30)
         assert answer.status_code == 429 and int(answer.headers["Retry-After"]) >= 1
         assert answer.json()["error"]["code"] == "too_many" and "commands wait" in answer.json()["error"]["message"]
-        agents = httpx.post(
-            f"{caller.session.openai_base_url}/chat/completions",
-            json={"model": "policy", "messages": [{"role": "user", "content": "on top"}]},
-            headers={"Authorization": f"Bearer {caller.session.api_key}"},
-        )
-        assert agents.status_code == 429 and int(agents.headers["Retry-After"]) >= 1
+        with pytest.raises(openai.RateLimitError) as captured:
+            caller.ask("on top", tries=0)
+        assert int(captured.value.response.headers["Retry-After"]) >= 1
+        patient = threads.submit(caller.ask, "patient", tries=20)  # its client, and ours, come back by themselves
         timer = threading.Timer(0.5, caller.let_go, ["gate"])
         timer.start()
-        assert caller.session.say("patient").messages[0].content == "re: patient"  # it comes back by itself
+        assert caller.session.say("I wait").messages[0].content == "re: I wait"
         timer.join()
-        assert first.result().status_code == 200
+        assert first.result().status_code == 200 and patient.result() == "re: patient"
     assert caller.asked("on top") == 0
 
 
