@@ -93,23 +93,24 @@ class Calls:
         """Whatever becomes of a call, it is then over."""
         inside = _INSIDE.get()
         if inside is None:
-            return await self._then_over(call)
+            return await self._then_over(made, call)
         inside.calls += 1
         try:
-            return await self._then_over(call)
+            return await self._then_over(made, call)
         finally:
             inside.calls -= 1
 
-    async def _then_over(self, call: Awaitable[Result]) -> Result:
+    async def _then_over(self, made: Made, call: Awaitable[Result]) -> Result:
         try:
             result = await counted_by(self._clock, call)
         except BaseException as error:
-            self.log.answered(error)
+            self.log.answered(made, error)
             raise
-        self.log.answered()
+        self.log.answered(made)
         return result
 
     async def _complete(self, made: Made, thread: Thread, request: CompletionRequest) -> Answered:
+        await self.log.held_if_cut(made)
         if made.recorded is not None:
             await self._recall(made.recorded)
             recorded = made.recorded
@@ -125,6 +126,7 @@ class Calls:
         return Answered(completion, timing.started_at, timing.duration_s)
 
     async def _effect(self, made: Made, key: str, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost) -> Any:
+        await self.log.held_if_cut(made)
         if made.recorded is not None:
             await self._recall(made.recorded)
             return answers.restore_result(made.recorded.answer)
@@ -154,6 +156,7 @@ class Calls:
             result, took_time = await held(make(), hold, lambda: inside.calls == 0)
         finally:
             _INSIDE.reset(outside)
+        await self.log.held_if_cut(made)
         if took_time and recorded is None:
             await self.log.record_order(made, self._timing(started_at, began))
         if recorded is not None and not took_time:

@@ -113,9 +113,14 @@ decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Command)
 encode = msgspec.msgpack.Encoder().encode
 
 
-def is_exclusive(command: Command) -> bool:
-    """Whether nothing else may be under way: only an agent's own calls, of models and tools, go on side by side."""
-    return not isinstance(command, Ask | CallTool)
+def must_not_meet(command: Command | None, other: Command) -> bool:
+    """Whether a command (None: an `Ask`) has to wait for another one that is under way.
+
+    Only an agent's own calls, of models and tools, go on side by side. The end waits for no answers that nobody will use.
+    """
+    if isinstance(command, End):
+        return not isinstance(other, Ask)
+    return not (isinstance(other, Ask | CallTool) and isinstance(command, Ask | CallTool | None))
 
 
 def check(command: Command, episode: Episode) -> None:

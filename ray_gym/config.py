@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
+from ray_gym.entrance import MOST_WAITING
 from ray_gym.interpolations import Interpolation, as_written
 from ray_gym.messages import ToolChoice
 from ray_gym.models.base import Sampling
@@ -201,6 +202,8 @@ class ServiceSection(Section):
     """Of one rollout."""
     max_sessions: Positive = 2000
     """Open at once; what comes on top is answered 429."""
+    max_waiting_commands: Positive = MOST_WAITING
+    """Of one session, that wait for their turn, or for the answer of one that is carried out already; on top is answered 429."""
     session_workers: Positive = 2
     idle_s: Seconds = 600
     """A session to which nothing was said for this long is closed."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from ray_gym.capture import Capture
-from ray_gym.commands import Ask, Close, Command, End, apply, check, decoder, encode, is_exclusive
+from ray_gym.commands import Ask, Close, Command, End, apply, check, decoder, encode, must_not_meet
+from ray_gym.entrance import MOST_WAITING, Entrance
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
@@ -25,7 +26,10 @@ from ray_gym.journal.replay import Diverged
 from ray_gym.models.base import Completion
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
 from ray_gym.spec import EpisodeSpec
-from ray_gym.stop import EpisodeOver, Stop, StopReason
+from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
+
+CUT_S = 5.0
+"""How long commands that are cut may take to notice it; nobody waits longer for code that doesn't let itself be cancelled."""
 
 Result = TypeVar("Result")
 
@@ -50,14 +54,17 @@ class KeyReused(Exception):
 class Session:
     """`played` is set once the episode is over and scored, was given up, or has failed."""
 
-    def __init__(self, spec: EpisodeSpec, stage: Stage, log: CallLog) -> None:
+    def __init__(self, spec: EpisodeSpec, stage: Stage, log: CallLog, most_waiting: int = MOST_WAITING) -> None:
         """Errors: EpisodeFailure (data) if the task is not one of the environment's."""
         self._log = log
         self._tasks: dict[str, asyncio.Task[Done]] = {}
         """Every command that was begun, by its key, in their order."""
         self._given: dict[str, Command] = {}
         self._under_way: dict[int, tuple[Command, asyncio.Task[Done]]] = {}
-        self._entrance = asyncio.Lock()
+        self._entrance = Entrance(most_waiting)
+        self._closing: asyncio.Task[Done] | None = None
+        self._closed: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        """Done as soon as `_closing` has been begun."""
         self._policys_fault: Failure | None = None
         self.captures: dict[str, Capture] = {}
         self.keys_of_asks: dict[bytes, str] = {}
@@ -89,6 +96,8 @@ class Session:
         await self._guarded(set_up(self.episode))
         if self._log.commands:
             await self._guarded(self._fold())
+            if self.played is not None:
+                await self._give_up(self._under_way)
         self.episode.clock.resting(not self._under_way)
 
     async def close(self) -> None:
@@ -100,29 +109,54 @@ class Session:
         """Carry out a command, or give again what the one of this key led to. It is carried out also if who gave it doesn't wait for it.
 
         An `Ask`, and its key, may be made only when its turn has come, by functions. Exclusive commands wait until nothing else is under
-        way, and others for them.
-        Errors: LetGo; KeyReused; EpisodeOver if the episode has ended before; ValueError for a participant or thread that isn't there;
-        OSError if it can't be recorded; what `given` raises.
+        way, and others for them. `Close` waits for nobody: it cuts what waits and what is under way.
+        Errors: TooManyWaiting; LetGo; KeyReused; Closed; EpisodeOver if the episode has ended before; ValueError for a participant or
+        thread that isn't there; OSError if it can't be recorded; what `given` raises.
         """
-        async with self._entrance:
-            key = key() if callable(key) else key
-            task = self._tasks.get(key)
-            if task is not None:
-                self._require_same(key, given)
-            else:
-                await self._until_free(None if callable(given) else given)
-                command = given() if callable(given) else given
-                if self.played is not None or (self.episode.stopped and not isinstance(command, End | Close)):
-                    raise EpisodeOver(self.episode.stop)
-                check(command, self.episode)
-                self._log.command(self.given, msgspec.Raw(encode(command)), key, tuple(self._under_way))
-                task = await self._begin(key, command)
-        await asyncio.wait([task])
-        if task.cancelled():
-            raise LetGo if self._is_let_go else EpisodeOver(self.episode.stop)
-        done = task.result()
+        if isinstance(given, Close):
+            return await self._result(await self._close(str(key), given))
+        with self._entrance.place():
+            async with self._entrance.turn():
+                task, is_new = await self._entered(key() if callable(key) else key, given)
+            if not is_new:
+                return await self._result(task)
+        return await self._result(task)
+
+    async def _entered(self, key: str, given: Command | Callable[[], Ask]) -> tuple[asyncio.Task[Done], bool]:
+        """The task that carries the command out, and whether it was begun now."""
+        if (task := self._tasks.get(key)) is not None:
+            self._require_same(key, given)
+            return task, False
+        await self._until_free(None if callable(given) else given)
+        command = given() if callable(given) else given
+        if self.played is not None or (self.episode.stopped and not isinstance(command, End)):
+            raise EpisodeOver(self.episode.stop)
+        check(command, self.episode)
+        return self._accept(key, command), True
+
+    async def _close(self, key: str, command: Close) -> asyncio.Task[Done]:
+        """The first one closes; others are told what came of that."""
+        await self._rest()
+        if self._closing is None and self.played is not None:
+            raise EpisodeOver(self.episode.stop)
+        return self._closing or self._accept(key, command)
+
+    def _accept(self, key: str, command: Command) -> asyncio.Task[Done]:
+        """Record it, and begin."""
+        cuts = isinstance(command, End | Close)
+        self._log.command(self.given, msgspec.Raw(encode(command)), key, tuple(self._under_way), cuts)
+        return self._begin(key, command)
+
+    async def _result(self, task: asyncio.Task[Done]) -> Done:
+        """What a command has led to; whoever is cut waits no longer than until that is recorded."""
+        others = [self._closed] if task is not self._closing else []
+        await asyncio.wait([task, *others], return_when=asyncio.FIRST_COMPLETED)
         await self._log.sync()  # before anybody is told of it
-        return done
+        if task.done() and not task.cancelled():
+            return task.result()
+        if self._is_let_go:
+            raise LetGo
+        raise Closed if self._closed.done() else EpisodeOver(self.episode.stop)
 
     @property
     def asked_threads(self) -> set[str]:
@@ -144,25 +178,39 @@ class Session:
             await asyncio.wait([task for _, task in self._under_way.values()])
 
     async def _until_free(self, command: Command | None) -> None:
-        """Until nothing is under way that this one (None: an `Ask`) must not meet. The end waits for no answers that nobody will use."""
+        """Until nothing is under way that this one (None: an `Ask`) must not meet. Errors: Closed; LetGo."""
+        while not self._closed.done():
+            tasks = [task for other, task in self._under_way.values() if must_not_meet(command, other)]
+            if not tasks:
+                break
+            await asyncio.wait([*tasks, self._closed], return_when=asyncio.FIRST_COMPLETED)
+        if isinstance(command, End):
+            await self._rest()
+        if self._is_let_go:
+            raise LetGo
+        if self._closed.done():
+            raise Closed
 
-        def meets(other: Command) -> bool:
-            if isinstance(command, End | Close):
-                return not isinstance(other, Ask) and not isinstance(command, Close)
-            return is_exclusive(other) or (command is not None and is_exclusive(command))
+    async def _rest(self) -> None:
+        """Until what is under way has come as far as it can without an answer: what is cut there is cut there in a replay, too."""
+        given = -1
+        while self._under_way and given != self.given:
+            given = self.given
+            await self._log.rest()
 
-        while tasks := [task for other, task in self._under_way.values() if meets(other)]:
-            await asyncio.wait(tasks)
-
-    async def _begin(self, key: str, command: Command) -> asyncio.Task[Done]:
+    def _begin(self, key: str, command: Command) -> asyncio.Task[Done]:
         number = len(self._tasks)
+        cut = [task for _, task in self._under_way.values()] if isinstance(command, End | Close) else []
+        for task in cut:
+            task.cancel()  # now: nothing else of it comes after what is recorded
         if isinstance(command, Ask):
             self.keys_of_asks[command.digest] = key
-        if isinstance(command, End | Close):
-            await self._give_up(self._under_way)
-        task = asyncio.create_task(self._carry_out(number, command))
+        task = asyncio.create_task(self._carry_out(number, command, cut))
         self._tasks[key], self._under_way[number] = task, (command, task)
         self._given[key] = command
+        if isinstance(command, Close):
+            self._closing = task
+            self._closed.set_result(None)
         return task
 
     async def _fold(self) -> None:
@@ -173,7 +221,7 @@ class Session:
                 await asyncio.wait(tasks)
             if self.played is not None:
                 break
-            await self._begin(recorded.key, decoder.decode(recorded.command))
+            self._begin(recorded.key, decoder.decode(recorded.command))
         self._log.release()
 
     async def _give_up(self, commands: Mapping[int, tuple[Command, asyncio.Task[Done]]]) -> None:
@@ -183,10 +231,12 @@ class Session:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _carry_out(self, number: int, command: Command) -> Done:
+    async def _carry_out(self, number: int, command: Command, cut: Sequence[asyncio.Task[Done]]) -> Done:
         episode, before = self.episode, len(self.episode.events)
         episode.clock.resting(False)
         try:
+            if cut:
+                await asyncio.wait(cut, timeout=CUT_S)
             completion = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
             return Done(tuple(episode.events[before:]), episode.stop, completion)
         finally:
@@ -232,11 +282,17 @@ class Session:
 
     async def _score(self) -> None:
         episode = self.episode
+        ended_before = episode.stop
         episode.end(StopReason.COMPLETED)
-        deserved = await score(episode)
+        try:
+            deserved = await score(episode)
+        except asyncio.CancelledError:
+            episode.stop = ended_before  # it was closed instead
+            raise
         self._log.end()
         self._end(Played(episode, "completed", deserved, self._policys_fault, active_s=episode.elapsed_s()))
 
     def _end(self, played: Played) -> None:
-        self.played = played
-        self.ended.set()
+        if self._closing is None or asyncio.current_task() is self._closing:  # what was cut, and goes on, ends nothing
+            self.played = played
+            self.ended.set()

@@ -31,3 +31,7 @@ class Stop:
 
 class EpisodeOver(Exception):
     """A command was given to an episode that has ended. Raised so that no model is called after the end."""
+
+
+class Closed(EpisodeOver):
+    """The session was closed before this command was done."""

@@ -48,7 +48,11 @@ class Placement:
         return placed
 
     async def at_desk(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
-        """What `Desk` answers; a command is given again to the next worker, under the same key. Errors: Refused, HasEnded."""
+        """What `Desk` answers; a command is given again to the next worker, under the same key. Errors: Refused, HasEnded.
+
+        When its caller goes, Serve cancels the request, and Ray what that asked the worker: what waits there gives its place back, what has
+        begun goes on.
+        """
         began = time.monotonic()
         for tried in range(1_000):
             placed = self._known.get((caller, session_id))

@@ -40,7 +40,12 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 RETRIES = "x-stainless-retry-count"
 """How OpenAI's clients say that they ask again."""
 
-OVER: dict[int | str, dict[str, Any]] = {409: {"model": ErrorAnswer, "description": "The episode is over"}}
+OVER: dict[int | str, dict[str, Any]] = {
+    409: {"model": ErrorAnswer, "description": "The episode is over, or the session was closed meanwhile"}
+}
+BUSY: dict[int | str, dict[str, Any]] = {
+    429: {"model": ErrorAnswer, "description": "As many commands wait in this session as there may be"}
+}
 OWN: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorAnswer, "description": "There is no such session of this caller"}
 }
@@ -95,7 +100,7 @@ def session_routes(
         except HasEnded:
             return
 
-    @router.post("/{session_id}/tools", responses={**OWN, **OVER})
+    @router.post("/{session_id}/tools", responses={**OWN, **OVER, **BUSY})
     async def call_tool(
         session_id: str,
         body: ToolCallRequest,
@@ -108,7 +113,7 @@ def session_routes(
         answer: ToolCallAnswer = await _command(placement, caller, session_id, "call_tool", _key(key), body)
         return answer
 
-    @router.post("/{session_id}/messages", responses={**OWN, **OVER})
+    @router.post("/{session_id}/messages", responses={**OWN, **OVER, **BUSY})
     async def say(
         session_id: str,
         body: MessageRequest,
@@ -121,7 +126,7 @@ def session_routes(
         answer: MessageAnswer = await _command(placement, caller, session_id, "say", _key(key), body)
         return answer
 
-    @router.post("/{session_id}/score", responses=OWN)
+    @router.post("/{session_id}/score", responses={**OWN, **OVER, **BUSY})
     async def score(
         session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)], key: Key = None
     ) -> SessionInfo:
@@ -169,7 +174,7 @@ def session_routes(
             methods=["POST"],
             name=f"captured_{path.replace('/', '_')}",
             response_model=None,
-            responses={200: ANSWER, **OWN},
+            responses={200: ANSWER, **OWN, **BUSY},
             openapi_extra={"requestBody": request_body(path)},
         )
     return router

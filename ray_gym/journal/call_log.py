@@ -25,6 +25,10 @@ class Made(msgspec.Struct, frozen=True, gc=False):
     issued: int
     recorded: Called | None
 
+    @property
+    def name(self) -> tuple[str, int]:
+        return self.thread, self.number
+
 
 class Timing(msgspec.Struct, frozen=True, gc=False):
     """When a call was made, how long it took (seconds), and how long the episode had been played when it was answered."""
@@ -51,7 +55,9 @@ class CallLog:
         self._stillness = Stillness()
         self._replay = Replay(self._history.calls, self._stillness, patience_s)
         self._answers = self._replay.total
-        self._under_way = 0
+        self._under_way: set[tuple[str, int]] = set()
+        self._to_cut = {call for command in self._history.commands for call in command.cut}
+        self._were_cut: set[tuple[str, int]] = set()
         self._giving = asyncio.Lock()
         self.started_at = self._history.started_at or time.time()
         self.diverged: str | None = None
@@ -83,24 +89,36 @@ class CallLog:
                 self._diverged(error)
                 raise
             made = Made(thread, number, request, self._replay.given, recorded)
-        self._under_way += 1
+        self._under_way.add(made.name)
+        if made.name in self._to_cut:
+            self._replay.look_again()
         return made
 
-    def answered(self, error: BaseException | None = None) -> None:
+    def answered(self, made: Made, error: BaseException | None = None) -> None:
         """A call that was made is over."""
-        self._under_way -= 1
+        self._under_way.discard(made.name)
         if isinstance(error, Diverged):
             self._diverged(error)
+
+    async def held_if_cut(self, made: Made) -> None:
+        """In a replay: a call that a command has cut is not answered; that command comes next, and cancels it."""
+        if made.name in self._to_cut:
+            await asyncio.get_running_loop().create_future()
+
+    async def rest(self) -> None:
+        """Until whoever got an answer has come as far as it can without another one."""
+        self._stillness.stir()
+        await self._stillness.wait()
 
     async def recall(self, recorded: Called) -> None:
         """Wait for a recorded answer's turn. Errors: Diverged."""
         await self._replay.turn(recorded)
 
     async def record(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
-        """Write an answer down before anybody acts on it. Errors: Diverged; OSError."""
+        """Write an answer down before anybody acts on it. Errors: Diverged; OSError; CancelledError if the call was cut."""
         if not self._replay.is_over:
             await self._replay.over(made.thread, made.number)
-        if self._under_way > 1 or not self._stillness.is_still:
+        if len(self._under_way) > 1 or not self._stillness.is_still:
             async with self._giving:
                 await self._stillness.wait()
                 self._append(made, answer, timing)
@@ -119,12 +137,12 @@ class CallLog:
         return lambda: self._replay.until(lambda: self._is_free(made), made.thread, made.number)
 
     def _is_free(self, made: Made) -> bool:
-        return self._replay.is_over or (made.issued == self._replay.given and self._under_way == 1)
+        return self._replay.is_over or (made.issued == self._replay.given and len(self._under_way) == 1)
 
     async def record_order(self, made: Made, timing: Timing) -> None:
         """Of something that is done again in a replay: only when it came, and only if something else could have come first."""
         answered_meanwhile = made.issued != (self._answers if self._replay.is_over else self._replay.given)
-        if not answered_meanwhile and self._under_way == 1:
+        if not answered_meanwhile and len(self._under_way) == 1:
             return
         if not self._replay.is_over:
             await self._replay.over(made.thread, made.number)
@@ -149,12 +167,14 @@ class CallLog:
         if self._journal is not None and self._history.started_at is None:
             self._journal.append(Begun(self._episode, self._try, self._attempt, self.started_at))
 
-    def command(self, index: int, command: msgspec.Raw, key: str, under_way: tuple[int, ...]) -> None:
-        """Write down a command from outside, before it is carried out."""
+    def command(self, index: int, command: msgspec.Raw, key: str, under_way: tuple[int, ...], cuts: bool) -> None:
+        """Write down a command from outside, before it is carried out. `cuts`: no call that is under way is answered any more."""
+        cut = tuple(sorted(self._under_way)) if cuts else ()
         if self._journal is not None:
             issued = self._answers if self._replay.is_over else self._replay.given
-            record = Commanded(self._episode, self._try, self._attempt, index, command, key, issued, under_way)
+            record = Commanded(self._episode, self._try, self._attempt, index, command, key, issued, under_way, cut)
             self._journal.append(record)  # at once, so that it stands among the answers where it came; see `sync`
+        self._were_cut.update(cut)
 
     async def sync(self) -> None:
         """What was written down is on the disk when this returns, if the run wants that."""
@@ -162,9 +182,12 @@ class CallLog:
             await self._journal.sync()
 
     async def reach(self, command: Commanded) -> None:
-        """In a replay: let answers through until there are as many as when this command came. Errors: Diverged."""
+        """In a replay: let answers through until there are as many as when this command came, and the calls that it cut are made again.
+
+        Errors: Diverged.
+        """
         try:
-            await self._replay.reach(command.issued)
+            await self._replay.reach(command.issued, lambda: self._under_way.issuperset(command.cut))
         except Diverged as error:
             self._diverged(error)
             raise
@@ -184,6 +207,8 @@ class CallLog:
         self.diverged = self.diverged or str(error)
 
     def _append(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
+        if made.name in self._were_cut:
+            raise asyncio.CancelledError  # it was, and took no notice
         seq = self._answers
         self._answers += 1
         if self._journal is None:

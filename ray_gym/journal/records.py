@@ -56,6 +56,7 @@ class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
     """A command from outside, to a session that is driven from there.
 
     `issued` is how many answers there were when it came, `under_way` which commands before it were not done, `key` its giver's name for it.
+    `cut`: calls (thread and number) that it has ended before they were answered.
     """
 
     episode: str
@@ -66,6 +67,7 @@ class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
     key: str = ""
     issued: int = 0
     under_way: tuple[int, ...] = ()
+    cut: tuple[tuple[str, int], ...] = ()
 
 
 class Over(msgspec.Struct, array_like=True, tag=5, frozen=True):

@@ -49,7 +49,7 @@ class Replay:
                 f"call {number} of thread {thread} came after {self.given} answers, not after {call.issued} as recorded"
             )
         self._made += 1
-        self._move()
+        self.look_again()
         return call
 
     async def turn(self, call: Called) -> None:
@@ -67,18 +67,18 @@ class Replay:
         except TimeoutError:
             raise self._stuck(call.thread, call.number) from None
         self.given += 1
-        self._move()
+        self.look_again()
 
-    async def reach(self, given: int) -> None:
+    async def reach(self, given: int, and_also: Callable[[], bool]) -> None:
         """Give answers until there were so many, hold the others, and wait until what they led to has come to rest. Errors: Diverged."""
         self._held_from = min(given, self.total)
-        self._move()
-        await self.until(lambda: self.given >= self._held_from, "commands", given)
+        self.look_again()
+        await self.until(lambda: self.given >= self._held_from and and_also(), "commands", given)
 
     def release(self) -> None:
         """Hold no answer any more."""
         self._held_from = self.total
-        self._move()
+        self.look_again()
 
     async def over(self, thread: str, number: int) -> None:
         """Wait until all that was recorded is given: a call that was not among it was answered later. Errors: Diverged."""
@@ -103,8 +103,8 @@ class Replay:
         except TimeoutError:
             raise self._stuck(thread, number) from None
 
-    def _move(self) -> None:
-        """Wake whoever waits, to look again."""
+    def look_again(self) -> None:
+        """Wake whoever waits."""
         self._stillness.stir()
         self._moved.set()
         self._moved = asyncio.Event()

@@ -11,6 +11,7 @@ from weakref import WeakValueDictionary
 
 from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
 from ray_gym.commands import CallTool, Close, Command, End, Say, Turn
+from ray_gym.entrance import TooManyWaiting
 from ray_gym.models.base import Completion
 from ray_gym.play import Played
 from ray_gym.seeds import stable_id
@@ -23,9 +24,9 @@ from ray_gym.service.api import (
     ToolCallAnswer,
     ToolCallRequest,
 )
-from ray_gym.service.errors import Refused, invalid, unavailable, unknown
+from ray_gym.service.errors import Refused, busy, invalid, unavailable, unknown
 from ray_gym.session import Done, KeyReused, LetGo, Session
-from ray_gym.stop import EpisodeOver
+from ray_gym.stop import Closed, EpisodeOver
 
 OPENING_S = 60.0
 """How long a session may take to be there: its lease is on its way, or it is being made again from its journal."""
@@ -36,6 +37,9 @@ KEPT = 200
 REMEMBERED = 100_000
 """Of which it is only known that they have ended."""
 GONE = "session_has_ended"
+CLOSED = "session_closed"
+BUSY_S = 1.0
+"""Until a session in which too many commands wait may be asked again."""
 FIRST = "first-turn"
 """The key of the turn of those who speak before whoever drives the session."""
 
@@ -129,15 +133,19 @@ class Desk:
         if session.played is None:
             try:
                 await self._perform(session, key, End())
-            except Refused:
-                if session.played is None:  # two at once: the other one was first
+            except Refused as refused:
+                if session.played is None or refused.code == CLOSED:  # else two at once: the other one was first
                     raise
         return views.info(session_id, self._environment, session)
 
     async def close(self, session_id: str) -> None:
         session = await self.find(session_id)
         if session.played is None:
-            await self._perform(session, "close", Close("by its caller"))
+            try:
+                await self._perform(session, "close", Close("by its caller"))
+            except Refused:
+                if session.played is None:  # else it was scored meanwhile
+                    raise
 
     async def ask(
         self, session_id: str, participant: str, key: str, call: AgentCall
@@ -168,9 +176,11 @@ class Desk:
             raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
         try:
             return await _waited(session.perform(key, command))
-        except EpisodeOver:
+        except EpisodeOver as over:
             stop = session.episode.stop
             why = f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
+            if isinstance(over, Closed):
+                raise Refused(409, CLOSED, f"the session was closed before this command was done{why}") from None
             raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
         except ValueError as error:
             raise invalid(str(error), "participant") from None
@@ -181,6 +191,8 @@ async def _waited(step: Awaitable[Result]) -> Result:
         return await step
     except KeyReused:
         raise Refused(409, "key_reused", "this idempotency key was used with another command already") from None
+    except TooManyWaiting as error:
+        raise busy(str(error), BUSY_S) from None
     except LetGo:
         raise unavailable("the session goes on elsewhere; ask again") from None
     except OSError as error:

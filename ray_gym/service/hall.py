@@ -58,7 +58,7 @@ class Hall:
         limits = plan.config.limits.model_copy(update={"max_failed": None})
         setup = replace(setup_of(plan, self._directory), fanout=fanout, limits=limits)
         self._stopping = asyncio.Event()
-        make = session_workers(self.name, plan.config.service.idle_s)
+        make = session_workers(self.name, plan.config.service)
         self._driver = Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
         self._driving = asyncio.create_task(self._drive(self._driver))
 

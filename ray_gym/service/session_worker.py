@@ -8,7 +8,7 @@ from typing import Any
 
 import ray
 
-from ray_gym.config import GroupsSection
+from ray_gym.config import GroupsSection, ServiceSection
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import History, HistoryReader
 from ray_gym.journal.journal import Journal
@@ -31,33 +31,36 @@ class SessionPlayer(Player):
     """Has no tries: nobody could drive another one."""
 
     desk: Desk
+    most_waiting: int
+    """Commands in one session."""
 
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
         patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
         log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
-        played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log))
+        played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log, self.most_waiting))
         self._record(Over(spec.episode_id, spec.attempt))
         return played
 
 
 class SessionWorker(Worker):
-    def __init__(self, name: str, setup: WorkerSetup, concurrency: int, offer: str, idle_s: float) -> None:
-        self._desk = Desk(offer, idle_s)
+    def __init__(self, name: str, setup: WorkerSetup, concurrency: int, offer: str, service: ServiceSection) -> None:
+        self._desk = Desk(offer, service.idle_s)
+        self._most_waiting = service.max_waiting_commands
         super().__init__(name, setup, concurrency)
 
     def _make_player(
         self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
     ) -> Player:
-        return SessionPlayer(stage, groups, journal, histories, self._desk)
+        return SessionPlayer(stage, groups, journal, histories, self._desk, self._most_waiting)
 
     async def desk(self, method: str, *arguments: Any) -> Any:
         """What `Desk` is asked. Errors: Refused."""
         return await getattr(self._desk, method)(*arguments)
 
 
-def session_workers(offer: str, idle_s: float) -> Callable[[str, WorkerSetup, int], Any]:
+def session_workers(offer: str, service: ServiceSection) -> Callable[[str, WorkerSetup, int], Any]:
     def make(name: str, setup: WorkerSetup, concurrency: int) -> Any:
         options = {"num_cpus": setup.fanout.cpus_per_worker, "max_concurrency": COMMANDS}
-        return ray.remote(SessionWorker).options(**options).remote(name, setup, concurrency, offer, idle_s)
+        return ray.remote(SessionWorker).options(**options).remote(name, setup, concurrency, offer, service)
 
     return make

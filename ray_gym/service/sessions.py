@@ -138,7 +138,10 @@ class Sessions:
             run=RunSection(name=offer.name.replace(":", ".")),
             output=self._config.output.model_copy(update={"dir": str(self._folder)}),
             service=ServiceSection(
-                idle_s=service.idle_s, max_sessions=service.max_sessions, session_workers=service.session_workers
+                idle_s=service.idle_s,
+                max_sessions=service.max_sessions,
+                max_waiting_commands=service.max_waiting_commands,
+                session_workers=service.session_workers,
             ),
         )
         environment = make_environment(config, offer.name)

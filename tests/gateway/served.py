@@ -36,7 +36,10 @@ class Served:
 
     def is_idle(self) -> bool:
         """Whether it answers nobody, so that all calls are counted."""
-        return self._metric("ray_gym_http_requests_in_flight{") == 0
+        return self.in_flight() == 0
+
+    def in_flight(self) -> float:
+        return self._metric("ray_gym_http_requests_in_flight{")
 
     def _metric(self, name: str, part: str = "") -> float:
         with self.client() as client:
