@@ -49,7 +49,7 @@ def token_ids(log: Log, length: int) -> list[int]:
 
 
 def split(log: Log, length: int) -> tuple[Log, Log]:
-    """The first so many tokens, which are all prompt, and the rest: a message on the border becomes two."""
+    """The first so many tokens, which are all prompt, and the rest: a message on the border becomes two, without its text."""
     before: Log = []
     after: Log = []
     for message in log:
@@ -58,8 +58,8 @@ def split(log: Log, length: int) -> tuple[Log, Log]:
         if room >= len(ids):
             before.append(message)
         elif room:
-            before.append({**message, "token_ids": ids[:room]})
-            after.append({**message, "token_ids": ids[room:]})
+            before.append({**message, "content": "", "token_ids": ids[:room]})
+            after.append({**message, "content": "", "token_ids": ids[room:]})
         else:
             after.append(message)
     return before, after

@@ -12,7 +12,7 @@ from ray_gym.export.message_log import Log, message_log, prompt_length, split, t
 from ray_gym.export.selection import Counts, LeftOut, scored
 from ray_gym.stop import StopReason
 
-NO_SAMPLES = "episodes without token ids of a trainable participant"
+NO_SAMPLES = "episodes without samples to train on (models that give no token ids have none)"
 NOTHING_GENERATED = "samples in which nothing was generated"
 NOT_FINITE = "samples with a log probability that is not finite"
 NO_REWARD = "samples of participants without a reward of their own"
