@@ -108,9 +108,8 @@ def _record(row: Row, participant: str, completions: list[dict[str, Any]], count
     }
 
 
-def _common_length(sequences: Sequence[Sequence[int]]) -> int:
-    first, shortest = sequences[0], min(map(len, sequences))
-    for place in range(shortest):
-        if any(other[place] != first[place] for other in sequences):
-            return place
-    return shortest
+def _common_length(sequences: Sequence[list[int]]) -> int:
+    """What the first and the last in alphabetical order have in common, all have."""
+    first, last = min(sequences), max(sequences)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), len(first))
