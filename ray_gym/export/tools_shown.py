@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -28,11 +27,12 @@ class ToolsShown:
 
     def __init__(self, run: Run) -> None:
         """Errors: UserError if the run's environment isn't there (any more), or can't tell."""
+        directory = RunDirectory(run.storage)
         try:
-            config = RunDirectory(run.storage).read_config()
+            config = directory.read_config()
         except OSError as error:
             raise UserError(f"{run.location}: {CONFIG} can't be read ({error.strerror or error}); {WAY_OUT}") from None
-        file = str(Path(run.location) / CONFIG)
+        file = str(directory.config_file)
         try:
             environment = make_environment(config, file)
             participants = participants_of(config, environment, file)
