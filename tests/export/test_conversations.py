@@ -68,9 +68,14 @@ async def test_tools_are_those_of_the_policy(tmp_path: Path) -> None:
     assert all(line["tools"] == [schema.as_openai()] for line in lines)
 
 
-async def test_without_a_tool_choice_there_are_no_tools(tmp_path: Path) -> None:
+async def test_a_policy_that_is_shown_no_tools_has_none(tmp_path: Path) -> None:
+    deaf = {"policy": {"model": "random", "tool_choice": "none"}, "user": GAMES["participants"]["user"]}
+    _, lines, _ = await exported(tmp_path, {**GAMES, "participants": deaf})
+    assert lines and not any("tools" in line for line in lines)
+
+
+async def test_reasoning_is_kept_beside_the_words(tmp_path: Path) -> None:
     _, lines, _ = await exported(tmp_path, QUESTIONS)
-    assert not any("tools" in line for line in lines)
     assert all(line["messages"][-1]["reasoning_content"] == "I guess." for line in lines)
 
 
