@@ -30,11 +30,16 @@ def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str
 
 def write_file(path: Path, data: bytes) -> None:
     """Errors: OSError."""
+    write_chunks(path, (data,))
+
+
+def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
+    """As they come, so that they need not fit into memory. Errors: OSError, and what `chunks` raises: then nothing is written."""
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with scratch.open("wb") as file:
-            file.write(data)
+            file.writelines(chunks)
             file.flush()
             os.fsync(file.fileno())
         scratch.replace(path)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
@@ -60,10 +61,30 @@ class Storage(ABC):
 
     def tables(self, columns: Sequence[str] | None = None, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
         """The committed files, in the order of their names."""
-        parts = [self.at(f"{EPISODES}/{name}") for name in self.names(EPISODES) if name.endswith(".parquet")]
+        parts = self._parts()
         options: dict[str, Any] = {"columns": columns and list(columns), "schema": schema, "partitioning": None}
         with ThreadPoolExecutor(READERS) as pool:
             yield from pool.map(lambda part: pq.read_table(part, filesystem=self.filesystem, **options), parts)
+
+    def batches(self, columns: Sequence[str], schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+        """The same, few `rows` at a time. Errors: pyarrow.ArrowException, OSError for a file that is broken."""
+        scanned = self._scanned(schema)
+        if scanned is not None:
+            yield from scanned.to_batches(
+                columns=list(columns), batch_size=rows, batch_readahead=1, fragment_readahead=1
+            )
+
+    def count(self, schema: pa.Schema) -> int:
+        """The committed rows; reads the files' footers only. Errors: as for `batches`."""
+        scanned = self._scanned(schema)
+        return 0 if scanned is None else int(scanned.count_rows())
+
+    def _parts(self) -> list[str]:
+        return [self.at(f"{EPISODES}/{name}") for name in self.names(EPISODES) if name.endswith(".parquet")]
+
+    def _scanned(self, schema: pa.Schema) -> ds.Dataset | None:
+        parts = self._parts()
+        return ds.dataset(parts, schema=schema, format="parquet", filesystem=self.filesystem) if parts else None
 
     # ---- writing ----
 

@@ -1,0 +1,64 @@
+"""A participant's own conversation, out of an episode's events, as OpenAI chat messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from ray_gym.export.selection import LeftOut
+
+Chat = list[dict[str, Any]]
+ArgumentsAs = Literal["object", "text"]
+
+MALFORMED = "conversations with a tool call whose arguments are no JSON object"
+SILENT = "conversations without a word of the policy's own"
+
+
+def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs) -> Chat:
+    """What it was shown and what it said, up to its last words. Other threads that it was asked on are not part of it.
+
+    `arguments_as`: the arguments of tool calls, which chat templates want as an object; as text, they have the same type in every line.
+    Errors: LeftOut.
+    """
+    said = [message for event in events if (message := _message(event, participant, arguments_as))]
+    while said and said[-1]["role"] != "assistant":
+        said.pop()
+    if not said:
+        raise LeftOut(SILENT)
+    return said
+
+
+def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:
+    """None for what is not in its view."""
+    text = "".join(part["text"] for part in event["content"])
+    if event["thread"] != participant:
+        heard = event["kind"] == "message" and participant in (event["visible_to"] or ())
+        return {"role": "user", "content": text} if heard else None
+    if not event["role"]:
+        return None
+    message: dict[str, Any] = {"role": event["role"], "content": text}
+    if event["reasoning"]:
+        message["reasoning_content"] = event["reasoning"]
+    if event["tool_calls"]:
+        message["tool_calls"] = [_call(call, arguments_as) for call in event["tool_calls"]]
+    if event["tool_call_id"] is not None:
+        message["tool_call_id"] = event["tool_call_id"]
+    return message
+
+
+def _call(call: dict[str, str], arguments_as: ArgumentsAs) -> dict[str, Any]:
+    arguments = _object(call["arguments"])
+    function = {"name": call["name"], "arguments": call["arguments"] if arguments_as == "text" else arguments}
+    return {"id": call["id"], "type": "function", "function": function}
+
+
+def _object(text: str) -> dict[str, Any]:
+    """Errors: LeftOut."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        read = None
+    if not isinstance(read, dict):
+        raise LeftOut(MALFORMED)
+    return read

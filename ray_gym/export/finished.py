@@ -1,0 +1,65 @@
+"""A run that is over, read group by group: never more of it in memory than a few groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ray_gym.errors import UserError
+from ray_gym.load import Run
+from ray_gym.run.directory import RunDirectory
+from ray_gym.run.location import typed
+from ray_gym.trajectory import SCHEMA
+
+Row = dict[str, Any]
+
+ROWS_AT_ONCE = 16
+"""Rows that are turned into Python's objects together."""
+
+
+def refuse_unfinished(run: Run) -> None:
+    """Errors: UserError for a run without episodes, or with fewer than were planned."""
+    try:
+        there = run.storage.count(SCHEMA)
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(run, error) from None
+    planned = RunDirectory(run.storage).read_fingerprint()
+    if not there:
+        raise UserError(f"{run.location}: there are no episodes in it yet")
+    if planned is not None and there < planned.episodes:
+        raise UserError(
+            f"{run.location}: it is not finished: {there:,} of {planned.episodes:,} episodes are there; go on with it by "
+            f"`ray-gym rollout --resume {typed(run.location)}`, or export what is there with --partial"
+        )
+
+
+def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
+    """The episodes of a group together, by their repeat. Errors: UserError if a file can't be read."""
+    try:
+        for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"])):
+            yield sorted(group, key=lambda row: row["repeat"])
+    except (pa.ArrowException, OSError) as error:
+        raise _unreadable(run, error) from None
+
+
+def whole_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    """A group's rows lie in one file, but not always beside each other. What is smaller than it says comes at the end."""
+    gathering: dict[str, list[Row]] = {}
+    for row in rows:
+        group = gathering.setdefault(row["group_id"], [])
+        group.append(row)
+        sizes = [one["group_size"] for one in group if one["group_size"] is not None]
+        if sizes and len(group) >= sizes[0]:
+            yield gathering.pop(row["group_id"])
+    yield from gathering.values()
+
+
+def _rows(run: Run, columns: Sequence[str]) -> Iterator[Row]:
+    for batch in run.storage.batches(list(dict.fromkeys(columns)), SCHEMA, ROWS_AT_ONCE):
+        yield from batch.to_pylist()
+
+
+def _unreadable(run: Run, error: Exception) -> UserError:
+    return UserError(f"{run.location}: its episodes can't be read: {error}")

@@ -1,0 +1,82 @@
+"""A sample's tokens as NeMo RL's message log: one message a span, and log probabilities on what was generated, and only there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+Log = list[dict[str, Any]]
+
+
+def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Log:
+    """All tokens of the sample in their order. `events`: by their number.
+
+    What was not generated here is never of role `assistant`, whoever said it: NeMo RL trains by the role.
+    """
+    log: Log = []
+    for start, end, generated, seq in _pieces(sample):
+        event = events.get(seq, {})
+        text = "".join(part["text"] for part in event.get("content") or ())
+        message: dict[str, Any] = {
+            "role": "assistant" if generated else _prompt_role(event),
+            "content": text,
+            "token_ids": sample["token_ids"][start:end],
+        }
+        if generated:
+            message["generation_logprobs"] = sample["logprobs"][start:end]
+        log.append(message)
+    return log
+
+
+def prompt_length(log: Log) -> int:
+    """The tokens before the first generated one."""
+    length = 0
+    for message in log:
+        if message["role"] == "assistant":
+            break
+        length += len(message["token_ids"])
+    return length
+
+
+def token_ids(log: Log, length: int) -> list[int]:
+    """The first so many."""
+    ids: list[int] = []
+    for message in log:
+        if len(ids) >= length:
+            break
+        ids += message["token_ids"]
+    return ids[:length]
+
+
+def split(log: Log, length: int) -> tuple[Log, Log]:
+    """The first so many tokens, which are all prompt, and the rest: a message on the border becomes two, without its text."""
+    before: Log = []
+    after: Log = []
+    for message in log:
+        ids = message["token_ids"]
+        room = max(0, length - sum(len(one["token_ids"]) for one in before)) if not after else 0
+        if room >= len(ids):
+            before.append(message)
+        elif room:
+            before.append({**message, "content": "", "token_ids": ids[:room]})
+            after.append({**message, "content": "", "token_ids": ids[room:]})
+        else:
+            after.append(message)
+    return before, after
+
+
+def _pieces(sample: dict[str, Any]) -> Iterator[tuple[int, int, bool, int]]:
+    """The spans, with what lies between them."""
+    position = 0
+    for span in sample["spans"]:
+        if span["start"] > position:
+            yield position, span["start"], False, -1
+        yield span["start"], span["end"], span["generated"], span["event_seq"]
+        position = span["end"]
+    if position < len(sample["token_ids"]):
+        yield position, len(sample["token_ids"]), False, -1
+
+
+def _prompt_role(event: dict[str, Any]) -> str:
+    role = event.get("role")
+    return role if role in ("system", "tool") else "user"

@@ -1,0 +1,50 @@
+"""A run as a file of JSON lines that NeMo RL reads. `docs/nemo_rl.md` says how, and which of its sources define each form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Protocol
+
+from ray_gym.data.writing import write_chunks
+from ray_gym.errors import UserError
+from ray_gym.export.finished import Row, groups, refuse_unfinished
+from ray_gym.export.selection import Counts
+from ray_gym.load import Run
+
+
+class Form(Protocol):
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Of an episode's row: what it needs."""
+
+    def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]: ...
+
+
+def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite: bool = False) -> Counts:
+    """The file is there whole or not at all. Errors: UserError, also where nothing would be in it; OSError."""
+    if out.is_dir():
+        raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / 'train.jsonl'}")
+    if out.exists() and not overwrite:
+        raise UserError(f"--out: there is a file {out} already (--overwrite exchanges it)")
+    if not partial:
+        refuse_unfinished(run)
+    counts = Counts()
+    write_chunks(out, _encoded(run, form, counts))
+    return counts
+
+
+def report_lines(counts: Counts, out: Path) -> list[str]:
+    told = [f"{out}: {counts.written:,} lines, of {counts.episodes:,} episodes"]
+    told += [f"left out: {what}: {count:,}" for what, count in counts.left_out.most_common() if count]
+    return told + [f"note: {what}: {count:,}" for what, count in counts.notes.most_common() if count]
+
+
+def _encoded(run: Run, form: Form, counts: Counts) -> Iterator[bytes]:
+    for line in form.lines(groups(run, form.columns), counts):
+        yield json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        counts.written += 1
+    if not counts.written:
+        why = "; ".join(f"{what}: {count:,}" for what, count in counts.left_out.most_common() if count)
+        raise UserError(f"nothing was written: {why or f'there are no episodes in {run.location}'}")

@@ -1,0 +1,80 @@
+"""Pairs of conversations of one task, the better one first: for reward models and direct preference optimisation.
+
+A group's conversations are paired the best with the worst, the second best with the second worst, and so on: each is in one pair at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ray_gym.export.conversation import Chat, conversation
+from ray_gym.export.finished import Row
+from ray_gym.export.selection import Counts, LeftOut, scored
+from ray_gym.export.tools_shown import POLICY
+
+MORE_THAN_A_RESPONSE = "pairs that differ in more than the last response"
+NOTHING_IN_COMMON = "pairs with nothing in common at their beginning"
+ONE_BEGINS_THE_OTHER = "pairs of which one is how the other begins, or the same"
+SAME_REWARD = "pairs whose rewards are too close"
+WITH_TOOLS = "pairs with tool calls: NeMo RL renders preferences without the tools that the policy was shown"
+
+
+@dataclass(frozen=True)
+class Preference:
+    min_gap: float
+    """Pairs whose rewards differ by less are left out; without any difference, all."""
+    single_response: bool
+    columns = ("episode_id", "group_id", "task_id", "repeat", "status", "reward", "events")
+
+    def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
+        for group in groups:
+            best_first = sorted(scored(group, counts), key=lambda row: -row["reward"])
+            for place in range(len(best_first) // 2):
+                try:
+                    line = self._line(best_first[place], best_first[-1 - place])
+                except LeftOut as reason:
+                    counts.left_out[str(reason)] += 1
+                    continue
+                self._note(line, counts)
+                yield line
+
+    def _line(self, better: Row, worse: Row) -> dict[str, Any]:
+        """Errors: LeftOut."""
+        gap = better["reward"] - worse["reward"]
+        if gap <= 0 or gap < self.min_gap:
+            raise LeftOut(SAME_REWARD)
+        said = [conversation(row["events"], POLICY, "text") for row in (better, worse)]
+        common = _common_length(*said)
+        if common == 0:
+            raise LeftOut(NOTHING_IN_COMMON)
+        chosen, rejected = (chat[common:] for chat in said)
+        if not chosen or not rejected:
+            raise LeftOut(ONE_BEGINS_THE_OTHER)
+        if self.single_response and not _is_single(chosen, rejected):
+            raise LeftOut(MORE_THAN_A_RESPONSE)
+        return {
+            "context": said[0][:common],
+            "completions": [{"rank": 0, "completion": chosen}, {"rank": 1, "completion": rejected}],
+            **{name: better[name] for name in ("group_id", "task_id")},
+            "episode_ids": [better["episode_id"], worse["episode_id"]],
+            "rewards": [better["reward"], worse["reward"]],
+        }
+
+    @staticmethod
+    def _note(line: dict[str, Any], counts: Counts) -> None:
+        completions: list[Chat] = [one["completion"] for one in line["completions"]]
+        counts.notes[f"{MORE_THAN_A_RESPONSE}: for reward models, not for DPO"] += not _is_single(*completions)
+        counts.notes[WITH_TOOLS] += any("tool_calls" in message for chat in completions for message in chat)
+
+
+def _is_single(*completions: Chat) -> bool:
+    return all(len(chat) == 1 for chat in completions)
+
+
+def _common_length(first: Chat, second: Chat) -> int:
+    return next(
+        (place for place, (one, other) in enumerate(zip(first, second, strict=False)) if one != other),
+        min(len(first), len(second)),
+    )

@@ -1,0 +1,115 @@
+"""Groups of rollouts, token by token, in the form of the records that NeMo RL's own rollouts are kept in (`PromptGroupRecord`)."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from ray_gym.export.finished import Row
+from ray_gym.export.message_log import Log, message_log, prompt_length, split, token_ids
+from ray_gym.export.selection import Counts, LeftOut, scored
+from ray_gym.stop import StopReason
+
+NO_SAMPLES = "episodes without samples to train on (models that give no token ids have none)"
+NOTHING_GENERATED = "samples in which nothing was generated"
+NOT_FINITE = "samples with a log probability that is not finite"
+NO_REWARD = "samples of participants without a reward of their own"
+NOTHING_IN_COMMON = "groups whose prompts have no token in common at their beginning"
+FORKED = "completions that are a part of their episode (a fork): each has the episode's reward"
+NOT_PLAIN = "completions whose log probabilities a forward pass alone does not give (docs/tokens.md)"
+PROMPTS_DIFFER = "groups whose prompts differ: `prompt` is what they have in common"
+
+TRUNCATED = (StopReason.MAX_TOKENS.value, StopReason.CONTEXT_FULL.value, StopReason.TOKEN_BUDGET.value)
+
+
+class Rollouts:
+    columns = (
+        *("run_id", "episode_id", "group_id", "task_id", "env_id", "repeat", "status", "stop_reason"),
+        *("reward", "task", "events", "samples"),
+    )
+
+    def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
+        for group in groups:
+            by_participant: dict[str, list[dict[str, Any]]] = defaultdict(list)
+            rows = list(scored(group, counts))
+            for row in rows:
+                for participant, completion in _completions(row, counts):
+                    by_participant[participant].append(completion)
+            for participant, completions in by_participant.items():
+                try:
+                    record = _record(rows[0], participant, completions, counts)
+                except LeftOut as reason:
+                    counts.left_out[str(reason)] += 1
+                    continue
+                yield {"prompt_idx": counts.written, **record}
+
+
+def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]]]:
+    """One a sample, with whose it is."""
+    events = {event["seq"]: event for event in row["events"]}
+    trainable = [(number, sample) for number, sample in enumerate(row["samples"]) if sample["trainable"]]
+    counts.left_out[NO_SAMPLES] += not trainable
+    for number, sample in trainable:
+        try:
+            yield sample["participant"], _completion(row, number, sample, events)
+        except LeftOut as reason:
+            counts.left_out[str(reason)] += 1
+
+
+def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Errors: LeftOut."""
+    if sample["reward"] is None:
+        raise LeftOut(NO_REWARD)
+    if not any(sample["loss_mask"]):
+        raise LeftOut(NOTHING_GENERATED)
+    if not all(map(math.isfinite, sample["logprobs"])):
+        raise LeftOut(NOT_FINITE)
+    kinds = {span["kind"] for span in sample["spans"] if span["generated"]}
+    return {
+        "message_log": message_log(sample, events),
+        "env_extras": {
+            **{name: row[name] for name in ("episode_id", "repeat", "stop_reason")},
+            "sample": number,
+            **{name: sample[name] for name in ("thread", "fork_reason")},
+            "weight_versions": sample["versions"],
+            "logprobs": sorted(kind or "plain" for kind in kinds),
+        },
+        "truncated": row["stop_reason"] in TRUNCATED,
+        "reward": sample["reward"],
+    }
+
+
+def _record(row: Row, participant: str, completions: list[dict[str, Any]], counts: Counts) -> dict[str, Any]:
+    """Every completion begins with the messages of `prompt`, as NeMo RL takes for granted. Errors: LeftOut."""
+    logs: list[Log] = [one["message_log"] for one in completions]
+    openings = [token_ids(log, prompt_length(log)) for log in logs]
+    common = _common_length(openings)
+    if not common:
+        raise LeftOut(NOTHING_IN_COMMON)
+    parts = [split(log, common) for log in logs]
+    for completion, (before, after) in zip(completions, parts, strict=True):
+        completion["message_log"] = [*before, *after]
+        counts.notes[FORKED] += completion["env_extras"]["fork_reason"] is not None
+        counts.notes[NOT_PLAIN] += completion["env_extras"]["logprobs"] != ["plain"]
+    counts.notes[PROMPTS_DIFFER] += any(len(opening) > common for opening in openings)
+    versions = [span["version"] for one in completions for span in one["env_extras"]["weight_versions"]]
+    return {
+        "prompt": parts[0][0],
+        "extra_env_info": {name: row[name] for name in ("env_id", "task_id", "task")},
+        "metadata": {
+            **{name: row[name] for name in ("run_id", "group_id")},
+            "participant": participant,
+            "oldest_weight_version": min(versions, default=None),
+        },
+        "completions": completions,
+        "rollout_metrics": {},
+    }
+
+
+def _common_length(sequences: Sequence[list[int]]) -> int:
+    """What the first and the last in alphabetical order have in common, all have."""
+    first, last = min(sequences), max(sequences)
+    pairs = enumerate(zip(first, last, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), len(first))

@@ -1,0 +1,51 @@
+"""Conversations with a good reward, for supervised fine-tuning: chat messages and the tools that were shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from ray_gym.export.conversation import conversation
+from ray_gym.export.finished import Row
+from ray_gym.export.selection import Counts, LeftOut, scored
+from ray_gym.export.tools_shown import POLICY, ToolsShown
+
+EARLIER_WORDS = "conversations that a task began with words of the assistant's, which NeMo RL trains on as well"
+
+
+@dataclass(frozen=True)
+class Sft:
+    min_reward: float
+    tools: ToolsShown | None
+    """None: without them."""
+    columns = (
+        *("episode_id", "group_id", "task_id", "repeat", "seed", "try", "status", "reward"),
+        *("turns", "task", "events"),
+    )
+
+    def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
+        for group in groups:
+            for row in scored(group, counts):
+                try:
+                    line = self._line(row)
+                except LeftOut as reason:
+                    counts.left_out[str(reason)] += 1
+                    continue
+                counts.notes[EARLIER_WORDS] += _begins_with_words(row)
+                yield line
+
+    def _line(self, row: Row) -> dict[str, Any]:
+        """Errors: LeftOut."""
+        if row["reward"] < self.min_reward:
+            raise LeftOut(f"episodes with a reward below {self.min_reward:g}")
+        line: dict[str, Any] = {"messages": conversation(row["events"], POLICY, "object")}
+        tools = self.tools.of(row) if self.tools else []
+        if tools:
+            line["tools"] = tools
+        return {**line, **{name: row[name] for name in ("episode_id", "group_id", "task_id", "reward")}}
+
+
+def _begins_with_words(row: Row) -> bool:
+    openings = [event for event in row["events"] if event["kind"] == "opening" and event["thread"] == POLICY]
+    return any(event["role"] == "assistant" for event in openings)

@@ -1,0 +1,134 @@
+"""`ray-gym export`: what it prints, writes and exits with."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from small_runs import GAMES, lines_of, played_run
+
+from ray_gym.cli import main
+from ray_gym.export.finished import whole_groups
+
+Shell = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def shell(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Shell:
+    """The command in a folder; gives its exit code and all that it said."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> tuple[int, str]:
+        with monkeypatch.context() as patch:
+            patch.setattr(sys, "argv", ["ray-gym", "export", *arguments])
+            patch.setattr(sys, "path", list(sys.path))
+            with pytest.raises(SystemExit) as ended:
+                main()
+        shown = capsys.readouterr()
+        said = shown.out + shown.err
+        assert "Traceback" not in said
+        return int(ended.value.code or 0), said
+
+    return run
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    return asyncio.run(played_run(tmp_path, GAMES))
+
+
+def test_each_form_is_written(shell: Shell, games: Path) -> None:
+    for form, options, lines in (("sft", ("--min-reward", "0"), 24), ("rollouts", (), 6)):
+        code, said = shell("run", "--to", "nemo-rl", "--form", form, *options, "--out", f"new/{form}.jsonl")
+        assert code == 0 and f"new/{form}.jsonl: {lines} lines, of 24 episodes" in said
+        assert len(lines_of(Path(f"new/{form}.jsonl"))) == lines
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("nowhere", "--form", "rollouts"), "nowhere is no run directory"),
+        (("run", "--form", "sft"), "--min-reward"),
+        (("run", "--form", "sft", "--min-reward", "2"), "nothing was written: episodes with a reward below 2: 24"),
+        (("run", "--form", "rollouts", "--min-reward", "1"), "--min-reward: it is an option of --form sft"),
+        (("run", "--form", "sft", "--min-reward", "1", "--min-gap", "1"), "an option of --form preference, not of sft"),
+        (("run", "--form", "verl"), "verl"),
+        (("run", "--form", "rollouts", "--out", "run"), "run is a folder"),
+        (("run", "--form", "rollouts", "--out", "run/run.yaml"), "there is a file run/run.yaml already"),
+    ],
+)
+def test_bad_input_exits_with_2_and_writes_nothing(
+    shell: Shell, games: Path, arguments: tuple[str, ...], told: str
+) -> None:
+    before = everything(games.parent)
+    code, said = shell(*arguments, "--to", "nemo-rl", *(() if "--out" in arguments else ("--out", "out.jsonl")))
+    assert code == 2 and told in said
+    assert everything(games.parent) == before
+
+
+def everything(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_a_file_is_exchanged_when_that_is_said(shell: Shell, games: Path) -> None:
+    Path("out.jsonl").write_text("old")
+    code, _ = shell("run", "--to", "nemo-rl", "--form", "rollouts", "--out", "out.jsonl", "--overwrite")
+    assert code == 0 and len(lines_of(Path("out.jsonl"))) == 6
+
+
+def test_an_unfinished_run_is_refused_unless_that_is_said(shell: Shell, tmp_path: Path) -> None:
+    asyncio.run(played_run(tmp_path, GAMES, episodes=8))
+    arguments = ("run", "--to", "nemo-rl", "--form", "rollouts", "--out", "out.jsonl")
+    code, said = shell(*arguments)
+    assert code == 2 and "8 of 24 episodes are there" in said and f"--resume {tmp_path / 'run'}`" in said
+    assert shell(*arguments, "--partial")[0] == 0 and len(lines_of(Path("out.jsonl"))) == 2
+
+
+def test_a_run_without_episodes_is_refused(shell: Shell, tmp_path: Path) -> None:
+    asyncio.run(played_run(tmp_path, GAMES, episodes=0))
+    for partial in ((), ("--partial",)):
+        code, said = shell("run", "--to", "nemo-rl", "--form", "rollouts", "--out", "out.jsonl", *partial)
+        assert code == 2 and "there are no episodes in" in said
+
+
+def test_a_broken_file_is_told(shell: Shell, games: Path) -> None:
+    part = sorted((games / "episodes").glob("*.parquet"))[1]
+    part.write_bytes(part.read_bytes()[:1000])
+    for partial in ((), ("--partial",)):
+        code, said = shell("run", "--to", "nemo-rl", "--form", "rollouts", "--out", "out.jsonl", *partial)
+        assert code == 2 and "episodes can't be read" in said and part.name in said
+    assert not Path("out.jsonl").exists()
+
+
+def test_a_run_whose_environment_is_gone_can_be_exported_without_tools(shell: Shell, games: Path) -> None:
+    config = games / "run.yaml"
+    config.write_text(config.read_text().replace("tic_tac_toe", "chess_on_mars"))
+    arguments = ("run", "--to", "nemo-rl", "--form", "sft", "--min-reward", "1", "--out", "out.jsonl")
+    code, said = shell(*arguments)
+    assert code == 2 and "chess_on_mars" in said and "--no-tools" in said
+    assert shell(*arguments, "--no-tools")[0] == 0
+
+
+def test_failed_episodes_are_left_out_and_counted(shell: Shell, games: Path) -> None:
+    part = sorted((games / "episodes").glob("*.parquet"))[0]
+    table = pq.read_table(part)
+    rows = table.to_pylist()
+    rows[0] |= {"status": "failed", "reward": None}
+    rows[1] |= {"status": "dropped"}
+    pq.write_table(table.from_pylist(rows, schema=table.schema), part)
+    code, said = shell("run", "--to", "nemo-rl", "--form", "rollouts", "--out", "out.jsonl")
+    assert code == 0 and "episodes that failed: 1" in said and "episodes that were dropped with their group: 1" in said
+    assert sum(len(line["completions"]) for line in lines_of(Path("out.jsonl"))) == 22
+
+
+def test_a_group_is_held_no_longer_than_until_it_is_whole() -> None:
+    given = [("a", 2), ("b", 3), ("a", 2), ("c", None), ("b", 3), ("b", None), ("d", 2)]
+    rows = iter([{"group_id": group, "group_size": size, "number": n} for n, (group, size) in enumerate(given)])
+    found = whole_groups(rows)
+    assert [row["number"] for row in next(found)] == [0, 2]
+    assert next(rows)["number"] == 3, "nothing was read ahead"
+    assert [[row["number"] for row in group] for group in found] == [[1, 4, 5], [6]]
