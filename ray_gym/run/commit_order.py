@@ -53,11 +53,12 @@ class CommitOrder:
         """From what is there."""
         self.last = last_number(storage.names(EPISODES))
 
-    def publish(self, storage: Storage, staged: str) -> None:
-        """Errors: OSError; then the file may be there all the same."""
+    def publish(self, storage: Storage, staged: str) -> int:
+        """Gives the commit's number. Errors: OSError; then the file may be there all the same."""
         try:
             storage.publish(staged, committed_name(self.last + 1, staged))
         except OSError:
             self.go_on(storage)
             raise
         self.last += 1
+        return self.last
