@@ -160,7 +160,7 @@ async def _events(
     groups: GroupEvents,
     most_bytes: float,
 ) -> AsyncIterator[bytes]:
-    """A service that stops, or is gone, ends it without the event `end`, and so does a part that is large enough: whoever comes back goes on."""
+    """A service that stops, or is gone, ends it without the event `end`, and so do `most_bytes`: whoever comes back goes on."""
     location, cursor, found, status, commits = begun
     sent = 0
     with contextlib.suppress(Refused):

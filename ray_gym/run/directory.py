@@ -113,7 +113,10 @@ class RunDirectory:
         return there
 
     def commit(self, staged: str) -> int:
-        """Make a staged file part of the run, its newest; gives the commit's number. May be called in threads. Errors: RunFailed, also if another driver took over."""
+        """Make a staged file part of the run, its newest; gives the commit's number. May be called in threads.
+
+        Errors: RunFailed, also if another driver took over.
+        """
         try:
             with self.order as order:
                 self._owner().check()

@@ -257,5 +257,5 @@ def _bad(cursor: str) -> Refused:
 def _damaged(storage: Storage, commit: int, what: str) -> Refused:
     """Told, and never passed over: whoever reads on would miss episodes without knowing it. Paths are for the log only."""
     logger.error("%s: the file of commit %d %s", storage.location, commit, what)
-    message = f"the episodes of commit {commit} are lost or damaged: the service's log says more; a cursor of {commit + 1}.0 leaves them out"
-    return Refused(500, "damaged_episodes", message)
+    message = f"the episodes of commit {commit} are lost or damaged, as the service's log says"
+    return Refused(500, "damaged_episodes", f"{message}; the cursor {commit + 1}.0 leaves them out")
