@@ -101,13 +101,17 @@ async def through_serve(replica: Replica, connection: Connection, path: str, wai
     await meter.close()
 
 
+async def until(holds: Callable[[], bool]) -> None:
+    while not holds():  # noqa: ASYNC110  nothing tells of it
+        await asyncio.sleep(0)
+
+
 @pytest.mark.parametrize("path", ["/stream", "/page"])
 async def test_a_client_that_does_not_read_holds_the_replica_back(path: str) -> None:
     replica, connection, waiting = Replica(), Connection(), list[int]()
     async with asyncio.timeout(20), asyncio.TaskGroup() as group:
         group.create_task(through_serve(replica, connection, path, waiting))
-        while max(waiting, default=0) < WINDOW_BYTES:
-            await asyncio.sleep(0)
+        await until(lambda: max(waiting, default=0) >= WINDOW_BYTES)
         for _ in range(200):
             await asyncio.sleep(0)
         assert waiting[-1] <= WINDOW_BYTES + PIECE_BYTES
@@ -130,8 +134,7 @@ async def test_who_goes_while_the_replica_waits_ends_it() -> None:
     replica, connection = Replica(), Connection()
     async with asyncio.timeout(10), asyncio.TaskGroup() as group:
         playing = group.create_task(through_serve(replica, connection, "/stream"))
-        while replica.made < WINDOW_BYTES:
-            await asyncio.sleep(0)
+        await until(lambda: replica.made >= WINDOW_BYTES)
         connection.gone.set()
         await replica.ended.wait()
         playing.cancel()
