@@ -113,10 +113,7 @@ class RunDirectory:
         return there
 
     def commit(self, staged: str) -> int:
-        """Make a staged file part of the run, its newest; gives the commit's number. May be called in threads.
-
-        Errors: RunFailed, also if another driver took over.
-        """
+        """Make a staged file part of the run; gives the commit's number. Also in threads. Errors: RunFailed, also if it was taken over."""
         try:
             with self.order as order:
                 self._owner().check()

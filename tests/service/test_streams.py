@@ -85,7 +85,7 @@ async def test_what_is_kept_of_them_is_bounded(run: CommittedRun, made: list[Any
     run.commit(["b"])
     first = await GroupEvents().after(run.location, "0.0", True, 2)
     assert first is not None
-    events = GroupEvents(kept_bytes=len(first.data))
+    events = GroupEvents(kept_bytes=len(first.data) * 3 // 2)
     for cursor in ("0.0", "0.0", "1.1", "1.1", "0.0"):
         await events.after(run.location, cursor, True, 2)
     assert made[1:] == [("0.0", True), ("1.1", True), ("0.0", True)]
