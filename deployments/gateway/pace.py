@@ -43,6 +43,9 @@ class _Mailbox:
 
     async def receive(self) -> Message:
         self.open()
+        assert self._pumping is not None
+        if self._pumping.done() and self.messages.empty():  # whoever is gone stays so, however often one asks
+            return GONE
         return await self.messages.get()
 
     async def close(self) -> None:

@@ -141,6 +141,15 @@ async def test_who_goes_while_the_replica_waits_ends_it() -> None:
     assert replica.made < CHUNKS * len(CHUNK)
 
 
+async def test_who_is_gone_stays_so() -> None:
+    connection = Connection()
+    connection.gone.set()
+    meter = Meter(connection.receive, connection.send)
+    async with asyncio.timeout(10):
+        assert [(await meter.receive())["type"] for _ in range(3)] == ["http.disconnect"] * 3
+    await meter.close()
+
+
 async def test_under_a_proxy_that_tells_nothing_nobody_waits() -> None:
     sent: list[Message] = []
     replica = Replica()
