@@ -112,8 +112,11 @@ class RunDirectory:
         self.storage.delete(name)
         return there
 
-    def commit(self, staged: str) -> int:
-        """Make a staged file part of the run; gives the commit's number. Also in threads. Errors: RunFailed, also if it was taken over."""
+    def commit(self, staged: str) -> str:
+        """Make a staged file part of the run, its newest, and give its name there. May be called in threads.
+
+        Errors: RunFailed, also if another driver took over.
+        """
         try:
             with self.order as order:
                 self._owner().check()

@@ -122,17 +122,14 @@ def has_more(location: str, cursor: str | None, commits: int = 0) -> bool:
     return next(_parts(location, cursor, commits), None) is not None
 
 
-def find_episode(location: str, episode_id: str, commit: int | None = None) -> Row | None:
-    """An episode by its id, and by the commit that it is part of; where that is not known, the newest commits come first.
+def find_episode(location: str, episode_id: str, file: str | None = None) -> Row | None:
+    """An episode by its id, and by the committed file that it is in; where that is not known, the newest ones are looked at first.
 
     Errors: Refused for a file that is not there, or can't be read.
     """
     storage = storage_at(location)
-    committed = _committed(storage, commit or 0)
-    if commit is not None and commit not in committed:
-        raise _damaged(storage, commit, "is not there")
-    for number in sorted(committed, reverse=True) if commit is None else [commit]:
-        part = _Part(storage, committed[number], number)
+    for name in [file] if file is not None else sorted(_committed(storage, 0).values(), reverse=True):
+        part = _Part(storage, name, number_of(name) or 0)
         ids = part.ids()
         if episode_id in ids:
             return _plain(part.rows(samples=True).slice(ids.index(episode_id), 1))[0]

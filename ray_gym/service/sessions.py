@@ -43,8 +43,8 @@ class Placed:
     worker: Any | None
     location: str
     is_new: bool = False
-    commit: int | None = None
-    """That its episode is part of, where that is known."""
+    file: str | None = None
+    """That its episode was committed in, where that is known."""
 
 
 class Sessions:
@@ -61,7 +61,7 @@ class Sessions:
         self._halls: dict[str, Hall] = {}
         self._open: dict[str, Registered] = {}
         self._ended: OrderedDict[str, Registered] = OrderedDict()
-        self._commits: dict[str, int | None] = {}
+        self._files: dict[str, str | None] = {}
         """Of those that have ended."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
@@ -98,7 +98,7 @@ class Sessions:
             raise unknown("session", session_id[:64])
         hall = await self._hall(self._offers[known.offer])
         worker = await hall.holder_of(session_id, lambda: session_id not in self._open)
-        return Placed(session_id, known.offer, worker, hall.location, commit=self._commits.get(session_id))
+        return Placed(session_id, known.offer, worker, hall.location, file=self._files.get(session_id))
 
     def counts(self) -> dict[str, float]:
         return {"sessions.open": len(self._open)}
@@ -150,13 +150,13 @@ class Sessions:
         engines = {participant.model: self._engines[participant.model] for participant in participants.values()}
         return Plan(config, environment, participants, engines, [])
 
-    async def _committed(self, ids: Sequence[str], commit: int | None) -> None:
+    async def _committed(self, ids: Sequence[str], file: str | None) -> None:
         for session_id in ids:
             registered = self._open.pop(session_id, None)
             if registered is not None:
-                self._ended[session_id], self._commits[session_id] = registered, commit
+                self._ended[session_id], self._files[session_id] = registered, file
         while len(self._ended) > REMEMBERED:
-            del self._commits[self._ended.popitem(last=False)[0]]
+            del self._files[self._ended.popitem(last=False)[0]]
         await asyncio.to_thread(self._forget, ids)
 
     def _forget(self, ids: Sequence[str]) -> None:

@@ -116,14 +116,14 @@ def test_files_of_older_versions_have_no_place(run: CommittedRun) -> None:
     assert run.ids(None, 9) == ["new"]
 
 
-def test_of_an_episode_whose_commit_is_known_no_other_file_is_opened(run: CommittedRun) -> None:
+def test_of_an_episode_whose_file_is_known_no_other_is_opened(run: CommittedRun) -> None:
     for name in "abc":
         run.commit([name])
     for other in (1, 3):
         run.file_of(other).write_bytes(b"not looked into")
-    found = find_episode(run.location, "b", commit=2)
+    found = find_episode(run.location, "b", run.file_of(2).name)
     assert found is not None and found["episode_id"] == "b"
-    assert find_episode(run.location, "a", commit=2) is None
+    assert find_episode(run.location, "a", run.file_of(2).name) is None
 
 
 @pytest.mark.parametrize("harm", ["missing", "unreadable", "cut short"])
@@ -143,7 +143,7 @@ def test_a_file_that_is_lost_is_told_and_never_passed_over(
         lambda: run.ids("1.1", 9),
         lambda: run.groups("1.1", 9),
         lambda: run.ids("2.1", 9),
-        lambda: find_episode(run.location, "b", commit=2),
+        lambda: find_episode(run.location, "b", lost.name),
     ):
         with pytest.raises(Refused, match="commit 2 are lost or damaged") as refused:
             read()
