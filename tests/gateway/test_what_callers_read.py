@@ -1,4 +1,4 @@
-"""Streams that nobody reads, and requests that are being answered when the service is told to end."""
+"""Streams that nobody reads, records beside files that are lost, and what is being answered when the service is told to end."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from gateway_app import problem
 from raw_http import WITHIN_S, head
 from served import TOKEN, Served, served
 
+from ray_gym.client import SessionRequest
 from ray_gym.run.commit_order import committed_name
 from ray_gym.run.posix_storage import PosixStorage
 from ray_gym.spec import EpisodeSpec
@@ -126,3 +127,19 @@ def test_streams_that_nobody_reads_hold_their_makers_back(service: Served) -> No
             size, last = size + len(piece), last[-20:] + piece
         assert size > GROUPS * GROUP_BYTES
     eventually(lambda: streams() == 0, 30)
+
+
+def test_a_session_s_record_is_read_from_its_own_file_only(service: Served) -> None:
+    with service.client() as client:
+        ids = []
+        for seed in range(2):
+            with client.open_session(SessionRequest(seed=seed)) as session:
+                session.score()
+                ids.append(session.id)
+            service.row("tic_tac_toe", session.id)  # is committed, so that the next one has a file of its own
+        *_, newest = sorted((service.folder / "sessions" / "tic_tac_toe" / "episodes").iterdir())
+        newest.write_bytes(b"nonsense")
+        answers = [httpx.get(f"{service.url}/v1/sessions/{one}/episode", headers=AUTHORIZED, timeout=30) for one in ids]
+    assert answers[0].status_code == 200 and answers[0].json()["episode_id"] == ids[0]
+    told = problem(answers[1], 500)
+    assert told["code"] == "damaged_episodes" and newest.name not in told["message"]
