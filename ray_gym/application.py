@@ -68,8 +68,10 @@ class Replicas:
 class Application:
     """A Serve application and a driver's lease on it. Workers get it without the lease."""
 
-    def __init__(self, grace_s: float = GRACE_S, release_s: float = RELEASE_S) -> None:
+    def __init__(self, grace_s: float = GRACE_S, release_s: float = RELEASE_S, named_by: str = "run.name") -> None:
+        """`named_by`: the key of the config that its name comes from."""
         self.name = ""
+        self._named_by = named_by
         self._grace_s = grace_s
         self._release_s = release_s
         self._lease: Lease | None = None
@@ -83,16 +85,25 @@ class Application:
         Errors: UserError (another run's application; what the replica found wrong), RunFailed.
         """
         start_serve()
-        self.name = f"{run_id}-{model}"
-        self._lease = Lease(self.name, run_id)  # before the look, so that nobody takes it down in between
-        if self._is_left(replicas.digest):
+        if self.hold(f"{run_id}-{model}", run_id, replicas.digest):
             say(f"model {model}: found {self.name} up, left by an earlier driver of this run")
             return
         say(f"model {model}: loading {replicas.loading} as the Serve application {self.name}")
-        start_janitor(self.name, replicas.digest, self._grace_s)
         target = serve.RunTarget(target=replicas.bind(), name=self.name, route_prefix=None)
         serve.run_many([target], wait_for_applications_running=False)
         self._wait_until_up(model, replicas)
+
+    def hold(self, name: str, run_id: str, digest: str) -> bool:
+        """A lease on it, whether it is up (then True is given) or is to be deployed by the caller. What else has the name goes.
+
+        Errors: UserError (another run's application), RunFailed.
+        """
+        self.name = name
+        self._lease = Lease(name, run_id)  # before the look, so that nobody takes it down in between
+        if self._is_left(digest):
+            return True
+        start_janitor(name, digest, self._grace_s)
+        return False
 
     def attach(self, app: str, run_id: str, model: str) -> dict[str, Any]:
         """Use an application that is up. Gives what its replica says of itself. Errors: UserError."""
@@ -132,11 +143,11 @@ class Application:
             return False
         if janitor is None:
             raise UserError(
-                f"run.name: there is a Serve application {self.name} that no run started; choose another name"
+                f"{self._named_by}: there is a Serve application {self.name} that no run started; choose another name"
             )
         if not self._is_released():
             raise UserError(
-                f"run.name: a run of this name has the Serve application {self.name} up, and a live driver uses it; "
+                f"{self._named_by}: a run of this name has the Serve application {self.name} up, and a live driver uses it; "
                 "wait for that one to end, or choose another name"
             )
         if digest_of(self.name) == digest and applications().get(self.name) == ApplicationStatus.RUNNING:

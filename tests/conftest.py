@@ -50,6 +50,13 @@ def eventually(condition: Callable[[], Any], within_s: float) -> Any:
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[dict[str, str]]:
     """A cluster on this machine, with its dashboard (jobs need it). Gives the environment that reaches it."""
+    with standing_cluster() as environment:
+        yield environment
+
+
+@contextlib.contextmanager
+def standing_cluster() -> Iterator[dict[str, str]]:
+    """As the fixture `cluster`, for those who need one of their own."""
     directory = tempfile.mkdtemp(prefix="ray_gym_test_")  # short: Ray puts sockets below it
     port, dashboard = free_port(), free_port()
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
@@ -64,9 +71,11 @@ def cluster() -> Iterator[dict[str, str]]:
     limits = ["--num-cpus=4", "--object-store-memory=200000000", "--disable-usage-stats", "--node-ip-address=127.0.0.1"]
     subprocess.run([*start, *limits], env=environment, check=True, capture_output=True, timeout=120)
     reach = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_GYM_TEST_JOBS": f"http://127.0.0.1:{dashboard}"}
-    yield {**environment, **reach}
-    stop_cluster(directory)
-    shutil.rmtree(directory, ignore_errors=True)
+    try:
+        yield {**environment, **reach}
+    finally:
+        stop_cluster(directory)
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def stop_cluster(directory: str) -> None:

@@ -19,6 +19,7 @@ from deployments.gateway.headers import HeaderCheck
 from deployments.gateway.limits import RequestLimit, Slots, StreamLimit
 from deployments.gateway.metrics import Counting, Metrics
 from deployments.gateway.openai_door import openai_router
+from deployments.gateway.pace import Pace
 from deployments.gateway.placement import Placement
 from deployments.gateway.remote_service import RemoteService
 from deployments.gateway.rollouts import rollout_routes
@@ -76,6 +77,7 @@ def make_app(
     app.add_middleware(Authentication, doorkeeper=doorkeeper)
     app.add_middleware(HeaderCheck)
     app.add_middleware(Surface)
+    app.add_middleware(Pace)
     app.add_middleware(Counting, metrics=metrics)
     return app
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from ray import serve
+from ray.serve.config import BackpressureConfig
 from ray.serve.exceptions import RayServeException
 
 from deployments.gateway import proxy
@@ -14,16 +16,20 @@ from deployments.gateway.auth import is_loopback
 from deployments.gateway.ray_auth import warning
 from deployments.gateway.serve_http import Running, open_http, shut_down_if_idle
 from deployments.gateway.tokens import digests, make_secret, read_tokens
+from ray_gym.application import Application
 from ray_gym.config import ServiceSection
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import Engine
 
+GRACE_S = 5.0
+"""How long it stays up after `ray-gym serve` was killed. Without the service it only says that there is none."""
 BESIDE = 64
 """Requests that a replica takes on top of `max_requests`, to refuse them itself, in the shape of all errors."""
 WAITING = 1024
 """Requests, with their bodies, that wait in Serve's proxy for a replica: for moments, but all clients at once when it is busy.
 
-What comes on top is refused by the proxy itself, and not told when to come back."""
+What comes on top is refused by the proxy itself."""
+FULL = BackpressureConfig(retry_after_s=1)
 DRAIN_S = 10
 """Of requests in flight, when the gateway goes."""
 
@@ -38,7 +44,7 @@ class HttpGateway:
         self._folder = folder
         self._tokens: dict[str, str] = {}
         self._started_serve = False
-        self._app = ""
+        self._application = Application(GRACE_S, named_by="service.name")
 
     def check(self) -> None:
         """What can be found wrong before anything starts. Errors: UserError."""
@@ -69,14 +75,16 @@ class HttpGateway:
             num_replicas=section.gateways,
             max_ongoing_requests=section.max_requests + BESIDE,
             max_queued_requests=WAITING,
+            backpressure_config=FULL,
             graceful_shutdown_timeout_s=DRAIN_S,
             graceful_shutdown_wait_loop_s=0.5,
             ray_actor_options={"num_cpus": 0},
             logging_config={"enable_access_log": False},  # the metrics count; what clients send is in no log
         )
         name = f"{section.name}-gateway"
+        # One that a service left which was killed knows that one's models and callers: it is never the same.
+        self._application.hold(name, actor, digest=uuid.uuid4().hex)
         try:
-            self._app = name
             serve.run(deployment.bind(setup), name=name, route_prefix="/")
         except RayServeException as error:
             raise UserError(f"service.name: Serve refuses the gateway: {error}") from None
@@ -85,11 +93,7 @@ class HttpGateway:
 
     def stop(self) -> None:
         """Nothing comes in any more. Errors: RunFailed if Serve does not take it down."""
-        if self._app:
-            try:
-                serve.delete(self._app, _blocking=True)
-            except TimeoutError as error:
-                raise RunFailed(f"the Serve application {self._app} is not gone yet: {error}") from None
+        self._application.stop()
 
     def close(self) -> None:
         """Once the models are gone, too."""

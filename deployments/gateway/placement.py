@@ -87,7 +87,7 @@ class Placement:
                 if info.score is None:
                     raise Refused(409, "not_ended", "the session has not ended: score it, or close it")
             raise unavailable("the session's episode is not committed yet", 1)
-        row = await asyncio.to_thread(find_episode, placed.location, session_id)
+        row = await asyncio.to_thread(find_episode, placed.location, session_id, placed.file)
         if row is None:
             raise unavailable("the session's episode is not there yet", 1)
         return row

@@ -1,20 +1,24 @@
-"""In Serve's own HTTP proxy, before it reads anything: headers that it would fail on, and pages of its own that need no token."""
+"""In Serve's own HTTP proxy: headers that it would fail on, pages of its own that need no token, and what it answers itself."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from deployments.gateway.errors import answer
 from deployments.gateway.headers import check_headers
-from ray_gym.service.errors import Refused
+from deployments.gateway.pace import PACED, Meter
+from ray_gym.service.errors import Refused, unavailable
 
 CALLBACK: Mapping[str, str] = {"RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "deployments.gateway.proxy.middlewares"}
 """The environment variable by which a proxy finds what is here; a Serve that somebody else has started does without."""
 ROUTES = "/-/routes"
 """Where Serve tells everybody which applications there are."""
+RETRY_S = 2
+"""When a replica is gone, or none has room."""
 
 
 def middlewares() -> list[Middleware]:
@@ -26,12 +30,48 @@ class ProxyGuard:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            try:
-                check_headers(scope)
-                if scope["path"] == ROUTES:
-                    raise Refused(404, "not_found", "Not Found")
-            except Refused as refused:
-                await answer(refused, {"Connection": "close"})(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            check_headers(scope)
+            if scope["path"] == ROUTES:
+                raise Refused(404, "not_found", "Not Found")
+        except Refused as refused:
+            await answer(refused, {"Connection": "close"})(scope, receive, send)
+            return
+        scope[PACED] = True
+        meter = Meter(receive, _Reworded(scope, receive, send).send)
+        try:
+            await self._app(scope, meter.receive, meter.send)
+            if not meter.started and not meter.is_gone:
+                # The replica died, or was shut down, with the request in it: Serve leaves that to its HTTP server.
+                await _lost("a part of the service went away with this request")(scope, receive, send)
+        finally:
+            await meter.close()
+
+
+class _Reworded:
+    """What Serve refuses itself, as the gateway would say it: all replicas are full, or there are none (yet, or any more)."""
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._replaced = False
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start" and _is_refusal_of_serve(message):
+            self._replaced = True
+            await _lost("the service is not up, or has no room")(self._scope, self._receive, self._send)
+        elif not self._replaced:
+            await self._send(message)
+
+
+def _is_refusal_of_serve(message: Message) -> bool:
+    """Serve's own answers say nothing of their length; those of applications do, or are streams, which are no refusals."""
+    headers = Headers(raw=[(bytes(name), bytes(value)) for name, value in message["headers"]])
+    is_plain = headers.get("content-type", "").startswith("text/plain")
+    return message["status"] in (404, 503) and is_plain and "content-length" not in headers
+
+
+def _lost(what: str) -> ASGIApp:
+    return answer(unavailable(f"{what}; come back in a moment", RETRY_S))

@@ -2,21 +2,24 @@
 
 import asyncio
 import contextlib
+import math
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any, Literal, Protocol
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import msgspec
-from fastapi import APIRouter, Depends, Header, Query
+from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
 from deployments.gateway.body import ParsedBodyRoute
+from deployments.gateway.group_events import Events, GroupEvents, event
+from deployments.gateway.pace import PACED
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused
-from ray_gym.service.pages import Cursor, episodes_after, groups_after, has_more
+from ray_gym.service.pages import Cursor, episodes_after, has_more
 
 KEEP_ALIVE_S = 15.0
-GROUPS_AT_ONCE = 8
-"""Of a stream that are in memory as JSON."""
+UNPACED_BYTES = 4 * 2**20
+"""After so many a stream ends where nothing holds it back (see `pace`): under a Serve that somebody else has started."""
 START = str(Cursor())
 EVENT_SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -47,9 +50,20 @@ class RolloutService(Protocol):
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]: ...
 
 
+class Begun(NamedTuple):
+    """Where a stream is when it begins."""
+
+    location: str
+    cursor: str
+    found: Events | None
+    status: RolloutStatus
+    commits: int
+
+
 def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> APIRouter:
     """`caller_of` is the dependency that gives the caller's name."""
     router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=ParsedBodyRoute)
+    groups = GroupEvents()
     own: dict[int | str, dict[str, Any]] = {
         404: {"model": ErrorAnswer, "description": "There is no such rollout of this caller"}
     }
@@ -104,10 +118,10 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         samples: Samples = True,
     ) -> Response:
         """The episodes that are over, in the order in which they were committed."""
-        status = await service.rollout(caller, run_id)  # asked first: what it says is over is all committed
+        status, commits = await service.wait(caller, run_id, -1, 0)  # first: what it says is over is all committed
         location = await service.location(caller, run_id)
         ended = status.ended_at is not None
-        page = await asyncio.to_thread(_page, location, cursor, limit, samples, ended)
+        page = await asyncio.to_thread(_page, location, cursor, limit, samples, ended, commits)
         return Response(page, media_type="application/json")
 
     @router.get(
@@ -116,6 +130,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         response_class=StreamingResponse,
     )
     async def stream(
+        request: Request,
         run_id: str,
         caller: Annotated[str, Depends(caller_of)],
         cursor: CursorText = START,
@@ -125,57 +140,50 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
         location = await service.location(caller, run_id)
         place = last_event_id or cursor  # a client that connects again sends both
-        await asyncio.to_thread(has_more, location, place)  # a bad one is refused before the stream begins
-        events = _events(service, caller, run_id, location, place, samples)
+        status, commits = await service.wait(caller, run_id, -1, 0)
+        # Read before the stream begins, so that a bad place, and files that can't be read, are refused by a status.
+        found = await groups.after(location, place, samples, commits)
+        begun = Begun(location, place, found, status, commits)
+        most_bytes = math.inf if PACED in request.scope else UNPACED_BYTES
+        events = _events(service, caller, run_id, begun, samples, groups, most_bytes)
         return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
     return router
 
 
 async def _events(
-    service: RolloutService, caller: str, run_id: str, location: str, cursor: str, samples: bool
+    service: RolloutService,
+    caller: str,
+    run_id: str,
+    begun: Begun,
+    samples: bool,
+    groups: GroupEvents,
+    most_bytes: float,
 ) -> AsyncIterator[bytes]:
-    """A service that stops, or is gone, ends it without the event `end`: whoever comes back goes on."""
+    """A service that stops, or is gone, ends it without the event `end`, and so do `most_bytes`: whoever comes back goes on."""
+    location, cursor, found, status, commits = begun
+    sent = 0
     with contextlib.suppress(Refused):
-        status, commits = await service.wait(caller, run_id, -1, 0)
         yield b": groups as they finish\n\n"
         while True:
-            while (found := await asyncio.to_thread(_groups, location, cursor, samples)) is not None:
-                cursor, events = found
-                yield events
+            while found is not None:
+                yield found.data
+                cursor, sent = found.cursor, sent + len(found.data)
+                if sent >= most_bytes:
+                    return
+                found = await groups.after(location, cursor, samples, commits)
             if status.ended_at is not None:
-                yield _event("end", msgspec.json.encode(status.model_dump(mode="json")))
+                yield event("end", msgspec.json.encode(status.model_dump(mode="json")))
                 return
             before = commits
             status, commits = await service.wait(caller, run_id, commits, KEEP_ALIVE_S)
             if commits == before:
                 yield b": waiting\n\n"
+            found = await groups.after(location, cursor, samples, commits)
 
 
-def _groups(location: str, cursor: str, samples: bool) -> tuple[str, bytes] | None:
-    """The next events, and the place after them; None if there are no more yet."""
-    groups = groups_after(location, cursor, GROUPS_AT_ONCE, samples)
-    if not groups:
-        return None
-    events = (
-        _event(
-            "group",
-            msgspec.json.encode({"group_id": one.group_id, "task_id": one.task_id, "episodes": one.episodes}),
-            one.cursor,
-        )
-        for one in groups
-    )
-    return groups[-1].cursor, b"".join(events)
-
-
-def _event(kind: Literal["group", "end"], data: bytes, cursor: str | None = None) -> bytes:
-    """JSON has no line breaks, so it is one line of data."""
-    named = f"id: {cursor}\nevent: {kind}\n" if cursor else f"event: {kind}\n"
-    return named.encode() + b"data: " + data + b"\n\n"
-
-
-def _page(location: str, cursor: str, limit: int, samples: bool, ended: bool) -> bytes:
-    found = episodes_after(location, cursor, limit, samples)
+def _page(location: str, cursor: str, limit: int, samples: bool, ended: bool, commits: int) -> bytes:
+    found = episodes_after(location, cursor, limit, samples, commits)
     following = found[-1].cursor if found else cursor
-    is_last = ended and not has_more(location, following)
+    is_last = ended and not has_more(location, following, commits)
     return msgspec.json.encode({"episodes": [one.row for one in found], "next": None if is_last else following})

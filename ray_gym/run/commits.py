@@ -15,8 +15,8 @@ from ray_gym.run.worker import Report
 
 Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
-OnCommitted = Callable[[Sequence[str]], Awaitable[None]]
-"""Told which episodes are part of the run from now on."""
+OnCommitted = Callable[[Sequence[str], str], Awaitable[None]]
+"""Told which episodes are part of the run from now on, and in which file."""
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class Commits:
                 self.tally.refused_files += 1
                 await asyncio.to_thread(self.directory.refuse, staged.name)
                 continue
-            await asyncio.to_thread(self.directory.commit, staged.name)
+            committed = await asyncio.to_thread(self.directory.commit, staged.name)
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
             for episode_id in ids:
@@ -52,7 +52,7 @@ class Commits:
             self._told.setdefault(worker, []).extend(ids)
             await asyncio.to_thread(self.fences.committed, ids)
             if self.on_committed is not None:
-                await self.on_committed(ids)
+                await self.on_committed(ids, committed)
         self.notify(self.tally, self.dispatcher.in_flight)
 
     def news_for(self, worker: str) -> list[str]:

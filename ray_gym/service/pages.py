@@ -5,9 +5,11 @@ A cursor `17.40` is the place after row 40 of commit 17: nothing before it is re
 
 from __future__ import annotations
 
+import logging
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -22,12 +24,18 @@ from ray_gym.run.storage import EPISODES, Storage
 from ray_gym.service.errors import Refused, invalid
 from ray_gym.trajectory import SCHEMA
 
+logger = logging.getLogger("ray_gym.gateway.pages")
+
 Row = dict[str, Any]
 
 FILES_KEPT = 4
 """That were read last: whoever pages through one does not read it anew for every page."""
 PAGE_BYTES = 32 * 2**20
 """After so many a page takes no further file."""
+GROUPS_BYTES = 2**20
+"""So large may several groups be that are read at once."""
+LOOKS = 3
+"""At a folder in which a file seems to be missing."""
 _CURSOR = re.compile(r"([0-9]{1,12})\.([0-9]{1,12})", re.ASCII)
 
 
@@ -66,14 +74,17 @@ class GroupAt:
     episodes: list[Row]
 
 
-def episodes_after(location: str, cursor: str | None, limit: int, samples: bool = True) -> list[EpisodeAt]:
+def episodes_after(
+    location: str, cursor: str | None, limit: int, samples: bool = True, commits: int = 0
+) -> list[EpisodeAt]:
     """The next episodes, fewer than `limit` if there are no more yet, or if they are large; at least one if there are any.
 
-    Errors: Refused for a cursor that is no place in this run.
+    `commits`: how many files are known to be there. Errors: Refused for a cursor that is no place in this run, and for files that
+    are not there, or can't be read.
     """
     found: list[EpisodeAt] = []
     weight = 0
-    for commit, part, start in _parts(location, cursor):
+    for commit, part, start in _parts(location, cursor, commits):
         table = part.rows(samples).slice(start, limit - len(found))
         found += [EpisodeAt(str(Cursor(commit, start + n)), row) for n, row in enumerate(_plain(table), start=1)]
         weight += table.nbytes
@@ -82,14 +93,21 @@ def episodes_after(location: str, cursor: str | None, limit: int, samples: bool 
     return found
 
 
-def groups_after(location: str, cursor: str | None, limit: int, samples: bool = True) -> list[GroupAt]:
-    """The next groups, whole ones, all of one file; none if there are no more yet. Errors: Refused, as `episodes_after`."""
-    for commit, part, start in _parts(location, cursor):
+def groups_after(
+    location: str, cursor: str | None, limit: int, samples: bool = True, commits: int = 0
+) -> list[GroupAt]:
+    """The next groups, whole ones, all of one file, fewer if they are large; none if there are no more yet.
+
+    Errors: Refused, as `episodes_after`.
+    """
+    for commit, part, start in _parts(location, cursor, commits):
         table = part.rows(samples)
         ends = [end for end in _group_ends(table) if end > start][:limit]
         if not ends:
             continue
         first = max((end for end in _group_ends(table) if end <= start), default=0)
+        while len(ends) > 1 and table.slice(first, ends[-1] - first).nbytes > GROUPS_BYTES:
+            ends.pop()
         rows = _plain(table.slice(first, ends[-1] - first))
         return [
             GroupAt(str(Cursor(commit, end)), group[0]["group_id"], group[0]["task_id"], group)
@@ -99,71 +117,91 @@ def groups_after(location: str, cursor: str | None, limit: int, samples: bool = 
     return []
 
 
-def has_more(location: str, cursor: str | None) -> bool:
-    """Whether there is anything after a place by now. Errors: Refused for a cursor that is no place in this run."""
-    return next(_parts(location, cursor), None) is not None
+def has_more(location: str, cursor: str | None, commits: int = 0) -> bool:
+    """Whether there is anything after a place by now. Errors: Refused, as `episodes_after`."""
+    return next(_parts(location, cursor, commits), None) is not None
 
 
-def find_episode(location: str, episode_id: str) -> Row | None:
-    """An episode by its id, the newest commits first."""
+def find_episode(location: str, episode_id: str, file: str | None = None) -> Row | None:
+    """An episode by its id, and by the committed file that it is in; where that is not known, the newest ones are looked at first.
+
+    Errors: Refused for a file that is not there, or can't be read.
+    """
     storage = storage_at(location)
-    for name in sorted(_committed(storage).values(), reverse=True):
-        part = _Part(storage, name)
-        if episode_id in part.ids():
-            return _plain(part.rows(samples=True).slice(part.ids().index(episode_id), 1))[0]
+    for name in [file] if file is not None else sorted(_committed(storage, 0).values(), reverse=True):
+        part = _Part(storage, name, number_of(name) or 0)
+        ids = part.ids()
+        if episode_id in ids:
+            return _plain(part.rows(samples=True).slice(ids.index(episode_id), 1))[0]
     return None
 
 
 def last_commit(location: str) -> int:
     """The number of the newest file; 0 if there is none."""
-    return max(_committed(storage_at(location)), default=0)
+    return max(_committed(storage_at(location), 0), default=0)
 
 
 @dataclass(frozen=True)
 class _Part:
+    """A committed file. What can't be read of it is Refused."""
+
     storage: Storage
     name: str
+    commit: int
 
-    @property
-    def path(self) -> str:
-        return self.storage.at(f"{EPISODES}/{self.name}")
-
-    @property
     def count(self) -> int:
-        with self.storage.filesystem.open_input_file(self.path) as file:
+        with self._readable(), self.storage.filesystem.open_input_file(_path(self.storage, self.name)) as file:
             return int(pq.read_metadata(file).num_rows)
 
     def rows(self, samples: bool) -> pa.Table:
-        return _read(self.storage.location, self.name, samples)
+        with self._readable():
+            return _read(self.storage.location, self.name, samples)
 
     def ids(self) -> list[str]:
-        table = pq.read_table(self.path, columns=["episode_id"], filesystem=self.storage.filesystem, partitioning=None)
-        found: list[str] = table.column("episode_id").to_pylist()
+        with self._readable():
+            found: list[str] = _ids(self.storage, self.name)
         return found
 
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, pa.ArrowException) as error:
+            raise _damaged(self.storage, self.commit, f"can't be read: {error}") from None
 
-def _parts(location: str, cursor: str | None) -> Iterator[tuple[int, _Part, int]]:
+
+def _parts(location: str, cursor: str | None, commits: int) -> Iterator[tuple[int, _Part, int]]:
     """The commits from a cursor on, and where in each to begin; whole files that were read already are left out."""
     place = Cursor.parse(cursor)
     storage = storage_at(location)
-    committed = _committed(storage)
-    if place != Cursor():
-        if place.commit not in committed or place.row > (count := _Part(storage, committed[place.commit]).count):
+    committed = _committed(storage, commits)
+    last = max(commits, max(committed, default=0))
+    if place not in (Cursor(), Cursor(last + 1)):
+        if not 1 <= place.commit <= last:
+            raise _bad(str(place))
+        if place.row > (count := _part(storage, committed, place.commit).count()):
             raise _bad(str(place))
         if place.row == count:
             place = Cursor(place.commit + 1)
-    for number in sorted(number for number in committed if number >= place.commit):
-        yield number, _Part(storage, committed[number]), place.row if number == place.commit else 0
+    for number in range(max(place.commit, 1), last + 1):
+        yield number, _part(storage, committed, number), place.row if number == place.commit else 0
 
 
-def _committed(storage: Storage) -> dict[int, str]:
-    """Files by the number of their commit, up to the newest of which all earlier ones are there.
+def _part(storage: Storage, committed: Mapping[int, str], number: int) -> _Part:
+    """Errors: Refused."""
+    if number not in committed:
+        raise _damaged(storage, number, "is not there")
+    return _Part(storage, committed[number], number)
+
+
+def _committed(storage: Storage, commits: int) -> dict[int, str]:
+    """Files by the number of their commit, of which so many are known to be there.
 
     A folder that changes while it is listed may show a file without an earlier one: then it is listed again.
     """
-    for _ in range(2):
+    for _ in range(LOOKS):
         names = {n: name for name in storage.names(EPISODES) if (n := number_of(name)) is not None}
-        if len(names) == max(names, default=0):
+        if len(names) == max(names, default=0) >= commits:
             break
     return names
 
@@ -172,8 +210,17 @@ def _committed(storage: Storage) -> dict[int, str]:
 def _read(location: str, name: str, samples: bool) -> pa.Table:
     storage = storage_at(location)
     columns = [column for column in SCHEMA.names if samples or column != "samples"]
-    path = storage.at(f"{EPISODES}/{name}")
-    return pq.read_table(path, columns=columns, filesystem=storage.filesystem, partitioning=None)
+    return pq.read_table(_path(storage, name), columns=columns, filesystem=storage.filesystem, partitioning=None)
+
+
+def _ids(storage: Storage, name: str) -> Any:
+    path = _path(storage, name)
+    table = pq.read_table(path, columns=["episode_id"], filesystem=storage.filesystem, partitioning=None)
+    return table.column("episode_id").to_pylist()
+
+
+def _path(storage: Storage, name: str) -> str:
+    return storage.at(f"{EPISODES}/{name}")
 
 
 def _group_ends(table: pa.Table) -> list[int]:
@@ -202,3 +249,10 @@ def _finite(value: Any) -> Any:
 
 def _bad(cursor: str) -> Refused:
     return invalid(f"cursor: {cursor[:40]!r} is no place in this run; give one that an answer gave, or none", "cursor")
+
+
+def _damaged(storage: Storage, commit: int, what: str) -> Refused:
+    """Told, and never passed over: whoever reads on would miss episodes without knowing it. Paths are for the log only."""
+    logger.error("%s: the file of commit %d %s", storage.location, commit, what)
+    message = f"the episodes of commit {commit} are lost or damaged, as the service's log says"
+    return Refused(500, "damaged_episodes", f"{message}; the cursor {commit + 1}.0 leaves them out")

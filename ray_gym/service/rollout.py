@@ -48,6 +48,8 @@ class Rollout:
     started_at: float | None = None
     ended_at: float | None = None
     """Set once nothing more will be committed."""
+    is_on_disk: bool = False
+    """How it ended; else it is gone on with when the service is started again."""
     failure: str | None = None
     commits: int = 0
     counts: Counts = Counts()
@@ -135,6 +137,7 @@ def recovered(folder: Path) -> Rollout | None:
             _stand_as_summed_up(rollout, summary)
         if rollout.state == "queued" and (folder / CANCELLED).exists():
             _stand_as_cancelled(rollout, folder)
+        rollout.is_on_disk = rollout.is_over
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import re
 import secrets
-import shutil
 import sys
 import time
 import traceback
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -30,7 +28,8 @@ from ray_gym.run.tally import Tally
 from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused, busy, unavailable, unknown
 from ray_gym.service.offers import Offer, chosen
-from ray_gym.service.rollout import CANCELLED, REQUEST, Rollout, recovered
+from ray_gym.service.remembered import Remembered
+from ray_gym.service.rollout import CANCELLED, Rollout
 from ray_gym.service.submission import plan_again, submission_of
 
 PLANNED_AT_ONCE = 2
@@ -38,7 +37,6 @@ PLANNED_AT_ONCE = 2
 RETRY_S = 5.0
 """When to come back to a full queue."""
 LONGEST_WAIT_S = 60.0
-_RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class Rollouts:
@@ -57,7 +55,7 @@ class Rollouts:
         self._engines = engines
         self._offers = offers
         self._folder = folder
-        self._rollouts: dict[str, Rollout] = {}
+        self._rollouts = Remembered(folder)
         self._queue: deque[Rollout] = deque()
         self._making = 0
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -77,19 +75,17 @@ class Rollouts:
 
     def listed(self, caller: str, limit: int) -> RolloutList:
         """The newest first, at most so many."""
-        own = [rollout for rollout in self._rollouts.values() if rollout.caller == caller]
-        own.sort(key=lambda rollout: -rollout.created_at)
-        return RolloutList(rollouts=[rollout.status() for rollout in own[:limit]])
+        return RolloutList(rollouts=[rollout.status() for rollout in self._rollouts.newest(caller, limit)])
 
-    def status(self, caller: str, run_id: str) -> RolloutStatus:
-        return self._own(caller, run_id).status()
+    async def status(self, caller: str, run_id: str) -> RolloutStatus:
+        return (await self._own(caller, run_id)).status()
 
-    def location(self, caller: str, run_id: str) -> str:
-        return str(self._folder / self._own(caller, run_id).id)
+    async def location(self, caller: str, run_id: str) -> str:
+        return str(self._folder / (await self._own(caller, run_id)).id)
 
     async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
         """What was finished is kept. It is cancelled for good when this returns, though workers may still be stopping."""
-        rollout = self._own(caller, run_id)
+        rollout = await self._own(caller, run_id)
         if rollout.is_over:
             raise Refused(409, "already_over", f"rollout {run_id!r} is {rollout.state} already")
         before, rollout.state = rollout.state, "cancelled"
@@ -101,13 +97,14 @@ class Rollouts:
         rollout.stopping.set()
         if rollout in self._queue:
             self._queue.remove(rollout)
-            rollout.ended_at = time.time()
+            rollout.ended_at, rollout.is_on_disk = time.time(), True
+            self._rollouts.forget_old(caller)
         rollout.tell()
         return rollout.status()
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
         """Until more files than `commits` are committed, it has ended, or the time is up; the status, and how many files there are."""
-        rollout = self._own(caller, run_id)
+        rollout = await self._own(caller, run_id)
         try:
             async with asyncio.timeout(min(timeout_s, LONGEST_WAIT_S)):
                 while rollout.ended_at is None and rollout.commits <= commits:
@@ -118,41 +115,28 @@ class Rollouts:
         return rollout.status(), rollout.commits
 
     def counts(self) -> dict[str, float]:
-        states = Counter(rollout.state for rollout in self._rollouts.values())
+        states = self._rollouts.counts()
         return {f"rollouts.{state}": states[state] for state in ("queued", "running", "done", "failed", "cancelled")}
 
     # ---- from start to end ----
 
     async def recover(self) -> None:
         """What an earlier service of this name left: what was not done goes on."""
-        for rollout in await asyncio.to_thread(self._found):
-            self._rollouts[rollout.id] = rollout
-            if not rollout.is_over:
-                self._queue.append(rollout)
+        self._queue.extend(await self._rollouts.recover())
         self._play_next()
 
     async def close(self) -> None:
         """Stop everything; what was under way is gone on with when the service is started again."""
         self._closing = True
-        for rollout in self._rollouts.values():
+        for rollout in self._rollouts.here():
             rollout.stopping.set()
             rollout.tell()
         if pending := [*self._tasks, *self._playing.values()]:
             await asyncio.wait(pending)
 
-    def _found(self) -> list[Rollout]:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        found = []
-        for folder in (path for path in self._folder.iterdir() if _RUN_ID.fullmatch(path.name)):
-            if not (folder / REQUEST).exists():
-                shutil.rmtree(folder, ignore_errors=True)
-            elif (rollout := recovered(folder)) is not None:
-                found.append(rollout)
-        return sorted(found, key=lambda rollout: rollout.created_at)
-
-    def _own(self, caller: str, run_id: str) -> Rollout:
+    async def _own(self, caller: str, run_id: str) -> Rollout:
         """Errors: Refused, also for another caller's."""
-        rollout = self._rollouts.get(run_id)
+        rollout = await self._rollouts.find(run_id)
         if rollout is None or rollout.caller != caller:
             raise unknown("rollout", run_id[:64])
         return rollout
@@ -163,7 +147,7 @@ class Rollouts:
         body = await asyncio.to_thread(_hash_of, request)
         run_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
         async with self._locks.setdefault(run_id, asyncio.Lock()):
-            if (known := self._rollouts.get(run_id)) is not None:
+            if (known := await self._rollouts.find(run_id)) is not None:
                 if known.body != body:
                     raise Refused(409, "key_reused", "this idempotency key was used with another body already")
                 return known.status(), False
@@ -173,7 +157,7 @@ class Rollouts:
                 rollout = await self._made(run_id, caller, body, request, key)
             finally:
                 self._making -= 1
-            self._rollouts[run_id] = rollout
+            self._rollouts.add(rollout)
             self._queue.append(rollout)
             self._play_next()
             return rollout.status(), True
@@ -230,6 +214,7 @@ class Rollouts:
             rollout.fail(f"the service failed: {type(error).__name__}")
         finally:
             rollout.release()
+            self._rollouts.forget_old(rollout.caller)
 
     async def _carry_out(self, rollout: Rollout) -> None:
         """Errors: UserError, RunFailed, OSError when its directory can't be opened, or written any more."""
@@ -242,6 +227,7 @@ class Rollouts:
             outcome = await self._driven(plan, directory, commits, rollout.stopping)
             own = rollout.end(outcome)
             await asyncio.to_thread(directory.write_summary, {**summary_of(plan, directory.name, outcome), **own})
+            rollout.is_on_disk = rollout.is_over
         finally:
             await asyncio.to_thread(directory.close)
 

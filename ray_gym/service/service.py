@@ -52,13 +52,13 @@ class Service:
         return self._rollouts.listed(caller, limit)
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
-        return self._rollouts.status(caller, run_id)
+        return await self._rollouts.status(caller, run_id)
 
     async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
         return await self._rollouts.cancel(caller, run_id)
 
     async def location(self, caller: str, run_id: str) -> str:
-        return self._rollouts.location(caller, run_id)
+        return await self._rollouts.location(caller, run_id)
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
         return await self._rollouts.wait(caller, run_id, commits, timeout_s)

@@ -11,6 +11,7 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
+from ray_gym.application import RELEASE_S
 from ray_gym.config_file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.models.base import Engine
@@ -62,12 +63,17 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
 
 
 def refuse_second(service: str) -> None:
-    """Errors: UserError if a service of this name is up."""
-    with suppress(ValueError):
-        ray.get_actor(actor_name(service), NAMESPACE)
-        raise UserError(
-            f"service.name: a service {service!r} is up on this cluster already; end that one, or choose another service.name"
-        )
+    """Errors: UserError if a service of this name is up, and stays so: that of a `ray-gym serve` which was killed goes with it."""
+    deadline = time.monotonic() + RELEASE_S
+    while time.monotonic() < deadline:
+        try:
+            ray.get_actor(actor_name(service), NAMESPACE)
+        except ValueError:
+            return
+        time.sleep(0.2)
+    raise UserError(
+        f"service.name: a service {service!r} is up on this cluster already; end that one, or choose another service.name"
+    )
 
 
 def _start_models(engines: Mapping[str, Engine], run_id: str, started: ExitStack, say: Say) -> None:

@@ -43,6 +43,8 @@ class Placed:
     worker: Any | None
     location: str
     is_new: bool = False
+    file: str | None = None
+    """That its episode was committed in, where that is known."""
 
 
 class Sessions:
@@ -59,6 +61,8 @@ class Sessions:
         self._halls: dict[str, Hall] = {}
         self._open: dict[str, Registered] = {}
         self._ended: OrderedDict[str, Registered] = OrderedDict()
+        self._files: dict[str, str | None] = {}
+        """Of those that have ended."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
@@ -94,7 +98,7 @@ class Sessions:
             raise unknown("session", session_id[:64])
         hall = await self._hall(self._offers[known.offer])
         worker = await hall.holder_of(session_id, lambda: session_id not in self._open)
-        return Placed(session_id, known.offer, worker, hall.location)
+        return Placed(session_id, known.offer, worker, hall.location, file=self._files.get(session_id))
 
     def counts(self) -> dict[str, float]:
         return {"sessions.open": len(self._open)}
@@ -128,7 +132,7 @@ class Sessions:
                 raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
             self._halls[offer.name] = hall
             for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):
-                await self._committed([session_id])
+                await self._committed([session_id], None)
             return hall
 
     def _plan(self, offer: Offer) -> Plan:
@@ -149,13 +153,13 @@ class Sessions:
         engines = {participant.model: self._engines[participant.model] for participant in participants.values()}
         return Plan(config, environment, participants, engines, [])
 
-    async def _committed(self, ids: Sequence[str]) -> None:
+    async def _committed(self, ids: Sequence[str], file: str | None) -> None:
         for session_id in ids:
             registered = self._open.pop(session_id, None)
             if registered is not None:
-                self._ended[session_id] = registered
+                self._ended[session_id], self._files[session_id] = registered, file
         while len(self._ended) > REMEMBERED:
-            self._ended.popitem(last=False)
+            del self._files[self._ended.popitem(last=False)[0]]
         await asyncio.to_thread(self._forget, ids)
 
     def _forget(self, ids: Sequence[str]) -> None:

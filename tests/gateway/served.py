@@ -32,16 +32,17 @@ class Served:
 
     def calls(self) -> float:
         """Of models, that the gateway has done with, well or not."""
-        return self._metric("ray_gym_http_requests_total{", "completions")
+        return self.metric("ray_gym_http_requests_total{", "completions")
 
     def is_idle(self) -> bool:
         """Whether it answers nobody, so that all calls are counted."""
         return self.in_flight() == 0
 
     def in_flight(self) -> float:
-        return self._metric("ray_gym_http_requests_in_flight{")
+        return self.metric("ray_gym_http_requests_in_flight{")
 
-    def _metric(self, name: str, part: str = "") -> float:
+    def metric(self, name: str, part: str = "") -> float:
+        """The sum of its series whose labels have that part."""
         with self.client() as client:
             lines = client.metrics().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name) and part in line)

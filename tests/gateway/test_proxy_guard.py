@@ -5,7 +5,9 @@ from __future__ import annotations
 import httpx
 import pytest
 from gateway_app import problem
+from ray.serve._private.http_util import convert_object_to_asgi_messages
 from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deployments.gateway.headers import LONGEST_TARGET, MOST_HEADER_BYTES, MOST_HEADERS
 from deployments.gateway.proxy import CALLBACK, ROUTES, ProxyGuard, middlewares
@@ -47,3 +49,36 @@ def test_serve_finds_it_by_its_name() -> None:
     [path] = CALLBACK.values()
     module, _, name = path.rpartition(".")
     assert load_object(f"{module}:{name}", "") is middlewares
+
+
+def answering(app: ASGIApp) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(ProxyGuard(app)), base_url="http://localhost")
+
+
+@pytest.mark.parametrize(("status", "told"), [(503, {"retry-after": "7"}), (503, {}), (404, {})])
+async def test_what_serve_refuses_itself_is_told_as_the_gateway_would(status: int, told: dict[str, str]) -> None:
+    headers = [(name.encode(), value.encode()) for name, value in told.items()]
+    messages = convert_object_to_asgi_messages("of Serve: /a/path", status, headers)
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        for message in messages:
+            await send(message)
+
+    async with answering(serve) as http:
+        answer = await http.get("/v1/rollouts")
+    assert problem(answer, 503)["code"] == "unavailable" and "/a/path" not in answer.text
+    assert int(answer.headers["Retry-After"]) > 0
+
+
+async def test_a_request_whose_replica_is_gone_is_to_be_made_again() -> None:
+    async def lost(scope: Scope, receive: Receive, send: Send) -> None:
+        return  # as Serve does then
+
+    async with answering(lost) as http:
+        answer = await http.get("/v1/rollouts")
+    assert problem(answer, 503)["code"] == "unavailable" and int(answer.headers["Retry-After"]) > 0
+
+
+async def test_what_an_application_answers_is_left_as_it_is() -> None:
+    async with answering(PlainTextResponse("mine", 503)) as http:
+        assert (await http.get("/other")).text == "mine"

@@ -1,0 +1,45 @@
+"""A run directory that files are committed to as a driver does, for those who read one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ray_gym.run.commit_order import committed_name
+from ray_gym.run.posix_storage import PosixStorage
+from ray_gym.service.pages import episodes_after, groups_after
+from ray_gym.spec import EpisodeSpec
+from ray_gym.trajectory import as_table, failed_row
+
+
+def row(episode_id: str, group_id: str, **changes: Any) -> dict[str, Any]:
+    return {**failed_row(EpisodeSpec(episode_id, group_id, f"t-{group_id}", 0, 0, "{}"), "run", "env", "x"), **changes}
+
+
+class CommittedRun:
+    def __init__(self, path: Path) -> None:
+        self.location = str(path)
+        made = PosixStorage.of(path)
+        made.create()
+        self.storage = made.staged_under(1)
+        self.commits = 0
+
+    def commit(self, *groups: Sequence[str]) -> None:
+        """Groups of episode ids; a group's id is that of its first episode."""
+        self.commit_rows([row(episode_id, group[0]) for group in groups for episode_id in group])
+
+    def commit_rows(self, rows: list[dict[str, Any]]) -> None:
+        self.commits += 1
+        self.storage.stage("part-1-0-00000.parquet", as_table(rows))
+        self.storage.publish("part-1-0-00000.parquet", committed_name(self.commits, "part-1-0-00000.parquet"))
+
+    def file_of(self, commit: int) -> Path:
+        return Path(self.location) / "episodes" / committed_name(commit, "part-1-0-00000.parquet")
+
+    def ids(self, cursor: str | None, limit: int) -> list[str]:
+        return [one.row["episode_id"] for one in episodes_after(self.location, cursor, limit)]
+
+    def groups(self, cursor: str | None, limit: int) -> list[tuple[str, list[str]]]:
+        found = groups_after(self.location, cursor, limit)
+        return [(one.cursor, [episode["episode_id"] for episode in one.episodes]) for one in found]

@@ -1,0 +1,63 @@
+"""Rollouts of weeks: few are in memory, all can be asked for."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from ray_gym.service.remembered import Remembered
+from ray_gym.service.rollout import CANCELLED, Rollout
+
+
+def name(n: int) -> str:
+    return f"{n:032x}"
+
+
+def kept(folder: Path, n: int, caller: str = "ann", *, over: bool = True) -> Rollout:
+    """One whose directory is there."""
+    rollout = Rollout(name(n), caller, "body", "env", 2, created_at=float(n))
+    (folder / rollout.id).mkdir(parents=True)
+    (folder / rollout.id / "request.json").write_bytes(rollout.as_json({"generate": 2}, None))
+    if over:
+        rollout.state, rollout.ended_at, rollout.is_on_disk = "done", n + 0.5, True
+        summary = {"status": {"completed": 2}, "stop_reasons": {}, "mean_reward": n, "interrupted": False}
+        summary |= {"failure": None, "started_at": n, "ended_at": rollout.ended_at}
+        (folder / rollout.id / "summary.json").write_text(json.dumps(summary))
+    return rollout
+
+
+async def test_old_rollouts_are_read_from_disk(tmp_path: Path) -> None:
+    remembered = Remembered(tmp_path, most=3)
+    for n in range(10):
+        remembered.add(kept(tmp_path, n, over=n != 1))
+        remembered.forget_old("ann")
+    remembered.add(kept(tmp_path, 10, "bob"))
+    assert [one.created_at for one in remembered.newest("ann", 9)] == [9, 8, 7, 1], "who is not over is never forgotten"
+    assert remembered.counts() == {"done": 10, "queued": 1} and len(list(remembered.here())) == 5
+    found = await remembered.find(name(4))
+    assert found is not None and (found.caller, found.state, found.ended_at) == ("ann", "done", 4.5)
+    assert found.status().reward_mean == 4 and len(list(remembered.here())) == 5
+    for unknown in ("0" * 31 + "f", "../" + name(4), "", name(4) + "/."):
+        assert await remembered.find(unknown) is None
+
+
+async def test_after_a_restart_as_few_are_in_memory(tmp_path: Path) -> None:
+    for n in range(6):
+        kept(tmp_path, n, over=n not in (0, 3))
+    (tmp_path / name(2) / CANCELLED).touch()
+    (tmp_path / name(77)).mkdir()
+    remembered = Remembered(tmp_path, most=2)
+    assert [one.created_at for one in await remembered.recover()] == [0, 3]
+    assert [one.created_at for one in remembered.newest("ann", 9)] == [5, 4, 3, 0]
+    assert await remembered.find(name(1)) is not None
+    assert not (tmp_path / name(77)).exists(), "it was never promised to anybody"
+
+
+async def test_what_is_not_on_disk_stays_in_memory(tmp_path: Path) -> None:
+    """One that could not be opened: a later service goes on with it."""
+    remembered = Remembered(tmp_path, most=0)
+    rollout = kept(tmp_path, 1, over=False)
+    remembered.add(rollout)
+    rollout.fail("no space")
+    remembered.forget_old("ann")
+    assert await remembered.find(rollout.id) is rollout
