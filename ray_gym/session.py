@@ -16,7 +16,8 @@ from typing import TypeVar
 import msgspec
 
 from ray_gym.capture import Capture
-from ray_gym.commands import Ask, Close, Command, End, apply, check, decoder, encode, is_exclusive
+from ray_gym.commands import Ask, Close, Command, End, Told, apply, check, decoder, encode, is_exclusive
+from ray_gym.deliveries import Deliveries
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
@@ -32,11 +33,19 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command led to: the events that came meanwhile, whether the episode is over, and what an `Ask` was answered."""
+    """What a command led to: the events that came meanwhile, whether the episode is over, and what an `Ask` was answered.
+
+    `refused`: why the model could not take what was asked; nothing of it is left in the conversation.
+    """
 
     events: tuple[Event, ...]
     stop: Stop | None
-    completion: Completion | None = None
+    told: Told | None = None
+    refused: Failure | None = None
+
+    @property
+    def completion(self) -> Completion | None:
+        return self.told.completion if self.told is not None else None
 
 
 class LetGo(Exception):
@@ -60,10 +69,7 @@ class Session:
         self._entrance = asyncio.Lock()
         self._policys_fault: Failure | None = None
         self.captures: dict[str, Capture] = {}
-        self.keys_of_asks: dict[bytes, str] = {}
-        """The newest call of an agent that came in these words."""
-        self.undelivered: set[bytes] = set()
-        """Words of agents' calls whose answer did not reach them."""
+        self.deliveries = Deliveries()
         self.episode: Episode = new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
@@ -157,7 +163,7 @@ class Session:
     async def _begin(self, key: str, command: Command) -> asyncio.Task[Done]:
         number = len(self._tasks)
         if isinstance(command, Ask):
-            self.keys_of_asks[command.digest] = key
+            self.deliveries.begun(command.digest, key)
         if isinstance(command, End | Close):
             await self._give_up(self._under_way)
         task = asyncio.create_task(self._carry_out(number, command))
@@ -187,8 +193,10 @@ class Session:
         episode, before = self.episode, len(self.episode.events)
         episode.clock.resting(False)
         try:
-            completion = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
-            return Done(tuple(episode.events[before:]), episode.stop, completion)
+            answer = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
+            told = answer if isinstance(answer, Told) else None
+            refused = answer if isinstance(answer, Failure) else None
+            return Done(tuple(episode.events[before:]), episode.stop, told, refused)
         finally:
             del self._under_way[number]
             self.touch()
@@ -207,16 +215,16 @@ class Session:
             self._end(as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", ""))))
         return result
 
-    async def _in_time(self, command: Command) -> Completion | None:
+    async def _in_time(self, command: Command) -> Told | Failure | None:
         """Within the episode's deadline. The policy's own fault ends an episode that is scored all the same."""
         episode = self.episode
         try:
             async with episode.clock.limit(episode.limits.episode_deadline_s) as deadline:
                 with blaming(episode.environment, "command"):
-                    completion = await apply(command, episode, self.captures)
+                    answer = await apply(command, episode, self.captures)
             if isinstance(command, Close):
                 self._end(Played(episode, "cancelled", None, None, active_s=episode.elapsed_s()))
-            return completion
+            return answer
         except EpisodeOver:
             pass
         except TimeoutError:

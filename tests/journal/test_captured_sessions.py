@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, tool
-from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
+from ray_gym.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.capture import canonical, without_thought
 from ray_gym.commands import CallTool, Close, End, Say
 from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence
@@ -25,8 +26,10 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.openai_request import Asked
 from ray_gym.participant import Participant as Cast
 from ray_gym.play import Stage
+from ray_gym.response_ids import Place
 from ray_gym.session import Done, KeyReused, Session
 from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver
@@ -99,6 +102,26 @@ class Mute(Echo):
         return replace(await super().complete(request), message=Message("assistant", ""))
 
 
+class Twice(Echo):
+    """Calls two tools at once, first."""
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        answer = await super().complete(request)
+        if request.messages[-1].role != "user" or request.messages[-1].content == "on":
+            return answer
+        calls = tuple(ToolCall(f"c{number}", "take", json.dumps({"item": number})) for number in range(2))
+        return replace(answer, message=replace(answer.message, tool_calls=calls))
+
+
+class Strict(Echo):
+    """Its template takes system messages at the beginning only."""
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        if any(message.role == "system" for message in request.messages[1:]):
+            raise EpisodeFailure(FailureKind.DATA, "chat template", "system messages come first")
+        return await super().complete(request)
+
+
 class Aloud(Echo):
     """Thinks in its words."""
 
@@ -114,20 +137,31 @@ class Agent:
     model: Echo
     file: Path
 
-    def call(
+    async def call(
         self,
         *messages: Message,
         again: bool = False,
         key: str = "",
+        asker: str = "",
+        arrives: bool = True,
+        after: str | None = None,
+        form: str | None = None,
         tools: Sequence[ToolSchema] = (SHELF,),
         **changes: Any,
-    ):  # type: ignore[no-untyped-def]
-        shown = tuple(tools)
-        call = AgentCall(messages, repr(messages).encode(), shown, shown, is_again=again, sampling=changes)
-        fresh = key or f"k{next(_files)}"
-        return self.session.perform(
-            lambda: key_of(call, self.session, fresh), lambda: command_of(call, "policy", self.session)
-        )
+    ) -> Done:
+        """`asker`: the key that this very request has; `arrives`: whether the agent gets the answer."""
+        shown, asker = tuple(tools), asker or f"k{next(_files)}"
+        asked = Asked("m", messages, shown, shown, sampling=changes, response_format=form, after=after)
+        call = AgentCall.of(asked, is_again=again, is_named=bool(key))
+        own = await self.session.deliveries.key_for(call.digest, asker, again) if not key else key
+        try:
+            done = await self.session.perform(own, lambda: command_of(call, "policy", self.session))
+            self.session.deliveries.answered(asker)
+        except asyncio.CancelledError:
+            self.session.deliveries.settle(asker, False)
+            raise
+        self.session.deliveries.settle(asker, arrives)
+        return done
 
     async def say(self, *messages: Message, **options: Any) -> Message:
         done: Done = await self.call(*messages, **options)
@@ -275,37 +309,155 @@ def replace_item(call: CallTool, item: str) -> CallTool:
     return CallTool(call.participant, call.id, call.name, json.dumps({"item": item}))
 
 
-async def test_a_call_that_is_sent_again_counts_once(tmp_path: Path) -> None:
+async def left(caller: asyncio.Task[Message]) -> None:
+    """Its client goes away, and the gateway notices it."""
+    caller.cancel()
+    await asyncio.wait([caller])
+
+
+@pytest.mark.parametrize("says_so", [True, False])
+async def test_a_call_that_is_sent_again_counts_once(tmp_path: Path, says_so: bool) -> None:
     model = Echo({"slow": asyncio.Event()})
     agent = await opened(tmp_path, model=model)
     talk = (SYSTEM, user("slow"))
     first = asyncio.create_task(agent.say(*talk))
     await model.was_asked("slow")
-    again = asyncio.create_task(agent.say(*talk, again=True))
+    again = asyncio.create_task(agent.say(*talk, again=says_so))
+    await asyncio.sleep(0)  # what it asks next arrives before the news that it has gone
+    await left(first)
     model.held["slow"].set()
-    assert await first == await again == await agent.say(*talk, again=True)
-    assert await agent.say(*talk, key="one more") == await agent.say(*talk, key="one more")
-    agent.session.undelivered.add(repr(talk).encode())
+    await again
+    assert model.asked == ["slow"]
+    await agent.say(*talk, again=says_so, arrives=False)
+    assert len(model.asked) == 2, "what was delivered is not given again"
     await agent.say(*talk)
-    assert len(model.asked) == 2
+    assert len(model.asked) == 2, "what was not is"
+    for _ in range(2):
+        await agent.say(*talk, key="one more")
+    assert len(model.asked) == 3
     await agent.session.perform("end", End())
-    assert agent.samples == [("policy/1", None, 1), ("policy/2", None, 1)]
+    assert [count for *_, count in agent.samples] == [1, 1, 1]
 
 
-@pytest.mark.parametrize("says_so", [True, False])
-async def test_a_call_that_is_sent_again_before_the_first_was_begun_counts_once(tmp_path: Path, says_so: bool) -> None:
+async def test_a_call_that_is_sent_again_before_the_first_was_begun_counts_once(tmp_path: Path) -> None:
     model = Echo({"re: Hello": asyncio.Event()})
     agent = await opened(tmp_path, model=model)
     saying = asyncio.create_task(agent.session.perform("s", Say("policy", "re: Hello")))
     await model.was_asked("re: Hello")
     talk = (SYSTEM, user("now"))
     first = asyncio.create_task(agent.say(*talk))
-    if not says_so:
-        agent.session.undelivered.add(repr(talk).encode())
-    again = asyncio.create_task(agent.say(*talk, again=says_so))
+    await asyncio.sleep(0)
+    again = asyncio.create_task(agent.say(*talk))
+    await asyncio.sleep(0)
+    await left(first)
     model.held["re: Hello"].set()
     await saying
-    assert await first == await again and model.asked.count("now") == 1
+    await again
+    assert model.asked.count("now") == 1
+
+
+async def test_a_sample_that_was_refused_at_first_is_no_earlier_one(tmp_path: Path) -> None:
+    """Whose client says that it asks again; the one beside it has, or will have, its own answer."""
+    model = Echo({"slow": asyncio.Event()})
+    agent = await opened(tmp_path, model=model)
+    first = asyncio.create_task(agent.say(SYSTEM, user("slow")))
+    await model.was_asked("slow")
+    again = asyncio.create_task(agent.say(SYSTEM, user("slow"), again=True))
+    await asyncio.sleep(0)
+    model.held["slow"].set()
+    for asking in (first, again, agent.say(SYSTEM, user("slow"), again=True)):
+        await asking
+    assert model.asked == ["slow"] * 3
+    await agent.session.perform("end", End())
+    assert sum(count for *_, count in agent.samples) == 3
+
+
+async def test_samples_side_by_side_are_as_many_as_were_asked_for(tmp_path: Path) -> None:
+    model = Echo({"slow": asyncio.Event()})
+    agent = await opened(tmp_path, model=model)
+    callers = [asyncio.create_task(agent.say(SYSTEM, user("slow"))) for _ in range(3)]
+    async with model.news, asyncio.timeout(5):
+        await model.news.wait_for(lambda: model.asked == ["slow"] * 3)
+    model.held["slow"].set()
+    await asyncio.gather(*callers)
+    await agent.session.perform("end", End())
+    assert [count for *_, count in agent.samples] == [1, 1, 1]
+
+
+async def test_after_a_death_only_who_says_so_asks_again(tmp_path: Path) -> None:
+    """Nobody knows then what was delivered."""
+    agent = await opened(tmp_path)
+    await agent.say(SYSTEM, HELLO)
+    again = await opened(tmp_path, cuts(agent.file)[-1])
+    await again.session.settle()
+    await again.say(SYSTEM, HELLO, again=True)
+    assert again.model.asked == []
+    await again.say(SYSTEM, HELLO)
+    assert len(again.model.asked) == 1
+
+
+async def test_the_calls_of_one_answer_may_be_told_each_with_its_result(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Twice())
+    first = await agent.say(SYSTEM, HELLO)
+    one, other = (
+        replace(first, content=text, tool_calls=(call,))
+        for text, call in zip((first.content, ""), first.tool_calls, strict=True)
+    )
+    results = [Message("tool", text, tool_call_id=call.id) for text, call in zip("ab", first.tool_calls, strict=True)]
+    past = (SYSTEM, HELLO, one, results[0], other, results[1])
+    second = await agent.say(*past)
+    assert [message.content for message in agent.session.episode.threads["policy"].messages[3:5]] == ["a", "b"]
+    await agent.say(*past, echoed(second), user("on"))
+    await agent.say(SYSTEM, HELLO, other, results[1], one, results[0])
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3), ("policy/1", None, 1)]
+
+
+async def test_an_answer_may_be_gone_on_with_by_its_name(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+
+    async def on(after: str | None, *said: Message, **options: Any) -> str:
+        done = await agent.call(*said, after=after, **options)
+        assert done.told is not None
+        return str(Place(done.told.thread, done.told.length))
+
+    one, other = await asyncio.gather(on(None, SYSTEM, HELLO), on(None, SYSTEM, HELLO, user("too")))
+    for _ in range(2):
+        one, other = await asyncio.gather(on(one, user("buy")), on(other, user("more")))
+        [call] = agent.session.episode.threads["policy"].messages[-1].tool_calls
+        one = await on(one, Message("tool", "a pen", tool_call_id=call.id))
+    await on(str(Place("policy", 3)), user("something else"))
+    for wrong in ("resp_", "resp_1", "x", str(Place("user", 1)), str(Place("policy", 99)), str(Place("policy/9", 1))):
+        with pytest.raises(UnknownAnswer):
+            await on(wrong, user("more"))
+    with pytest.raises(ValueError, match="not open"):
+        await on(one, Message("tool", "a pen", tool_call_id="other"))
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 5), ("policy/1", None, 3), ("policy/2", "edited_history", 1)]
+
+
+async def test_what_the_model_cannot_be_asked_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Strict())
+    first = await agent.say(SYSTEM, HELLO)
+    refused = await agent.call(SYSTEM, HELLO, echoed(first), SYSTEM)
+    assert refused.refused is not None and "system" in refused.refused.message and refused.stop is None
+    assert (await agent.call(SYSTEM, user("new"), SYSTEM)).refused is not None
+    second = await agent.say(SYSTEM, HELLO, echoed(first), user("on"))
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 2)] and second.content == "re: on"
+    again = await opened(tmp_path, cuts(agent.file)[-1], model=Strict())
+    await again.session.settle()
+    assert again.row == agent.row and again.model.asked == []
+
+
+async def test_a_system_message_in_the_middle_is_one_of_the_thread(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    past = (SYSTEM, HELLO, echoed(first), Message("system", "Be quick."), user("on"))
+    second = await agent.say(*past)
+    await agent.say(*past, echoed(second), user("and on"))
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3)]
 
 
 async def test_answers_without_words_may_be_left_out(tmp_path: Path) -> None:
