@@ -48,15 +48,21 @@ class AsyncLLMEngine:
         return length
 
     async def generate(self, request: GenerationRequest) -> Generation:
+        from vllm.exceptions import VLLMClientError
         from vllm.inputs import TokensPrompt
 
+        grammar = request.grammar
         prompt = TokensPrompt(prompt_token_ids=request.prompt_ids)
         last = None
         try:
             async for output in self._engine.generate(prompt, _sampling_params(request), uuid.uuid4().hex):
                 last = output
         except Exception as error:
+            if grammar is not None and isinstance(error, VLLMClientError | ValueError):
+                raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, str(error)) from error
             raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
+        if grammar is not None and last is not None and last.outputs[0].finish_reason == "error":
+            raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, "no grammar can be made of it")
         if last is None or last.outputs[0].finish_reason not in ("stop", "length"):
             raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine aborted the request")
         generated = last.outputs[0]

@@ -15,6 +15,8 @@ class Grammar:
 
     kind: Literal["structural_tag", "json"]
     text: str
+    asked_by: str = "tools"
+    """The field of the request that it is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +67,5 @@ class TokenEngine(Protocol):
         ...
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Errors: EpisodeFailure (infra) when the engine breaks or can't be reached."""
+        """Errors: EpisodeFailure: infra when the engine breaks or can't be reached, data for a grammar that it does not take."""
         ...

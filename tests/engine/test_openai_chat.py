@@ -90,7 +90,10 @@ def test_ways_to_choose_tools(choice: Any, read: str, allowed: list[str]) -> Non
         ({"top_logprobs": 5}, "top_logprobs"),
         ({"response_format": {"type": "grammar"}}, "response_format.type"),
         ({"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}}, "response_format"),
-        ({"response_format": {"type": "json_schema", "json_schema": {"schema": {"x": "y" * 50_000}}}}, "response_format"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schema": {"x": "y" * 50_000}}}},
+            "response_format",
+        ),
         ({"functions": [{"name": "look"}]}, "functions"),
         ({"model": 3}, "model"),
     ],

@@ -153,7 +153,7 @@ class Agent:
         shown, asker = tuple(tools), asker or f"k{next(_files)}"
         asked = Asked("m", messages, shown, shown, sampling=changes, response_format=form, after=after)
         call = AgentCall.of(asked, is_again=again, is_named=bool(key))
-        own = await self.session.deliveries.key_for(call.digest, asker, again) if not key else key
+        own = key or await self.session.deliveries.key_for(call.digest, asker, again)
         try:
             done = await self.session.perform(own, lambda: command_of(call, "policy", self.session))
             self.session.deliveries.answered(asker)
