@@ -1,8 +1,7 @@
 """What callers may ask of vLLM's OpenAI server. It takes more than is good: fields that reach other parts of a deployment, numbers
 that its engine does not survive, answers that stay in memory.
 
-Grammars (json_schema, regex, ...) are compiled by vLLM beside the engine's loop, but their first check is made in the replica's
-process, without a deadline: only their length is limited here, so offer the door to callers that you know.
+Of grammars (json_schema, regex, ...) only the length is limited here; see `grammar_gate`.
 """
 
 from __future__ import annotations

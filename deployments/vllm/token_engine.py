@@ -8,6 +8,9 @@ from typing import Any, Literal, Protocol
 
 from ray_gym.models.base import Logprobs, Sampling, TokenIds, VersionSpan
 
+OWN = "tools"
+"""A grammar of our own, for the tools of an environment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
@@ -15,7 +18,7 @@ class Grammar:
 
     kind: Literal["structural_tag", "json"]
     text: str
-    asked_by: str = "tools"
+    asked_by: str = OWN
     """The field of the request that it is made of."""
 
 
