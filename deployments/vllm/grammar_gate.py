@@ -44,6 +44,7 @@ class GrammarGate:
         if key in self._admitted:
             self._admitted.move_to_end(key)
             return
+        await asyncio.to_thread(_import)  # the first time that takes longer than any grammar
         try:
             async with asyncio.timeout(self._read_s):
                 await asyncio.get_running_loop().run_in_executor(self._threads, _read, outputs)
@@ -103,6 +104,11 @@ def _of_tools(body: Mapping[str, Any]) -> list[Any]:
         for function in functions
         if isinstance(function.get("parameters"), dict) and (forced or function.get("strict"))
     ]
+
+
+def _import() -> None:
+    import vllm.v1.structured_output.backend_xgrammar
+    import xgrammar  # noqa: F401
 
 
 def _read(outputs: Outputs) -> None:
