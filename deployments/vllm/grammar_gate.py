@@ -107,7 +107,6 @@ def _of_tools(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _import() -> None:
-    import vllm.v1.structured_output.backend_xgrammar
     import xgrammar  # noqa: F401
 
 
