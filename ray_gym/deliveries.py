@@ -47,11 +47,14 @@ class Deliveries:
         self._by_digest: dict[bytes, dict[str, _Call]] = {}
         self._asked: dict[str, tuple[bytes, str]] = {}
         """What each of those who wait has asked."""
+        self._digests: dict[str, bytes] = {}
+        """Of the commands that were begun, by their keys."""
         self._changed = asyncio.Event()
 
     def begun(self, digest: bytes, key: str) -> None:
         """A command of this key is carried out, now or again."""
         self._by_digest.setdefault(digest, {}).setdefault(key, _Call())
+        self._digests[key] = digest
 
     async def key_for(self, digest: bytes, asker: str, says_again: bool) -> str:
         """The key of the command that answers this call: an earlier one's that was not delivered, or the asker's own."""
@@ -75,10 +78,11 @@ class Deliveries:
 
     def settle(self, asker: str, delivered: bool) -> None:
         """Whether the answer has reached the asker whole."""
-        digest, key = self._asked.pop(asker, (b"", ""))
+        of_its_own = self._digests.get(asker, b""), asker  # it asked for it elsewhere
+        digest, key = self._asked.pop(asker, of_its_own)
         if (call := self._by_digest.get(digest, {}).get(key)) is not None:
             call.waiting.discard(asker)
-            call.delivered = call.delivered or delivered
+            call.seen, call.delivered = True, call.delivered or delivered
             self._tell()
 
     def _wait_for(self, digest: bytes, key: str, asker: str) -> str:

@@ -115,3 +115,13 @@ async def test_after_a_death_only_who_says_so_asks_again(tmp_path: Path) -> None
     assert again.model.asked == []
     await again.say(SYSTEM, HELLO)
     assert len(again.model.asked) == 1
+
+
+async def test_what_was_not_delivered_is_told_also_after_a_death(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    await agent.say(SYSTEM, HELLO, asker="mine")
+    again = await opened(tmp_path, cuts(agent.file)[-1])
+    await again.session.settle()
+    again.session.deliveries.settle("mine", False)
+    await again.say(SYSTEM, HELLO)
+    assert again.model.asked == []
