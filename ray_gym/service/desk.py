@@ -36,7 +36,7 @@ KEPT = 200
 REMEMBERED = 100_000
 """Of which it is only known that they have ended."""
 GONE = "session_has_ended"
-RESPONSE_FIELDS = frozenset({"response_format"})
+REFUSED_FIELDS = frozenset({"response_format", "tools"})
 """Names of what a model may refuse that are also names of what was asked."""
 FIRST = "first-turn"
 """The key of the turn of those who speak before whoever drives the session."""
@@ -167,7 +167,7 @@ class Desk:
         except ValueError as error:
             raise Refused(400, "invalid_request", f"input: {error}", "input") from None
         if done.refused is not None:
-            param = done.refused.where if done.refused.where in RESPONSE_FIELDS else None
+            param = done.refused.where if done.refused.where in REFUSED_FIELDS else None
             raise Refused(400, "invalid_request", f"{done.refused.where}: {done.refused.message}", param)
         if done.told is None:
             return None, None
