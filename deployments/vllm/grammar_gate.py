@@ -18,6 +18,7 @@ from typing import Any
 READ_S = 2.0
 COMPILE_S = 20.0
 REMEMBERED = 4096
+LONGEST_PROBLEM = 500
 KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
 """vLLM's names for how a grammar is written."""
 
@@ -36,6 +37,7 @@ class GrammarGate:
         self._engine = engine
         self._read_s, self._compile_s = read_s, compile_s
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="grammars")
+        self._is_warm = False
         self._admitted: OrderedDict[bytes, None] = OrderedDict()
 
     async def admit(self, outputs: Outputs) -> None:
@@ -44,20 +46,23 @@ class GrammarGate:
         if key in self._admitted:
             self._admitted.move_to_end(key)
             return
-        await asyncio.to_thread(_import)  # the first time that takes longer than any grammar
+        if not self._is_warm:
+            await asyncio.to_thread(_read, {"json": {"type": "object"}})  # imports take longer than any grammar
+            self._is_warm = True
         try:
             async with asyncio.timeout(self._read_s):
-                await asyncio.get_running_loop().run_in_executor(self._threads, _read, outputs)
+                problem = await asyncio.get_running_loop().run_in_executor(self._threads, _read, outputs)
             async with asyncio.timeout(self._compile_s):
-                await self._compile(outputs)
+                await self._compile(outputs, problem)
         except TimeoutError:
-            problem = "the grammar is not made in time: make it simpler, or ask later, if others ask for many"
-            raise GrammarRefused(problem) from None
+            late = "the grammar is not made in time: make it simpler, or ask later, if others ask for many"
+            raise GrammarRefused(late) from None
         self._admitted[key] = None
         if len(self._admitted) > REMEMBERED:
             self._admitted.popitem(last=False)
 
-    async def _compile(self, outputs: Outputs) -> None:
+    async def _compile(self, outputs: Outputs, problem: str | None) -> None:
+        """`problem`: what was found wrong before, by the engine's first choice of a compiler."""
         from vllm import SamplingParams
         from vllm.exceptions import VLLMClientError
         from vllm.inputs import TokensPrompt
@@ -68,9 +73,9 @@ class GrammarGate:
             async for output in self._engine.generate(TokensPrompt(prompt_token_ids=[1]), sampling, uuid.uuid4().hex):
                 last = output
         except (VLLMClientError, ValueError) as error:
-            raise GrammarRefused(str(error)) from error
+            raise GrammarRefused(problem or str(error)) from error
         if last is not None and last.outputs[0].finish_reason == "error":
-            raise GrammarRefused("no grammar can be made of it")
+            raise GrammarRefused(problem or "no grammar can be made of it")
 
 
 def outputs_of(body: Mapping[str, Any]) -> list[Outputs]:
@@ -106,20 +111,18 @@ def _of_tools(body: Mapping[str, Any]) -> list[Any]:
     ]
 
 
-def _import() -> None:
-    import xgrammar  # noqa: F401
-
-
-def _read(outputs: Outputs) -> None:
-    """As vLLM does it. What is wrong is found again by the engine, which knows other ways to make a grammar of it."""
+def _read(outputs: Outputs) -> str | None:
+    """As vLLM does it. What is wrong, though the engine may know another way to make a grammar of it. Errors: GrammarRefused."""
     from vllm import SamplingParams
     from vllm.exceptions import VLLMClientError
     from vllm.v1.structured_output.backend_xgrammar import validate_xgrammar_grammar
 
     try:
         validate_xgrammar_grammar(SamplingParams(structured_outputs=_params(outputs)))
-    except (VLLMClientError, ValueError, TypeError):
-        return
+    except (VLLMClientError, ValueError, TypeError) as error:
+        told, cause = str(error), str(error.__cause__ or "")
+        return (told if cause in told else f"{told} {cause}")[:LONGEST_PROBLEM]
+    return None
 
 
 def _params(outputs: Outputs) -> Any:

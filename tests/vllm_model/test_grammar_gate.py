@@ -63,6 +63,8 @@ async def test_a_grammar_that_takes_too_long_to_compile_is_given_up() -> None:
 async def test_what_is_no_grammar_is_told() -> None:
     with pytest.raises(GrammarRefused, match="no grammar"):
         await GrammarGate(Compiling("error")).admit({"json": SCHEMA})
+    with pytest.raises(GrammarRefused, match="parenthesis is not closed"):
+        await GrammarGate(Compiling("error")).admit({"json": {"type": "string", "pattern": "("}})
     with pytest.raises(GrammarRefused, match="only use one"):
         await GrammarGate(Compiling()).admit({"json": SCHEMA, "regex": "a"})
 
