@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.thread import Thread
@@ -51,10 +51,10 @@ def _same_arguments(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`thread`: the one to go on with, which has the call's first `known` messages; or None for a new one, and what it was forked for."""
+    """`thread`: the one to go on with, and the call's messages that it has not; or None for a new one, and what it was forked for."""
 
     thread: str | None
-    known: int = 0
+    new: tuple[Message, ...] = ()
     forked_for: str | None = None
 
 
@@ -80,25 +80,31 @@ class Capture:
         asked_already: Collection[str] = (),
     ) -> Match:
         """`asked_already`: threads of which calls are under way, though they may not have begun."""
-        asked, shown = [canonical(message) for message in messages], canonical_tools(tools)
+        asked, shown = [_Said(canonical(message), message) for message in messages], canonical_tools(tools)
         best: Match | None = None
+        longest = -1
         forked_for = None
         for thread in threads:
             if thread.participant.name != self.participant:
                 continue
             captured = self._look(thread)
             is_busy = thread.busy or thread.name in asked_already
-            known, shared = _shared(captured.messages, asked)
+            known, shared, aligned = _shared(captured.messages, asked)
             goes_on = known == len(captured.messages) and captured.tools in (None, shown) and not is_busy
-            if goes_on and (best is None or shared > best.known):
-                best = Match(thread.name, shared)
-            elif not goes_on and any(role == "assistant" for role, *_ in asked[:shared]):
-                forked_for = forked_for or _reason(known, shared, captured, asked, shown)
-        return best or Match(None, 0, forked_for)
+            if goes_on and known > longest:
+                best, longest = Match(thread.name, tuple(said.message for said in aligned[shared:])), known
+            elif not goes_on and any(said.form[0] == "assistant" for said in aligned[:shared]):
+                forked_for = forked_for or _reason(known, shared, captured, aligned, shown)
+        return best or Match(None, tuple(messages), forked_for)
 
     def uses(self, thread: str, tools: Iterable[ToolSchema]) -> None:
         """From now on the thread shows these tools."""
         self._threads.setdefault(thread, _Captured()).tools = canonical_tools(tools)
+
+    def forget(self, thread: str, kept: int) -> None:
+        """All but its first messages, which are not in it any more."""
+        if thread in self._threads:
+            del self._threads[thread].messages[kept:]
 
     @property
     def on_main(self) -> bool:
@@ -112,25 +118,66 @@ class Capture:
         return captured
 
 
-def _shared(kept: Sequence[Canonical], asked: Sequence[Canonical]) -> tuple[int, int]:
-    """How many messages of each are the beginning of both. An answer that says nothing may be in one and not in the other."""
+@dataclass(frozen=True, slots=True)
+class _Said:
+    form: Canonical
+    message: Message
+
+
+def _shared(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int, Sequence[_Said]]:
+    """How many messages of each are the beginning of both, and the second as the first has put it.
+
+    An answer that says nothing may be in one and not in the other.
+    """
     known = shared = 0
-    while True:
-        if known < len(kept) and shared < len(asked) and kept[known] == asked[shared]:
+    while known < len(kept) and shared < len(asked):
+        if kept[known] == asked[shared].form:
             known, shared = known + 1, shared + 1
-        elif known < len(kept) and shared < len(asked) and _says_nothing(kept[known]):
+        elif _says_nothing(kept[known]):
             known += 1
-        elif known < len(kept) and shared < len(asked) and _says_nothing(asked[shared]):
+        elif _says_nothing(asked[shared].form):
             shared += 1
+        elif (joined := _joined(kept[known], asked, shared)) is not None:
+            asked = joined
         else:
-            return known, shared
+            break
+    return known, shared, asked
+
+
+def _joined(kept: Canonical, asked: Sequence[_Said], start: int) -> Sequence[_Said] | None:
+    """Calls that were one answer, where an agent tells each with its result, as that answer again; None if they aren't that one."""
+    _, text, calls = kept
+    parts: list[_Said] = []
+    results: list[_Said] = []
+    found: tuple[tuple[str, str], ...] = ()
+    for said in asked[start:]:
+        role, words, made = said.form
+        if role == "tool" and parts:
+            results.append(said)
+        elif (
+            role == "assistant"
+            and made
+            and words == ("" if parts else text)
+            and found + made == calls[: len(found + made)]
+        ):
+            parts.append(said)
+            found += made
+        else:
+            return None
+        if found == calls:
+            break
+    if found != calls:
+        return None
+    whole = tuple(call for part in parts for call in part.message.tool_calls)
+    answer = _Said(kept, replace(parts[0].message, tool_calls=whole))
+    return [*asked[:start], answer, *results, *asked[start + len(parts) + len(results) :]]
 
 
 def _says_nothing(message: Canonical) -> bool:
     return message == ("assistant", "", ())
 
 
-def _reason(known: int, shared: int, captured: _Captured, asked: Sequence[Canonical], shown: Tools) -> str:
+def _reason(known: int, shared: int, captured: _Captured, asked: Sequence[_Said], shown: Tools) -> str:
     if captured.tools not in (None, shown):
         return TOOLS_CHANGED
     return BRANCHED if shared == len(asked) or known == len(captured.messages) else EDITED_HISTORY

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from ray_gym.capture import Capture, without_thought
 from ray_gym.episode import Episode
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Sampling
 from ray_gym.stop import StopReason
@@ -90,11 +92,23 @@ class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
     parallel_tool_calls: bool
     sampling: dict[str, Any]
     digest: bytes
+    response_format: str | None = None
 
     def asked(self) -> Asked:
         sampling = Sampling(**{**self.sampling, "stop": tuple(self.sampling.get("stop", ()))})
         tools, allowed = map(_schemas, (self.tools, self.allowed))
-        return Asked(sampling, tools, allowed, self.tool_choice, self.parallel_tool_calls)  # type: ignore[arg-type]
+        choice: Any = self.tool_choice
+        return Asked(sampling, tools, allowed, choice, self.parallel_tool_calls, self.response_format)
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What an `Ask` was answered, and where that is."""
+
+    completion: Completion
+    thread: str
+    length: int
+    """The answer is the last of so many messages."""
 
 
 class Close(msgspec.Struct, array_like=True, tag="close", frozen=True):
@@ -138,8 +152,11 @@ def check(command: Command, episode: Episode) -> None:
         raise ValueError(f"there is no {what} {name!r}; there are: {', '.join(known)}")
 
 
-async def apply(command: Command, episode: Episode, captures: dict[str, Capture]) -> Completion | None:
-    """Carry a command out; the answer of an `Ask`. Errors: EpisodeOver, EpisodeFailure, and what an author's code raises."""
+async def apply(command: Command, episode: Episode, captures: dict[str, Capture]) -> Told | Failure | None:
+    """Carry a command out; the answer of an `Ask`, or why the model could not take it.
+
+    Errors: EpisodeOver, EpisodeFailure, and what an author's code raises.
+    """
     match command:
         case Turn(participant):
             await episode.turn(participant)
@@ -160,22 +177,34 @@ async def apply(command: Command, episode: Episode, captures: dict[str, Capture]
     return None
 
 
-async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Completion | None:
+async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Told | Failure | None:
+    """What the model can't be asked is the agent's mistake, which it is told; the conversation is as it was before."""
     name = ask.participant
     thread = ask.thread or episode.transcript.open_empty_thread(name, ask.forked_for)
     asked = ask.asked()
-    captures.setdefault(name, Capture(name)).uses(thread, asked.tools)
+    capture = captures.setdefault(name, Capture(name))
+    capture.uses(thread, asked.tools)
     turn = episode.going_on(name)
     if turn is None:
         return None
+    before = len(episode.threads[thread].messages)
     for stored in ask.messages:
         message = stored.as_message()
         episode.transcript.put(thread, _kind_of(message, is_first=ask.thread is None), message)
     turn.steps += 1
-    completion = await episode.complete_thread(thread, asked)
-    if completion is not None:
-        turn.text = completion.message.content
-    return completion
+    try:
+        completion = await episode.complete_thread(thread, asked)
+    except EpisodeFailure as error:
+        if error.failure.kind != FailureKind.DATA:
+            raise
+        turn.steps -= 1
+        episode.threads[thread].forget(before)
+        capture.forget(thread, before)
+        return error.failure
+    if completion is None:
+        return None
+    turn.text = completion.message.content
+    return Told(completion, thread, len(episode.threads[thread].messages))
 
 
 def _kind_of(message: Message, is_first: bool) -> Any:

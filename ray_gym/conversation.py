@@ -50,8 +50,27 @@ def plain(items: Any) -> Any:
 
     Errors: ValueError that names the item.
     """
+    kept = _read(items)
+    _require_order(kept)
+    require_answers([message for _, message in kept], [number for number, _ in kept])
+    return [message for _, message in kept]
+
+
+def sent(items: Any, is_whole: bool) -> Any:
+    """The same for what an agent sends, which may have system messages anywhere; not `is_whole`: it goes on after what was said before.
+
+    Errors: ValueError that names the item.
+    """
+    kept = _read(items)
+    if is_whole:
+        require_answers([message for _, message in kept], [number for number, _ in kept])
+    return [message for _, message in kept]
+
+
+def _read(items: Any) -> list[tuple[int, dict[str, Any]]]:
+    """Messages with the numbers of the items that they began with. Errors: ValueError that names the item."""
     if isinstance(items, str):
-        return [{"role": "user", "content": items}]
+        return [(0, {"role": "user", "content": items})]
     if not isinstance(items, Sequence) or isinstance(items, bytes):
         raise ValueError(f"expected a list of messages, got {type(items).__name__}")
     found: list[dict[str, Any]] = []
@@ -64,9 +83,7 @@ def plain(items: Any) -> Any:
         except (ValueError, TypeError) as error:
             raise ValueError(f"messages[{number}]: {error}") from None
         numbers += [number] * (len(found) - len(numbers))
-    kept = [(number, message) for number, message in zip(numbers, found, strict=True) if not _is_empty(message)]
-    _check(kept)
-    return [message for _, message in kept]
+    return [(number, message) for number, message in zip(numbers, found, strict=True) if not _is_empty(message)]
 
 
 Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(plain)]
@@ -162,26 +179,39 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
         found.append(message)
 
 
-def _check(messages: Sequence[tuple[int, _Fields]]) -> None:
-    """Errors: ValueError for a system message in the middle, calls without results and the reverse."""
+def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:
+    """Errors: ValueError for calls without results and the reverse, that names the message by its number."""
     open_calls: dict[Any, None] = {}
+    for number, message in zip(numbers or range(len(messages)), messages, strict=True):
+        role, answered, made = _called(message)
+        if role == "tool":
+            if answered not in open_calls:
+                raise ValueError(f"messages[{number}]: it answers call {answered!r}, which is not open")
+            del open_calls[answered]
+        elif open_calls:
+            raise ValueError(f"messages[{number}]: call {next(iter(open_calls))!r} before it has no result")
+        for call_id in made:
+            if call_id in open_calls:
+                raise ValueError(f"messages[{number}]: two calls have the id {call_id!r}")
+            open_calls[call_id] = None
+    if open_calls:
+        raise ValueError(f"messages: the last call, {next(iter(open_calls))!r}, has no result")
+
+
+def _called(message: _Fields | Message) -> tuple[str, Any, list[Any]]:
+    """Role, the id of the call that it answers, and the ids of those that it makes."""
+    if isinstance(message, Message):
+        return message.role, message.tool_call_id, [call.id for call in message.tool_calls]
+    return message["role"], message.get("tool_call_id"), [call["id"] for call in message.get("tool_calls", ())]
+
+
+def _require_order(messages: Sequence[tuple[int, _Fields]]) -> None:
+    """Errors: ValueError for a system message in the middle."""
     has_begun = False
     for number, message in messages:
         if message["role"] == "system" and has_begun:
             raise ValueError(f"messages[{number}]: system messages come before all others")
         has_begun = message["role"] != "system"
-        if message["role"] == "tool":
-            if message["tool_call_id"] not in open_calls:
-                raise ValueError(f"messages[{number}]: it answers call {message['tool_call_id']!r}, which is not open")
-            del open_calls[message["tool_call_id"]]
-        elif open_calls:
-            raise ValueError(f"messages[{number}]: call {next(iter(open_calls))!r} before it has no result")
-        for call in message.get("tool_calls", ()):
-            if call["id"] in open_calls:
-                raise ValueError(f"messages[{number}]: two calls have the id {call['id']!r}")
-            open_calls[call["id"]] = None
-    if open_calls:
-        raise ValueError(f"messages: the last call, {next(iter(open_calls))!r}, has no result")
 
 
 def _new(found: list[dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -16,10 +16,12 @@ from ray_gym.models.base import Completion, TokenIds
 from ray_gym.openai_request import (
     Asked,
     Body,
+    Format,
     Json,
     is_cut,
     read,
     read_choice,
+    read_format,
     read_messages,
     read_sampling,
     read_tools,
@@ -29,12 +31,6 @@ from ray_gym.openai_request import (
 _LOWEST_LOGPROB = -9999.0
 """JSON has no infinity."""
 _UNDONE = ("functions", "function_call", "audio", "web_search_options", "structured_outputs")
-
-
-class TextFormat(BaseModel):
-    """Any other form would have to be held to by a grammar."""
-
-    type: Literal["text"]
 
 
 class StreamOptions(BaseModel):
@@ -49,7 +45,7 @@ class ChatBody(Body):
     logprobs: bool | None = None
     return_token_ids: bool | None = None
     stream_options: StreamOptions | None = None
-    response_format: TextFormat | None = None
+    response_format: Format | None = None
 
 
 def read_chat(body: Any) -> Asked:
@@ -69,6 +65,7 @@ def read_chat(body: Any) -> Asked:
         sampling=read_sampling(given, limit),
         stream=bool(given.stream),
         include_usage=bool(given.stream_options and given.stream_options.include_usage),
+        response_format=read_format(given.response_format, "response_format"),
         logprobs=bool(given.logprobs),
         token_ids=bool(given.return_token_ids),
     )

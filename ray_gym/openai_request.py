@@ -6,13 +6,14 @@ is a `Refused` with status 400 that names the field.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from ray_gym.conversation import EarlierMessage, plain
+from ray_gym.conversation import EarlierMessage, sent
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 from ray_gym.service.api import SamplingChange
@@ -20,6 +21,8 @@ from ray_gym.service.errors import Refused
 
 Json = dict[str, Any]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+LONGEST_FORMAT = 50_000
+"""Characters of JSON: a grammar is made of it."""
 
 
 class Body(BaseModel):
@@ -53,6 +56,12 @@ class Asked:
     include_usage: bool = False
     logprobs: bool = False
     token_ids: bool = False
+    response_format: str | None = None
+    """As chat completions spell it, JSON text; None for any words."""
+    after: str | None = None
+    """The answer that the messages go on after; None if they are the whole conversation."""
+    instructed: bool = False
+    """Whether the first message are the instructions of this call."""
     echo: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the body that an answer repeats."""
 
@@ -67,6 +76,7 @@ class Asked:
             allowed_tools=self.allowed_tools,
             tool_choice=self.tool_choice,
             parallel_tool_calls=self.parallel_tool_calls,
+            response_format=self.response_format,
         )
 
 
@@ -90,10 +100,37 @@ def refuse_fields(body: Body, names: Iterable[str]) -> None:
             raise refused(f"{name} is not offered here; leave it out", name)
 
 
-def read_messages(items: Any, param: str) -> tuple[Message, ...]:
+class Format(BaseModel):
+    """Of an answer's words. `json_schema` is chat completions' place for what the Responses API has beside the type."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: Json | None = None
+    name: str | None = None
+    schema_: Annotated[Json | None, Field(alias="schema")] = None
+
+
+def read_format(given: Format | None, param: str) -> str | None:
+    """As JSON text, in the form of chat completions. Errors: Refused."""
+    if given is None or given.type == "text":
+        return None
+    if given.type == "json_object":
+        return json.dumps({"type": given.type})
+    inner = given.json_schema or {"name": given.name, "schema": given.schema_}
+    schema, name = inner.get("schema"), inner.get("name")
+    if not isinstance(schema, dict):
+        raise refused(f"{param}: a format of type json_schema has to have its schema, an object", param)
+    named = name if isinstance(name, str) and name else "answer"
+    text = json.dumps({"type": given.type, "json_schema": {"name": named, "schema": schema, "strict": True}})
+    if len(text) > LONGEST_FORMAT:
+        raise refused(f"{param}: longer than {LONGEST_FORMAT} characters", param)
+    return text
+
+
+def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
     """Errors: Refused."""
     try:
-        messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain(items))
+        plain = sent(items, is_whole)
+        messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         raise refused(f"{param}: {problem['loc'][0]}: {problem['msg']}", param) from None

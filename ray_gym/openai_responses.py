@@ -1,10 +1,13 @@
-"""The Responses API of OpenAI, as a server without a memory has it: a body says the whole conversation, and nothing is kept."""
+"""The Responses API of OpenAI: what a body asks for, and a model's answer as JSON or as events.
+
+Nothing is kept for it: a body says the whole conversation, unless somebody else remembers what was said before.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
@@ -14,10 +17,12 @@ from ray_gym.openai_chat import token_logprobs
 from ray_gym.openai_request import (
     Asked,
     Body,
+    Format,
     Json,
     is_cut,
     read,
     read_choice,
+    read_format,
     read_messages,
     read_sampling,
     read_tools,
@@ -25,17 +30,13 @@ from ray_gym.openai_request import (
 )
 from ray_gym.response_items import Item, answer_items
 
-_UNDONE = ("background", "conversation", "previous_response_id", "prompt", "max_tool_calls", "context_management")
+_UNDONE = ("background", "conversation", "prompt", "max_tool_calls", "context_management")
 _LOGPROBS = "message.output_text.logprobs"
 _ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadata", "tool_choice")
 
 
-class TextFormat(BaseModel):
-    type: Literal["text"]
-
-
 class TextOptions(BaseModel):
-    format: TextFormat | None = None
+    format: Format | None = None
 
 
 class ResponsesBody(Body):
@@ -44,26 +45,30 @@ class ResponsesBody(Body):
     max_output_tokens: int | None = None
     include: list[str] | None = None
     metadata: Json | None = None
+    previous_response_id: Annotated[str, Field(min_length=1, max_length=512)] | None = None
     text: TextOptions | None = None
 
 
-def read_responses(body: Any) -> Asked:
-    """Errors: Refused."""
+def read_responses(body: Any, remembers: bool = False) -> Asked:
+    """`remembers`: whether a call may go on after an earlier answer. Errors: Refused."""
     given = read(ResponsesBody, body)
-    refuse_fields(given, _UNDONE)
+    refuse_fields(given, _UNDONE if remembers else (*_UNDONE, "previous_response_id"))
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input
     instructed = [{"role": "system", "content": given.instructions}] if given.instructions else []
     return Asked(
         model=given.model,
-        messages=read_messages([*instructed, *said], "input"),
+        messages=read_messages([*instructed, *said], "input", is_whole=given.previous_response_id is None),
         tools=tools,
         allowed_tools=allowed,
         tool_choice=choice,
         parallel_tool_calls=given.parallel_tool_calls is not False,
         sampling=read_sampling(given, given.max_output_tokens),
         stream=bool(given.stream),
+        response_format=read_format(given.text.format if given.text else None, "text.format"),
+        after=given.previous_response_id,
+        instructed=bool(instructed),
         logprobs=_LOGPROBS in (given.include or ()),
         echo={name: getattr(given, name, None) for name in _ECHOED},
     )
@@ -113,6 +118,7 @@ def _opened(asked: Asked, id: str, created: int) -> Json:
         "parallel_tool_calls": asked.parallel_tool_calls,
         "tools": [_tool(tool) for tool in asked.tools],
         "store": False,
+        "previous_response_id": asked.after,
         **asked.echo,
         "tool_choice": asked.echo.get("tool_choice") or asked.tool_choice,
     }

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from ray_gym.capture import Capture
-from ray_gym.commands import Ask, Close, Command, End, apply, check, decoder, encode, must_not_meet
+from ray_gym.commands import Ask, Close, Command, End, Told, apply, check, decoder, encode, must_not_meet
+from ray_gym.deliveries import Deliveries
 from ray_gym.entrance import MOST_WAITING, Entrance
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
@@ -36,11 +37,19 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command led to: the events that came meanwhile, whether the episode is over, and what an `Ask` was answered."""
+    """What a command led to: the events that came meanwhile, whether the episode is over, and what an `Ask` was answered.
+
+    `refused`: why the model could not take what was asked; nothing of it is left in the conversation.
+    """
 
     events: tuple[Event, ...]
     stop: Stop | None
-    completion: Completion | None = None
+    told: Told | None = None
+    refused: Failure | None = None
+
+    @property
+    def completion(self) -> Completion | None:
+        return self.told.completion if self.told is not None else None
 
 
 class LetGo(Exception):
@@ -67,10 +76,7 @@ class Session:
         """Done as soon as `_closing` has been begun."""
         self._policys_fault: Failure | None = None
         self.captures: dict[str, Capture] = {}
-        self.keys_of_asks: dict[bytes, str] = {}
-        """The newest call of an agent that came in these words."""
-        self.undelivered: set[bytes] = set()
-        """Words of agents' calls whose answer did not reach them."""
+        self.deliveries = Deliveries()
         self.episode: Episode = new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
@@ -204,7 +210,7 @@ class Session:
         for task in cut:
             task.cancel()  # now: nothing else of it comes after what is recorded
         if isinstance(command, Ask):
-            self.keys_of_asks[command.digest] = key
+            self.deliveries.begun(command.digest, key)
         task = asyncio.create_task(self._carry_out(number, command, cut))
         self._tasks[key], self._under_way[number] = task, (command, task)
         self._given[key] = command
@@ -237,8 +243,10 @@ class Session:
         try:
             if cut:
                 await asyncio.wait(cut, timeout=CUT_S)
-            completion = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
-            return Done(tuple(episode.events[before:]), episode.stop, completion)
+            answer = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
+            told = answer if isinstance(answer, Told) else None
+            refused = answer if isinstance(answer, Failure) else None
+            return Done(tuple(episode.events[before:]), episode.stop, told, refused)
         finally:
             del self._under_way[number]
             self.touch()
@@ -257,16 +265,16 @@ class Session:
             self._end(as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", ""))))
         return result
 
-    async def _in_time(self, command: Command) -> Completion | None:
+    async def _in_time(self, command: Command) -> Told | Failure | None:
         """Within the episode's deadline. The policy's own fault ends an episode that is scored all the same."""
         episode = self.episode
         try:
             async with episode.clock.limit(episode.limits.episode_deadline_s) as deadline:
                 with blaming(episode.environment, "command"):
-                    completion = await apply(command, episode, self.captures)
+                    answer = await apply(command, episode, self.captures)
             if isinstance(command, Close):
                 self._end(Played(episode, "cancelled", None, None, active_s=episode.elapsed_s()))
-            return completion
+            return answer
         except EpisodeOver:
             pass
         except TimeoutError:

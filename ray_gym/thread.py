@@ -26,6 +26,7 @@ class Asked:
     allowed: tuple[ToolSchema, ...] = ()
     tool_choice: ToolChoice = "none"
     parallel_tool_calls: bool = False
+    response_format: str | None = None
 
     @staticmethod
     def by(participant: Participant, tools: tuple[ToolSchema, ...], allowed: tuple[ToolSchema, ...]) -> Asked:
@@ -66,6 +67,11 @@ class Thread:
         self.messages.append(message)
         self.event_seqs.append(event_seq)
 
+    def forget(self, kept: int) -> None:
+        """All but the first messages, which the model could not be asked."""
+        del self.messages[kept:], self.event_seqs[kept:]
+        self._hashed = min(self._hashed, kept)
+
     def request(self, asked: Asked, max_tokens: int) -> CompletionRequest:
         """A model call over all that was said. Its answer is appended by `accept`, with its event."""
         sampling = asked.sampling
@@ -83,6 +89,7 @@ class Thread:
             allowed_tools=asked.allowed,
             tool_choice=asked.tool_choice,
             parallel_tool_calls=asked.parallel_tool_calls,
+            response_format=asked.response_format,
         )
 
     def take(self) -> int:
@@ -103,7 +110,9 @@ class Thread:
         new = self.messages[self._hashed :]
         narrowed = [schema for schema in request.allowed_tools if not any(schema is shown for shown in request.tools)]
         shown = request.tools if self.calls == 0 else ()
-        asked = (new, shown, narrowed, request.sampling.max_tokens, request.tool_choice, request.parallel_tool_calls)
+        choice = (request.tool_choice, request.parallel_tool_calls)
+        held_to = (request.response_format,) if request.response_format is not None else ()
+        asked = (new, shown, narrowed, request.sampling.max_tokens, *choice, *held_to)
         try:
             self._hash.update(_encode(asked))
         except UnicodeEncodeError:

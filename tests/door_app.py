@@ -10,9 +10,10 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from deployments.gateway.door_targets import ReplicaTarget, Target
+from deployments.gateway.door_targets import DoorTarget, Target
 from deployments.gateway.openai_door import openai_router
 from ray_gym.run.cluster import connected
+from ray_gym.serve_door import ServeDoor
 from ray_gym.service.api import ErrorAnswer, Problem
 from ray_gym.service.errors import Refused
 
@@ -34,7 +35,9 @@ async def _answer(request: Request, refused: Exception) -> JSONResponse:
 
 
 def main(app: str, port: int) -> None:
-    door = door_app({"small": ReplicaTarget(app, silence_s=60), "gone": ReplicaTarget("not-there", silence_s=2)})
+    door = door_app(
+        {"small": DoorTarget(ServeDoor(app, silence_s=60)), "gone": DoorTarget(ServeDoor("not-there", silence_s=2))}
+    )
     with connected():
         server = uvicorn.Server(uvicorn.Config(door, port=port, log_level="warning"))
 

@@ -13,7 +13,7 @@ from ray import serve
 from deployments.gateway import errors
 from deployments.gateway.auth import Authentication, Doorkeeper, caller_of
 from deployments.gateway.body import BodyLimits
-from deployments.gateway.door_targets import ModelTarget, ReplicaTarget, Target
+from deployments.gateway.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
 from deployments.gateway.general import general_routes
 from deployments.gateway.headers import HeaderCheck
 from deployments.gateway.limits import RequestLimit, Slots, StreamLimit
@@ -28,7 +28,8 @@ from deployments.gateway.surface import Surface
 from deployments.gateway.tokens import read_secret
 from ray_gym.config import ServiceSection
 from ray_gym.models.base import Engine
-from ray_gym.models.door import HasDoor
+from ray_gym.models.door import HasDoor, OpensDoor
+from ray_gym.serve_door import ServeDoor
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
 
@@ -109,12 +110,16 @@ def build(setup: GatewaySetup, gateway: str) -> FastAPI:
 
 def targets_of(engines: Mapping[str, Engine]) -> dict[str, Target]:
     """Where the calls of each model go that are in no session."""
-    return {
-        name: ReplicaTarget(engine.door, SILENCE_S)
-        if isinstance(engine, HasDoor)
-        else ModelTarget(engine.connect(), SILENCE_S)
-        for name, engine in engines.items()
-    }
+    return {name: _target(engine) for name, engine in engines.items()}
+
+
+def _target(engine: Engine) -> Target:
+    if isinstance(engine, HasDoor):
+        return DoorTarget(ServeDoor(engine.door, SILENCE_S))
+    asked = ModelTarget(engine.connect(), SILENCE_S)
+    if isinstance(engine, OpensDoor):
+        return EndpointTarget(engine.passes, DoorTarget(engine.open_door()), asked)
+    return asked
 
 
 @serve.ingress()

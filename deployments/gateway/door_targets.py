@@ -8,6 +8,7 @@ import secrets
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from fastapi import Response
@@ -15,9 +16,8 @@ from fastapi.responses import JSONResponse, StreamingResponse
 
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Model, Sampling
-from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
+from ray_gym.models.door import PATHS, Door, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_chat import chat_completion, chat_events, read_chat
-from ray_gym.serve_door import ServeDoor
 from ray_gym.service.errors import Refused, unavailable
 
 EVENTS = "text/event-stream"
@@ -29,12 +29,11 @@ class Target(Protocol):
         ...
 
 
-class ReplicaTarget:
-    """A model whose replicas have a door of their own."""
+class DoorTarget:
+    """A model that has a door of its own, at its replicas or elsewhere."""
 
-    def __init__(self, app: str, silence_s: float) -> None:
-        """`app`: its Serve application."""
-        self._door = ServeDoor(app, silence_s)
+    def __init__(self, door: Door) -> None:
+        self._door = door
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
         parts = self._door.answer(DoorRequest(path, json.dumps(body).encode()), session_id)
@@ -50,6 +49,19 @@ class ReplicaTarget:
         return Response(content, head.status, media_type="application/json")
 
 
+@dataclass(frozen=True, slots=True)
+class EndpointTarget:
+    """A model that is an endpoint: some paths are passed on, the others asked of the model as episodes ask it."""
+
+    passes: tuple[str, ...]
+    passed_on: Target
+    asked: Target
+
+    async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
+        target = self.passed_on if path in self.passes else self.asked
+        return await target.answer(path, body, session_id)
+
+
 class ModelTarget:
     """A model that only knows messages: chat completions, generated as a whole."""
 
@@ -59,7 +71,9 @@ class ModelTarget:
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
         if path != PATHS[0]:
-            raise Refused(400, "not_offered", f"model {body['model']} has chat only: use {PATHS[0]}", "model")
+            raise Refused(
+                400, "not_offered", f"model {body['model']} has no {path}, but chat only: use {PATHS[0]}", "model"
+            )
         asked = await asyncio.to_thread(read_chat, body)
         seed = asked.sampling.get("seed")
         request = asked.request(Sampling(), session_id, secrets.randbits(63) if seed is None else seed)
@@ -106,7 +120,10 @@ def _refusal(status: int, content: bytes) -> Refused:
 
 def _failure(error: EpisodeFailure) -> Refused:
     if error.failure.kind is FailureKind.DATA:
-        return Refused(400, "invalid_request", error.failure.message, "messages")
+        where = error.failure.where
+        return Refused(
+            400, "invalid_request", error.failure.message, where if where == "response_format" else "messages"
+        )
     if error.failure.kind is FailureKind.INFRA and error.retry:
         return unavailable("the model can't be reached")
     return Refused(502, "model_failed", "the model failed")

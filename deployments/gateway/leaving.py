@@ -1,12 +1,15 @@
-"""Clients that go away before they are answered."""
+"""Clients that go away before they are answered, or have their whole answer."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any
 
 from fastapi import Request, Response
+from starlette.requests import ClientDisconnect
+from starlette.types import Message, Receive, Scope, Send
 
 GONE = 499
 """Nobody reads this answer."""
@@ -25,6 +28,51 @@ async def unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -
         await asyncio.gather(answering, leaving, return_exceptions=True)
 
 
+class Watched(Response):
+    """An answer of which somebody is told whether it went out whole before its client left."""
+
+    def __init__(self, answer: Response, tell: Callable[[bool], Awaitable[None]]) -> None:
+        super().__init__(status_code=answer.status_code)
+        self._answer = answer
+        self._tell = tell
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        gone, whole = asyncio.Event(), False
+
+        async def listen() -> Message:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                gone.set()
+            return message
+
+        async def sent(message: Message) -> None:
+            nonlocal whole
+            await asyncio.sleep(0)  # an answer that is there at once must let the news come between its pieces
+            if gone.is_set():
+                raise ClientDisconnect
+            await send(message)
+            whole = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+        leaving = asyncio.ensure_future(_until_left(listen))
+        try:
+            with suppress(ClientDisconnect):
+                await self._answer(scope, _never, sent)
+        finally:
+            leaving.cancel()
+            await asyncio.gather(leaving, return_exceptions=True)
+            await asyncio.shield(self._tell(whole))
+
+
 async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
+    await _until_left(request.receive)
+
+
+async def _until_left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
         pass
+
+
+async def _never() -> Message:
+    """Who listens for the client's going in place of the answer itself has told it."""
+    await asyncio.Event().wait()
+    raise AssertionError("unreachable")

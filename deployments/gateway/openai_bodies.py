@@ -1,8 +1,11 @@
-"""How the description of the interface shows the bodies of OpenAI's API: their main fields, for the rest is OpenAI's to describe."""
+"""Bodies of OpenAI's API: how the interface's description shows those of requests (their main fields), and the answers about models."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+from ray_gym.service.errors import Refused
 
 Json = dict[str, Any]
 
@@ -24,6 +27,27 @@ _INPUTS: dict[str, tuple[str, Json, Any]] = {
     "responses": ("input", {"anyOf": [_TEXT, {"type": "array", "minItems": 1}]}, "Hello"),
 }
 """The field with what is said, its schema, and an example."""
+
+
+def model_list(names: Iterable[str]) -> Json:
+    return {"object": "list", "data": [_model(name) for name in sorted(names)]}
+
+
+def described_model(name: str, names: Iterable[str]) -> Json:
+    """Errors: Refused."""
+    known = sorted(names)
+    if name not in known:
+        raise no_model(name, known)
+    return _model(name)
+
+
+def no_model(name: str, names: Iterable[str]) -> Refused:
+    known = ", ".join(sorted(names))
+    return Refused(404, "model_not_found", f"there is no model {name[:128]!r}; there are {known}", "model")
+
+
+def _model(name: str) -> Json:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "ray_gym"}
 
 
 def request_body(path: str) -> Json:

@@ -17,7 +17,7 @@ from deployments.gateway.body import json_body
 from deployments.gateway.door_targets import Target
 from deployments.gateway.headers import LONGEST_KEY
 from deployments.gateway.leaving import unless_gone
-from deployments.gateway.openai_bodies import ANSWER, request_body
+from deployments.gateway.openai_bodies import ANSWER, described_model, model_list, no_model, request_body
 from ray_gym.models.door import PATHS
 from ray_gym.seeds import stable_id
 from ray_gym.service.api import ErrorAnswer
@@ -41,8 +41,11 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
 
     @router.get("/v1/models", summary="The models that answer here.")
     async def models() -> dict[str, Any]:
-        data = [{"id": name, "object": "model", "created": 0, "owned_by": "ray_gym"} for name in sorted(targets)]
-        return {"object": "list", "data": data}
+        return model_list(targets)
+
+    @router.get("/v1/models/{name:path}", summary="One of them.", responses={404: _ERRORS[404]})
+    async def model(name: str) -> dict[str, Any]:
+        return described_model(name, targets)
 
     async def ask(request: Request, session: Session = None) -> Response:
         body = await json_object(request)
@@ -51,8 +54,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
             raise Refused(400, "invalid_request", "model: expected the name of a model", "model")
         target = targets.get(name)
         if target is None:
-            known = ", ".join(sorted(targets))
-            raise Refused(404, "model_not_found", f"there is no model {name[:128]!r}; there are {known}", "model")
+            raise no_model(name, targets)
         session_id = _session_id(caller_of(request), session)
         return await unless_gone(request, target.answer(request.scope["path"], body, session_id))
 

@@ -1,8 +1,6 @@
 """The doors of sessions: open one, call its tools, say something, score it, close it; and a black-box agent's own door."""
 
 import asyncio
-import hashlib
-import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -10,11 +8,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from deployments.gateway.body import ParsedBodyRoute
-from deployments.gateway.leaving import GONE, unless_gone
-from deployments.gateway.openai_bodies import ANSWER, request_body
+from deployments.gateway.leaving import GONE, Watched, unless_gone
+from deployments.gateway.openai_bodies import ANSWER, described_model, model_list, request_body
 from deployments.gateway.openai_door import json_object
 from deployments.gateway.placement import HasEnded, Placement
 from ray_gym.agent_call import AgentCall
@@ -145,27 +144,33 @@ def session_routes(
     async def models(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
         """The one that plays."""
         await _info(placement, caller, session_id, "info")
-        return {"object": "list", "data": [{"id": DRIVEN, "object": "model", "created": 0, "owned_by": "ray_gym"}]}
+        return model_list([DRIVEN])
+
+    @router.get("/{session_id}/openai/models/{name:path}", responses=OWN)
+    async def model(session_id: str, name: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
+        """The one that plays, by its name."""
+        await _info(placement, caller, session_id, "info")
+        return described_model(name, [DRIVEN])
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
         """As OpenAI's API has it. Every call is a step of the policy in the session's record, token by token."""
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
-        asked = await asyncio.to_thread(read_responses if kind == "responses" else read_chat, body)
-        call = _agent_call(asked, await asyncio.to_thread(_digest, body), request)
+        asked, call = await asyncio.to_thread(_read, kind, body, request.headers)
         key = _key(request.headers.get("Idempotency-Key"))
-        answer = _answered(placement, caller, session_id, kind, asked, call, key)
-        gone = True
+
+        async def settle(delivered: bool) -> None:
+            await _settle(placement, caller, session_id, key, delivered)
+
         try:
-            given = await unless_gone(request, answer)
-            gone = given.status_code == GONE
-            return given
-        except Refused:
-            gone = False
+            given = await unless_gone(request, _answered(placement, caller, session_id, kind, asked, call, key))
+        except BaseException:
+            await asyncio.shield(settle(False))
             raise
-        finally:
-            if gone:
-                await asyncio.shield(_undelivered(placement, caller, session_id, call.digest))
+        if given.status_code == GONE:
+            await asyncio.shield(settle(False))
+            return given
+        return Watched(given, settle)
 
     for path in ("chat/completions", "responses"):
         router.add_api_route(
@@ -195,11 +200,11 @@ async def _command(placement: Placement, caller: str, session_id: str, method: s
         raise Refused(409, "episode_is_over", "the episode is over, and scored") from None
 
 
-async def _undelivered(placement: Placement, caller: str, session_id: str, digest: bytes) -> None:
-    """Whoever asks the same again then, repeats a call whose answer it did not get."""
+async def _settle(placement: Placement, caller: str, session_id: str, key: str, delivered: bool) -> None:
+    """Whoever asks again what was not delivered, repeats that call."""
     try:
         async with asyncio.timeout(5):
-            await placement.at_desk(caller, session_id, "undelivered", digest)
+            await placement.at_desk(caller, session_id, "settle", key, delivered)
     except (HasEnded, Refused, TimeoutError):
         return
 
@@ -208,11 +213,12 @@ async def _answered(
     placement: Placement, caller: str, session_id: str, kind: str, asked: Asked, call: AgentCall, key: str
 ) -> Response:
     try:
-        completion, _ = await placement.at_desk(caller, session_id, "ask", DRIVEN, key, call)
+        completion, name = await placement.at_desk(caller, session_id, "ask", DRIVEN, key, call)
     except HasEnded:
-        completion = None
+        completion, name = None, None
     said: Completion = completion or Completion(Message("assistant"))
-    id, created = f"{'resp' if kind == 'responses' else 'chatcmpl'}-{secrets.token_hex(12)}", int(time.time())
+    id = name if name and kind == "responses" else f"chatcmpl-{secrets.token_hex(12)}"
+    created = int(time.time())
     if asked.stream:
         make: Callable[..., Iterator[str]] = response_events if kind == "responses" else chat_events
         return StreamingResponse(make(said, asked, id, created), media_type="text/event-stream")
@@ -220,27 +226,15 @@ async def _answered(
     return JSONResponse(whole(said, asked, id, created))
 
 
-def _digest(body: dict[str, Any]) -> bytes:
-    """The same for bodies that say the same, however they are written."""
-    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).digest()
-
-
-def _agent_call(asked: Asked, digest: bytes, request: Request) -> AgentCall:
+def _read(kind: str, body: dict[str, Any], headers: Headers) -> tuple[Asked, AgentCall]:
+    """Errors: Refused."""
+    asked = read_responses(body, remembers=True) if kind == "responses" else read_chat(body)
     if "seed" in asked.sampling:
         raise Refused(
             400, "invalid_request", "seed: a session's calls have the seeds of its episode; leave it out", "seed"
         )
-    sampling = {name: value for name, value in asked.sampling.items() if value is not None}
-    return AgentCall(
-        messages=asked.messages,
-        digest=digest,
-        tools=asked.tools,
-        allowed=asked.allowed_tools,
-        tool_choice=asked.tool_choice,
-        parallel_tool_calls=asked.parallel_tool_calls,
-        sampling=sampling,
-        is_again=request.headers.get(RETRIES, "0") not in ("", "0"),
-    )
+    says_again = headers.get(RETRIES, "0") not in ("", "0")
+    return asked, AgentCall.of(asked, is_again=says_again, is_named="Idempotency-Key" in headers)
 
 
 def _key(given: str | None) -> str:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
 from deployments.vllm.hardware import cpu_dtype
 from deployments.vllm.options import VllmOptions
-from deployments.vllm.token_engine import Generation, GenerationRequest
+from deployments.vllm.token_engine import OWN, Generation, GenerationRequest
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.base import Logprobs, VersionSpan
 
@@ -36,6 +37,7 @@ class AsyncLLMEngine:
             self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
         except TypeError as error:
             raise UserError(f"engine_args: {error}") from error
+        self.gate = GrammarGate(self._engine)
 
     @property
     def client(self) -> Any:
@@ -48,15 +50,26 @@ class AsyncLLMEngine:
         return length
 
     async def generate(self, request: GenerationRequest) -> Generation:
+        from vllm.exceptions import VLLMClientError
         from vllm.inputs import TokensPrompt
 
+        grammar = request.grammar
+        if grammar is not None and grammar.asked_by != OWN:
+            try:
+                await self.gate.admit({grammar.kind: grammar.text})
+            except GrammarRefused as error:
+                raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, str(error)) from error
         prompt = TokensPrompt(prompt_token_ids=request.prompt_ids)
         last = None
         try:
             async for output in self._engine.generate(prompt, _sampling_params(request), uuid.uuid4().hex):
                 last = output
         except Exception as error:
+            if grammar is not None and isinstance(error, VLLMClientError | ValueError):
+                raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, str(error)) from error
             raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
+        if grammar is not None and last is not None and last.outputs[0].finish_reason == "error":
+            raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, "no grammar can be made of it")
         if last is None or last.outputs[0].finish_reason not in ("stop", "length"):
             raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine aborted the request")
         generated = last.outputs[0]

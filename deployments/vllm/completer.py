@@ -8,6 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from deployments.vllm.answer_format import grammar_of
 from deployments.vllm.chat_format import ChatFormat, Prompt
 from deployments.vllm.token_engine import Generation, GenerationRequest, Grammar, TokenEngine
 from deployments.vllm.tool_format import ToolFormat, tools_key
@@ -35,7 +36,7 @@ class Completer:
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure: infra when the engine breaks, or was given other ids than the history and the new ones;
-        data when the template refuses the messages.
+        data when the template refuses the messages, or the engine the form that is asked for.
         """
         prompt = await self._prompt(request)
         ids = prompt.new_ids.tolist()
@@ -77,10 +78,15 @@ class Completer:
         return await asyncio.get_running_loop().run_in_executor(self._thread, pace.measure, size, work)
 
     def _grammar(self, request: CompletionRequest) -> Grammar | None:
-        """What the call must follow, if tools are required."""
-        if request.tool_choice != "required" or not request.allowed_tools:
+        """What the answer must follow: the form of a call, if tools are required, or the one that was asked for."""
+        calls = None
+        if request.allowed_tools and (request.tool_choice == "required" or request.response_format is not None):
+            calls = self._tool_format.grammar(tools_key(request.allowed_tools), request.parallel_tool_calls)
+        if request.tool_choice == "required" and calls is not None:
+            return calls
+        if request.response_format is None:
             return None
-        return self._tool_format.grammar(tools_key(request.allowed_tools), request.parallel_tool_calls)
+        return grammar_of(request.response_format, calls if request.tool_choice == "auto" else None)
 
     async def _completion(
         self, request: CompletionRequest, prompt: Prompt, generation: Generation, grammar: Grammar | None, room: int

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 
 from fastapi import FastAPI
 
 from deployments.vllm import in_process
+from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
 from deployments.vllm.openai_rules import checked
 from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
+from ray_gym.models.door_rules import bad
 from ray_gym.service.api import ErrorAnswer, Problem
 from ray_gym.service.errors import Refused, unavailable
 
@@ -20,9 +23,12 @@ JSON = "application/json"
 class OpenAIDoor:
     """Safe for many concurrent calls on one event loop. Made without work: most replicas are never asked."""
 
-    def __init__(self, name: str, build: Callable[[], Awaitable[FastAPI]], takes_seeds: bool) -> None:
+    def __init__(
+        self, name: str, build: Callable[[], Awaitable[FastAPI]], takes_seeds: bool, gate: GrammarGate
+    ) -> None:
         """`name` is the model's in the app that `build` makes, at the first request."""
         self._name = name
+        self._gate = gate
         self._build = build
         self._takes_seeds = takes_seeds
         self._app: FastAPI | None = None
@@ -34,7 +40,13 @@ class OpenAIDoor:
             if request.path not in PATHS:
                 raise Refused(404, "not_found", f"there is nothing at {request.path}")
             body = checked(request.body, self._name, self._takes_seeds)
+            for outputs in outputs_of(json.loads(body)):
+                await self._gate.admit(outputs)
             app = await self._opened()
+        except GrammarRefused as refused:
+            for part in _refusal(bad(str(refused))):
+                yield part
+            return
         except Refused as refused:
             for part in _refusal(refused):
                 yield part

@@ -1,8 +1,7 @@
 """What callers may ask of vLLM's OpenAI server. It takes more than is good: fields that reach other parts of a deployment, numbers
 that its engine does not survive, answers that stay in memory.
 
-Grammars (json_schema, regex, ...) are compiled by vLLM beside the engine's loop, but their first check is made in the replica's
-process, without a deadline: only their length is limited here, so offer the door to callers that you know.
+Of grammars (json_schema, regex, ...) only the length is limited here; see `grammar_gate`.
 """
 
 from __future__ import annotations
@@ -13,20 +12,12 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from deployments.vllm.options import OWN_TEMPLATE_KWARGS
-from ray_gym.service.errors import Refused
+from ray_gym.models.door_rules import bad, require_offered
 
 MOST_ANSWERS = 16
 """Of one request: `n`, and prompts of one call."""
 LONGEST_GRAMMAR = 50_000
 """Characters of JSON."""
-
-REFUSED = frozenset(
-    {"background", "conversation", "previous_response_id", "previous_input_messages"}  # nothing is kept
-    | {"kv_transfer_params", "ec_transfer_params", "vllm_xargs", "priority", "request_id", "session_id"}
-    | {"prompt_embeds", "media_io_kwargs", "mm_processor_kwargs", "chat_template"}
-    | {"use_beam_search", "repetition_detection", "watermarking"}
-)
-_TEXTS = frozenset({"text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal"})
 
 _Size = Annotated[int, Field(ge=0, lt=2**31)]
 _Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -72,61 +63,38 @@ def checked(body: bytes, model: str, takes_seeds: bool) -> bytes:
     try:
         asked = json.loads(body, parse_constant=_no_number)
         if not isinstance(asked, dict):
-            raise _bad("expected an object")
+            raise bad("expected an object")
         _check(asked, takes_seeds)
         return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
     except UnicodeError:
-        raise _bad("there is text in it that is not UTF-8") from None
+        raise bad("there is text in it that is not UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise _bad(f"the body is not JSON: {error}") from None
+        raise bad(f"the body is not JSON: {error}") from None
 
 
 def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
-    for field in sorted(REFUSED & asked.keys()):
-        if asked[field]:
-            raise _bad(f"{field} is not offered here; leave it out", field)
+    require_offered(asked)
     if not takes_seeds and asked.get("seed") is not None:
-        raise _bad("seed: this model runs on a CPU, where it can't take one; leave it out", "seed")
+        raise bad("seed: this model runs on a CPU, where it can't take one; leave it out", "seed")
     try:
         _Limits.model_validate(asked)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         field = str(problem["loc"][0])
-        raise _bad(f"{field}: {problem['msg']}", field) from None
+        raise bad(f"{field}: {problem['msg']}", field) from None
     _check_prompts(asked.get("prompt"))
     for field in ("structured_outputs", "response_format", "text"):
         if asked.get(field) and len(json.dumps(asked[field])) > LONGEST_GRAMMAR:
-            raise _bad(f"{field}: longer than {LONGEST_GRAMMAR} characters", field)
+            raise bad(f"{field}: longer than {LONGEST_GRAMMAR} characters", field)
     given = asked.get("chat_template_kwargs")
     if isinstance(given, dict) and (taken := sorted(OWN_TEMPLATE_KWARGS & given.keys())):
-        raise _bad(f"chat_template_kwargs: {', '.join(taken)}: set by the rendering itself", "chat_template_kwargs")
-    for field in ("messages", "input"):
-        _check_texts(asked.get(field), field)
-    for tool in _objects(asked.get("tools")):
-        if tool.get("type") != "function":
-            raise _bad("tools: only tools of type function are offered here", "tools")
+        raise bad(f"chat_template_kwargs: {', '.join(taken)}: set by the rendering itself", "chat_template_kwargs")
 
 
 def _check_prompts(prompts: Any) -> None:
     if isinstance(prompts, list) and len(prompts) > MOST_ANSWERS and not isinstance(prompts[0], int):
-        raise _bad(f"prompt: at most {MOST_ANSWERS} at once", "prompt")
-
-
-def _check_texts(items: Any, field: str) -> None:
-    """Pictures and the like would be fetched from wherever a caller says."""
-    for item in _objects(items):
-        for part in _objects(item.get("content")):
-            if part.get("type", "text") not in _TEXTS:
-                raise _bad(f"{field}: content of type {str(part['type'])[:40]!r}: only text is taken", field)
-
-
-def _objects(value: Any) -> list[dict[str, Any]]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+        raise bad(f"prompt: at most {MOST_ANSWERS} at once", "prompt")
 
 
 def _no_number(text: str) -> Any:
     raise ValueError(f"{text} is no number of JSON")
-
-
-def _bad(message: str, param: str | None = None) -> Refused:
-    return Refused(400, "invalid_request", message, param)

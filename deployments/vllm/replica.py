@@ -33,7 +33,7 @@ class VllmReplica:
         self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser)
         self._completer = Completer(self._chat_format, self._tool_format, self._engine)
         self._name = name
-        self._door = OpenAIDoor(name, self._openai_app, takes_seeds=options.gpus > 0)
+        self._door = OpenAIDoor(name, self._openai_app, options.gpus > 0, self._engine.gate)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure, as `Completer` has them."""

@@ -8,6 +8,9 @@ from typing import Any, Literal, Protocol
 
 from ray_gym.models.base import Logprobs, Sampling, TokenIds, VersionSpan
 
+OWN = "tools"
+"""A grammar of our own, for the tools of an environment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
@@ -15,6 +18,8 @@ class Grammar:
 
     kind: Literal["structural_tag", "json"]
     text: str
+    asked_by: str = OWN
+    """The field of the request that it is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +70,5 @@ class TokenEngine(Protocol):
         ...
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Errors: EpisodeFailure (infra) when the engine breaks or can't be reached."""
+        """Errors: EpisodeFailure: infra when the engine breaks or can't be reached, data for a grammar that it does not take."""
         ...

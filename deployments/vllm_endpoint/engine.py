@@ -18,8 +18,10 @@ from deployments.vllm.token_engine import Generation
 from deployments.vllm_endpoint.server import PATH, VllmServer, generation
 from ray_gym.errors import UserError
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
+from ray_gym.models.door import PATHS
 from ray_gym.models.endpoint import Endpoint, EndpointOptions, error_text
 from ray_gym.models.endpoint_check import EndpointCheck, endpoint_check
+from ray_gym.models.endpoint_door import EndpointDoor
 
 PROBE_IDS = [1, 2, 3]
 _RAW_LOGPROB = -1e-4
@@ -54,6 +56,8 @@ class VllmEndpointModel:
 
 class VllmEndpointEngine:
     Options = VllmEndpointOptions
+    passes = PATHS[1:]
+    """Chats are rendered and read as in episodes."""
     gives_tokens = True
     reshapes = ""
 
@@ -98,6 +102,9 @@ class VllmEndpointEngine:
     def connect(self) -> VllmEndpointModel:
         key = self.options.key() or self._key
         return VllmEndpointModel(self.options, key, self._uses_tools, self._max_model_len)
+
+    def open_door(self) -> EndpointDoor:
+        return EndpointDoor(self.options, self.options.key() or self._key)
 
     def stop(self) -> None:
         return None

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from deployments.vllm.token_engine import Generation, GenerationRequest
+from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import VersionSpan
 from ray_gym.models.endpoint import Endpoint, RefusedRequest
 
@@ -22,13 +23,15 @@ class VllmServer:
     max_model_len: int
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Errors: EpisodeFailure (infra) when the server can't be reached, or refuses the request."""
+        """Errors: EpisodeFailure: infra when the server can't be reached, or refuses the request; data if it has a grammar."""
         body = request_body(request, self.model)
         try:
             return await self.endpoint.post(
                 PATH, body, request.session_id, lambda answer: generation(json.loads(answer))
             )
         except RefusedRequest as refused:
+            if request.grammar is not None and refused.status in (400, 422):
+                raise EpisodeFailure(FailureKind.DATA, request.grammar.asked_by, str(refused)) from None
             raise self.endpoint.failure(str(refused), retry=False) from None
 
 

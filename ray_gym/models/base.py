@@ -64,6 +64,8 @@ class CompletionRequest:
     allowed_tools: tuple[ToolSchema, ...] = ()
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = False
+    response_format: str | None = None
+    """The form that the words have to have: OpenAI's field of chat completions, as JSON text; None for any."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +110,7 @@ class Model(Protocol):
     """A connection to a model, living in one process. Safe for many concurrent calls."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: `EpisodeFailure` (infra) when the model can't be reached or breaks."""
+        """Errors: `EpisodeFailure`: infra when the model can't be reached or breaks, data when it can't be asked this."""
         ...
 
     async def close(self) -> None: ...

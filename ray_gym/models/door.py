@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
@@ -16,6 +17,22 @@ class HasDoor(Protocol):
     @property
     def door(self) -> str:
         """The Serve application of its replicas, once it was started."""
+        ...
+
+
+@runtime_checkable
+class OpensDoor(Protocol):
+    """An engine that stands for an endpoint, which speaks the protocol."""
+
+    passes: tuple[str, ...]
+    """Paths that go to the endpoint as they are."""
+
+    def open_door(self) -> Door: ...
+
+
+class Door(Protocol):
+    def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
+        """Calls with the same `session_id` belong together. Errors: Refused."""
         ...
 
 

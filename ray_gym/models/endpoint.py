@@ -124,9 +124,9 @@ class Endpoint:
         headers = {"Content-Type": "application/json", "X-Session-Id": session_id}  # routers keep it together
         url = f"{self._options.base_url}{path}"
         try:
-            async with self._connected().post(url, data=data, headers=headers, allow_redirects=False) as response:
+            async with self.connected().post(url, data=data, headers=headers, allow_redirects=False) as response:
                 status, answer = response.status, await response.read()
-                retry_after_s = _seconds(response.headers.get("Retry-After"))
+                retry_after_s = seconds_asked(response.headers.get("Retry-After"))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _Lost(describe(error))
         if status == 200:
@@ -139,7 +139,7 @@ class Endpoint:
             return _Lost(str(refused), retry_after_s)
         raise refused
 
-    def _connected(self) -> aiohttp.ClientSession:
+    def connected(self) -> aiohttp.ClientSession:
         """Made at the first call: it belongs to the event loop that runs then."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
@@ -181,7 +181,7 @@ def context_is_full(body: str) -> bool:
     return _CONTEXT_IS_FULL.search(body) is not None
 
 
-def _seconds(value: str | None) -> float:
+def seconds_asked(value: str | None) -> float:
     """The seconds form of Retry-After; its date form and nonsense count as nothing asked."""
     try:
         seconds = float(value or 0)

@@ -14,12 +14,14 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator
 
-from ray_gym.errors import UserError
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message
 from ray_gym.models import openai_wire as wire
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
+from ray_gym.models.door import PATHS
 from ray_gym.models.endpoint import Endpoint, EndpointOptions, RefusedRequest, context_is_full, error_text
 from ray_gym.models.endpoint_check import EndpointCheck, endpoint_check
+from ray_gym.models.endpoint_door import EndpointDoor
 
 
 class OpenAIOptions(EndpointOptions):
@@ -58,6 +60,8 @@ class OpenAIModel:
         except RefusedRequest as refused:
             if refused.status == 400 and context_is_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
+            if refused.status in (400, 422) and request.response_format is not None:
+                raise EpisodeFailure(FailureKind.DATA, "response_format", str(refused)) from None
             raise self._endpoint.failure(str(refused), retry=False) from None
 
     async def close(self) -> None:
@@ -66,6 +70,7 @@ class OpenAIModel:
 
 class OpenAIEngine:
     Options = OpenAIOptions
+    passes = PATHS
 
     def __init__(self, options: OpenAIOptions) -> None:
         self.options = options
@@ -102,6 +107,9 @@ class OpenAIEngine:
 
     def connect(self) -> OpenAIModel:
         return OpenAIModel(self.options, self.options.key() or self._key, self.gives_tokens)
+
+    def open_door(self) -> EndpointDoor:
+        return EndpointDoor(self.options, self.options.key() or self._key, self.options.extra_body)
 
     def stop(self) -> None:
         return None

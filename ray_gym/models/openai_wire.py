@@ -81,6 +81,8 @@ def request_body(request: CompletionRequest, model: str, exact: bool, extra: Map
             # vLLM holds arguments to their schema only when asked to; otherwise any JSON passes its grammar.
             for tool in body["tools"]:
                 tool["function"]["strict"] = True
+    if request.response_format is not None:
+        body["response_format"] = json.loads(request.response_format)
     if exact:
         body |= {"logprobs": True, "return_token_ids": True}
     return body
@@ -179,8 +181,9 @@ def _kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKin
     shaping = {name: extra[name] for name in shaping_fields(extra)}
     tools = request.allowed_tools or request.tools
     required = [tool.as_openai() for tool in tools] if request.tool_choice == "required" else []
-    if required or shaping:
-        return "constrained", stable_id("openai", required, shaping)
+    form = [request.response_format] if request.response_format is not None else []
+    if required or shaping or form:
+        return "constrained", stable_id("openai", required, shaping, *form)
     return ("plain" if request.sampling.is_plain else "truncated"), None
 
 

@@ -53,6 +53,8 @@ class ScriptedModel:
         self._delay_s = delay_s
 
     async def complete(self, request: CompletionRequest) -> Completion:
+        if request.response_format is not None:
+            raise EpisodeFailure(FailureKind.DATA, "response_format", "a scripted model keeps to no form; leave it out")
         if self._delay_s:
             await asyncio.sleep(self._delay_s)
         try:
@@ -74,7 +76,7 @@ class ScriptedReplica:
         self._model = _load(options)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure when the player raises."""
+        """Errors: EpisodeFailure when the player raises, or is asked for a form of its words."""
         return await self._model.complete(request)
 
 

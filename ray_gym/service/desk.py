@@ -9,18 +9,18 @@ from contextlib import suppress
 from typing import TypeVar
 from weakref import WeakValueDictionary
 
-from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
+from ray_gym.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.commands import CallTool, Close, Command, End, Say, Turn
 from ray_gym.entrance import TooManyWaiting
 from ray_gym.models.base import Completion
 from ray_gym.play import Played
+from ray_gym.response_ids import Place
 from ray_gym.seeds import stable_id
 from ray_gym.service import views
 from ray_gym.service.api import (
     MessageAnswer,
     MessageRequest,
     SessionInfo,
-    StopInfo,
     ToolCallAnswer,
     ToolCallRequest,
 )
@@ -40,6 +40,8 @@ GONE = "session_has_ended"
 CLOSED = "session_closed"
 BUSY_S = 1.0
 """Until a session in which too many commands wait may be asked again."""
+REFUSED_FIELDS = frozenset({"response_format", "tools"})
+"""Names of what a model may refuse that are also names of what was asked."""
 FIRST = "first-turn"
 """The key of the turn of those who speak before whoever drives the session."""
 
@@ -149,26 +151,40 @@ class Desk:
 
     async def ask(
         self, session_id: str, participant: str, key: str, call: AgentCall
-    ) -> tuple[Completion | None, StopInfo | None]:
-        """A black-box agent's model call; without a completion if the episode is over: no model is called after its end."""
+    ) -> tuple[Completion | None, str | None]:
+        """A black-box agent's model call, and a name for its answer; without any if the episode is over: no model is called after its end.
+
+        Whoever asks says afterwards whether the answer has reached the agent (`settle`).
+        """
         session = await self.find(session_id)
         if participant not in session.episode.environment.participants:
             raise unknown("participant", participant)
         session.touch()
         try:
-            done = await _waited(
-                session.perform(lambda: key_of(call, session, key), lambda: command_of(call, participant, session))
-            )
+            deliveries = session.deliveries
+            own = key if call.is_named else await deliveries.key_for(call.digest, key, call.is_again)
+            done = await _waited(session.perform(own, lambda: command_of(call, participant, session)))
+            deliveries.answered(key)
         except EpisodeOver:
-            return None, views.stop_info(session.episode.stop)
+            return None, None
         except TurnIsOver as error:
             raise Refused(400, "turn_is_over", f"{error}; it has to say something (POST messages) before") from None
-        return done.completion, views.stop_info(done.stop)
+        except UnknownAnswer:
+            problem = "there is no answer of that name in this session"
+            raise Refused(400, "previous_response_not_found", problem, "previous_response_id") from None
+        except ValueError as error:
+            raise Refused(400, "invalid_request", f"input: {error}", "input") from None
+        if done.refused is not None:
+            param = done.refused.where if done.refused.where in REFUSED_FIELDS else None
+            raise Refused(400, "invalid_request", f"{done.refused.where}: {done.refused.message}", param)
+        if done.told is None:
+            return None, None
+        return done.told.completion, str(Place(done.told.thread, done.told.length, call.instructed))
 
-    async def undelivered(self, session_id: str, digest: bytes) -> None:
-        """The answer of an agent's call did not reach it: when it asks the same again, that is the same call."""
+    async def settle(self, session_id: str, key: str, delivered: bool) -> None:
+        """Whether the answer of an agent's call has reached it whole: if not, and it asks the same again, that is the same call."""
         if (session := self._open.get(session_id)) is not None:
-            session.undelivered.add(digest)
+            session.deliveries.settle(key, delivered)
 
     async def _perform(self, session: Session, key: str, command: Command) -> Done:
         session.touch()

@@ -12,6 +12,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import Completion, Sampling
 from ray_gym.openai_chat import chat_completion, chat_events, read_chat
+from ray_gym.openai_responses import read_responses
 from ray_gym.service.errors import Refused
 
 TOOL = {"type": "function", "function": {"name": "look", "description": "Look.", "parameters": {"type": "object"}}}
@@ -40,6 +41,23 @@ SAID = Completion(
 
 def body(**more: Any) -> dict[str, Any]:
     return {"model": "small", "messages": HELLO, **more}
+
+
+def test_the_form_of_the_answer_is_read() -> None:
+    schema = {"type": "object"}
+    whole = {"type": "json_schema", "json_schema": {"name": "place", "schema": schema, "strict": True}}
+    assert json.loads(read_chat(body(response_format=whole)).response_format or "") == whole
+    given = read_responses(
+        {"model": "small", "input": "x", "text": {"format": {**whole["json_schema"], "type": "json_schema"}}}
+    )  # type: ignore[dict-item]
+    assert json.loads(given.response_format or "") == whole
+    assert read_chat(body(response_format={"type": "text"})).response_format is None
+    assert read_chat(body(response_format={"type": "json_object"})).response_format == '{"type": "json_object"}'
+
+
+def test_system_messages_may_be_anywhere() -> None:
+    said = [*HELLO, {"role": "system", "content": "Be brief."}]
+    assert [message.role for message in read_chat(body(messages=said)).messages] == ["user", "system"]
 
 
 def test_messages_tools_and_sampling_are_read() -> None:
@@ -88,7 +106,12 @@ def test_ways_to_choose_tools(choice: Any, read: str, allowed: list[str]) -> Non
         ({"n": 2}, "n"),
         ({"seed": 2**70}, "seed"),
         ({"top_logprobs": 5}, "top_logprobs"),
-        ({"response_format": {"type": "json_object"}}, "response_format.type"),
+        ({"response_format": {"type": "grammar"}}, "response_format.type"),
+        ({"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}}, "response_format"),
+        (
+            {"response_format": {"type": "json_schema", "json_schema": {"schema": {"x": "y" * 50_000}}}},
+            "response_format",
+        ),
         ({"functions": [{"name": "look"}]}, "functions"),
         ({"model": 3}, "model"),
     ],

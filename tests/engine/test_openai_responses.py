@@ -53,7 +53,8 @@ def test_instructions_text_and_items_are_read() -> None:
         ({"input": []}, "input.constrained-str"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input"),
         ({"tools": [{"type": "web_search"}]}, "tools"),
-        ({"text": {"format": {"type": "json_object"}}}, "text.format.type"),
+        ({"text": {"format": {"type": "grammar"}}}, "text.format.type"),
+        ({"text": {"format": {"type": "json_schema", "name": "x"}}}, "text.format"),
         ({"temperature": 1e9}, "temperature"),
     ],
 )

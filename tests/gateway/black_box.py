@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shutil
 import socket
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,18 @@ from benchmarks.recompute import mask_problems
 from ray_gym.client import Session
 
 Json = dict[str, Any]
+
+CONFIG = """
+environment: {{id: "bazaar:Bazaar"}}
+tasks: {{generate: 1}}
+models:
+  small: {{engine: "bazaar:SpellingEngine", player: "bazaar:echo", arguments: {{notes: {notes}}}}}
+participants:
+  policy: {{model: small}}
+  user: {{model: small}}
+limits: {{max_steps_per_turn: 50, max_turns: 5}}
+service: {{session_workers: 1}}
+"""
 
 
 @dataclass
@@ -52,6 +66,19 @@ class Agent:
 
     def let_go(self, name: str) -> None:
         (self.notes / name).touch()
+
+
+@contextlib.contextmanager
+def shopping(service: Served) -> Iterator[Agent]:
+    """In a session of its own."""
+    notes = service.folder.parents[1] / "notes"
+    shutil.rmtree(notes, ignore_errors=True)
+    notes.mkdir()
+    with service.client() as client, client.open_session() as session:
+        view = session.opened.participants["policy"]
+        past = [{"role": message.role, "content": message.content} for message in view.messages]
+        with openai.OpenAI(base_url=session.openai_base_url, api_key=session.api_key, max_retries=0) as model:
+            yield Agent(session, model, view.tools, past, notes)
 
 
 def user(text: str) -> Json:

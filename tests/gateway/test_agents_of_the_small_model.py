@@ -125,6 +125,25 @@ def test_an_agents_episode_is_recorded_token_by_token(service: Served, agent: ca
     assert_forward_pass_agrees(sample)
 
 
+def test_an_answer_in_the_form_that_an_agent_asks_for(service: Served) -> None:
+    form: Any = {"type": "json_schema", "json_schema": {"name": "place", "schema": CITY}}
+    wrong: Any = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "string", "pattern": "("}}}
+    with service.client() as client, client.open_session(SessionRequest(task={"size": 40}, seed=7)) as session:
+        with openai.OpenAI(base_url=session.openai_base_url, api_key=session.api_key, max_retries=0) as agent:
+            with pytest.raises(openai.BadRequestError) as refused:
+                agent.chat.completions.create(model="policy", messages=QUESTION, response_format=wrong)
+            assert refused.value.param == "response_format"
+            said = agent.chat.completions.create(model="policy", messages=QUESTION, response_format=form)
+        assert json.loads(said.choices[0].message.content or "")["city"] in ("Oslo", "Rome")
+        session.score()
+    [sample] = [
+        one for one in service.row("bazaar:Bazaar", session.opened.id)["samples"] if one["participant"] == "policy"
+    ]
+    [span] = [span for span in sample["spans"] if span["generated"]]
+    assert span["kind"] == "constrained" and "Oslo" in span["sampling"]["grammar"]
+    assert_forward_pass_agrees(sample)
+
+
 def assert_spans_are_the_events(sample: dict[str, Any], events: list[dict[str, Any]]) -> None:
     """No token is left out, the mask is on what was generated, and every span says what its event says."""
     tokenizer, position = AutoTokenizer.from_pretrained(checkpoint_dir()), 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import shutil
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -13,25 +12,13 @@ import httpx
 import openai
 import psutil
 import pytest
-from black_box import Agent, BreaksTheFirst, Json, cut_off, result, samples, user
+from black_box import CONFIG, Agent, BreaksTheFirst, Json, cut_off, result, samples, shopping, user
 from conftest import eventually
 from served import Served, served
 
 from examples import langgraph_agent
 
 pytestmark = pytest.mark.ray
-
-CONFIG = """
-environment: {{id: "bazaar:Bazaar"}}
-tasks: {{generate: 1}}
-models:
-  small: {{engine: "bazaar:SpellingEngine", player: "bazaar:echo", arguments: {{notes: {notes}}}}}
-participants:
-  policy: {{model: small}}
-  user: {{model: small}}
-limits: {{max_steps_per_turn: 50, max_turns: 5}}
-service: {{session_workers: 1}}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -44,14 +31,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def agent(service: Served) -> Iterator[Agent]:
-    notes = service.folder.parents[1] / "notes"
-    shutil.rmtree(notes)
-    notes.mkdir()
-    with service.client() as client, client.open_session() as session:
-        view = session.opened.participants["policy"]
-        past = [{"role": message.role, "content": message.content} for message in view.messages]
-        with openai.OpenAI(base_url=session.openai_base_url, api_key=session.api_key, max_retries=0) as model:
-            yield Agent(session, model, view.tools, past, notes)
+    with shopping(service) as agent:
+        yield agent
 
 
 OPENING = "system: You are a customer.\nuser: What would you like, a pen or a book?\n"
@@ -155,11 +136,11 @@ async def test_two_calls_at_once_have_threads_of_their_own(service: Served, agen
     ]
 
 
+@pytest.mark.parametrize("headers", [{}, {"x-stainless-retry-count": "1"}])
 @pytest.mark.parametrize("has_finished", [True, False])
 def test_a_call_that_was_cut_off_and_is_sent_again_counts_once(
-    service: Served, agent: Agent, has_finished: bool
+    service: Served, agent: Agent, has_finished: bool, headers: dict[str, str]
 ) -> None:
-    """As the official client does it. Without its header the gateway has to have noticed that nobody waits, which may take it a moment."""
     words = [*agent.past, user("wait gate")]
     body = {"model": "policy", "messages": words, "tools": agent.tools}
     cut_off(service, agent, body)
@@ -168,7 +149,7 @@ def test_a_call_that_was_cut_off_and_is_sent_again_counts_once(
         eventually(lambda: len(agent.session.info().participants["policy"].messages) > len(words), 20)
     timer = threading.Timer(0.5, agent.let_go, ["gate"])
     timer.start()
-    again = agent.ask(user("wait gate"), extra_headers={"x-stainless-retry-count": "1"})
+    again = agent.ask(user("wait gate"), extra_headers=headers)
     timer.join()
     assert again.content == "re: wait gate" and agent.asked("wait gate") == 1
     agent.ask(user("wait gate"), {"role": "assistant", "content": again.content}, user("on"))

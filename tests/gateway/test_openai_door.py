@@ -93,6 +93,21 @@ async def test_a_conversation_with_tools(client: openai.AsyncOpenAI) -> None:
     assert told.model == "scripted" and told.usage is not None
 
 
+async def test_a_model_by_its_name(client: openai.AsyncOpenAI) -> None:
+    model = await client.models.retrieve("scripted")
+    assert (model.id, model.object) == ("scripted", "model")
+    for other in ("other", "a/b"):
+        with pytest.raises(openai.NotFoundError, match="there is no model") as missing:
+            await client.models.retrieve(other)
+        assert missing.value.code == "model_not_found"
+
+
+async def test_a_model_that_can_keep_to_no_form_says_so(client: openai.AsyncOpenAI) -> None:
+    with pytest.raises(openai.BadRequestError, match="keeps to no form") as refused:
+        await client.chat.completions.create(model="scripted", messages=HELLO, response_format={"type": "json_object"})
+    assert refused.value.param == "response_format"
+
+
 async def test_a_streamed_answer(client: openai.AsyncOpenAI) -> None:
     stream = await client.chat.completions.create(model="scripted", messages=HELLO, stream=True)
     chunks = [chunk async for chunk in stream]

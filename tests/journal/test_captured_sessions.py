@@ -1,195 +1,19 @@
-"""Black-box agents: their calls are matched to threads, side by side where they are parallel, and survive a death at any record."""
+"""Black-box agents: their calls are steps, side by side where they are parallel, and survive a death at any record."""
 
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
+from captured_agent import HELLO, SYSTEM, Echo, cuts, echoed, opened, user
 
-from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, tool
-from ray_gym.agent_call import AgentCall, TurnIsOver, command_of, key_of
-from ray_gym.capture import canonical, without_thought
+from ray_gym import Message
+from ray_gym.agent_call import TurnIsOver
 from ray_gym.commands import CallTool, Close, End, Say
-from ray_gym.config import LimitsSection, ParticipantSection
-from ray_gym.journal.call_log import CallLog
-from ray_gym.journal.frames import HEAD, Scan, frame
-from ray_gym.journal.history import HistoryReader, fence
-from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun
-from ray_gym.messages import ToolSchema
-from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.participant import Participant as Cast
-from ray_gym.play import Stage
-from ray_gym.session import Done, KeyReused, Session
-from ray_gym.spec import EpisodeSpec
+from ray_gym.journal.history import HistoryReader
 from ray_gym.stop import EpisodeOver
-from ray_gym.trajectory import as_row, as_table, checked, without_volatile
-
-SHELF = ToolSchema("take", "Take something.", {"type": "object", "properties": {"item": {"type": "string"}}})
-_files = itertools.count()
-
-
-class Shop(Environment[Task, list[str]]):
-    """Someone else's agent buys; the clerk answers it."""
-
-    participants = ("policy", "user")
-
-    def setup(self, task: Task, episode: Any) -> list[str]:
-        return []
-
-    def opening(self, task: Task, state: list[str]) -> Opening:
-        return Opening(messages={"policy": "What do you want?"}, system={"policy": "You are a customer."})
-
-    @tool()
-    def take(self, state: list[str], caller: Participant, item: str) -> str:
-        state.append(item)
-        return json.dumps({"taken": len(state)})
-
-    def finished(self, state: list[str], episode: Any) -> str | None:
-        return "full" if len(state) >= 3 else None
-
-    def score(self, state: list[str], episode: Any) -> float:
-        return len(state)
-
-
-@dataclass
-class Echo:
-    """Thinks, and gives tokens; whoever asks for a held text is answered when that is released."""
-
-    held: dict[str, asyncio.Event] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
-    news: asyncio.Condition = field(default_factory=asyncio.Condition)
-
-    async def complete(self, request: CompletionRequest) -> Completion:
-        last = request.messages[-1].content
-        async with self.news:
-            self.asked.append(last)
-            self.news.notify_all()
-        if last in self.held:
-            await self.held[last].wait()
-        new = np.arange(len(request.messages) - request.known, dtype=np.int32)
-        calls = (ToolCall(f"c{request.seed % 97}", "take", '{"item":  "pen", "n": 1}'),) if last == "buy" else ()
-        message = Message("assistant", f"re: {last}", "I think", calls)
-        ids = np.array([request.seed % 1000, 2], dtype=np.int32)
-        return Completion(
-            message,
-            prompt_ids=new,
-            prompt_lengths=(1,) * len(new),
-            token_ids=ids,
-            logprobs=(ids / -1000).astype(np.float32),
-        )
-
-    async def was_asked(self, text: str) -> None:
-        async with self.news:
-            await self.news.wait_for(lambda: text in self.asked)
-
-    async def close(self) -> None:
-        return None
-
-
-class Mute(Echo):
-    async def complete(self, request: CompletionRequest) -> Completion:
-        return replace(await super().complete(request), message=Message("assistant", ""))
-
-
-class Aloud(Echo):
-    """Thinks in its words."""
-
-    async def complete(self, request: CompletionRequest) -> Completion:
-        return replace(await super().complete(request), message=Message("assistant", "<think>What?</think>\nYes"))
-
-
-@dataclass
-class Agent:
-    """What an agent in another process would do by HTTP."""
-
-    session: Session
-    model: Echo
-    file: Path
-
-    def call(
-        self,
-        *messages: Message,
-        again: bool = False,
-        key: str = "",
-        tools: Sequence[ToolSchema] = (SHELF,),
-        **changes: Any,
-    ):  # type: ignore[no-untyped-def]
-        shown = tuple(tools)
-        call = AgentCall(messages, repr(messages).encode(), shown, shown, is_again=again, sampling=changes)
-        fresh = key or f"k{next(_files)}"
-        return self.session.perform(
-            lambda: key_of(call, self.session, fresh), lambda: command_of(call, "policy", self.session)
-        )
-
-    async def say(self, *messages: Message, **options: Any) -> Message:
-        done: Done = await self.call(*messages, **options)
-        assert done.completion is not None
-        return done.completion.message
-
-    @property
-    def row(self) -> dict[str, Any]:
-        assert self.session.played is not None
-        [row] = as_table([checked(as_row(self.session.played, "run", "env"))]).to_pylist()
-        return without_volatile(row)
-
-    @property
-    def samples(self) -> list[tuple[str, str | None, int]]:
-        """Thread, why it was forked, how many generations."""
-        return [
-            (sample["thread"], sample["fork_reason"], sum(span["generated"] for span in sample["spans"]))
-            for sample in self.row["samples"]
-            if sample["participant"] == "policy"
-        ]
-
-
-async def opened(folder: Path, *adopted: str, model: Echo | None = None, **limits: Any) -> Agent:
-    section, model = LimitsSection(**limits), model or Echo()
-    cast = {name: Cast.from_config(name, ParticipantSection(model="m"), section) for name in ("policy", "user")}
-    journal = Journal(folder / f"1-{next(_files)}.journal", "run", flush=False)
-    history = HistoryReader(folder).read("e", adopted)
-    history.started_at = history.started_at or 1.0
-    spec = EpisodeSpec("e", "g", "t", 0, 7, "{}", attempt=len(adopted))
-    journal.append(Begun("e", 0, spec.attempt, history.started_at, adopted))
-    session = Session(
-        spec, Stage(Shop(), cast, {"m": model}, section), CallLog("e", 0, spec.attempt, journal, history, 5)
-    )
-    await session.open()
-    return Agent(session, model, journal.path)
-
-
-def cuts(file: Path) -> list[str]:
-    """Names of fenced journals that hold the first records of a file: one, two, ... all."""
-    records = [frame(payload) for _, payload in Scan(file.read_bytes())]
-    names = []
-    for count in range(1, len(records) + 1):
-        path = file.with_name(f"1-{next(_files)}.journal")
-        path.write_bytes(HEAD + b"".join(records[:count]))
-        names.append(fence(path, "run").name)
-    return names
-
-
-SYSTEM, HELLO = Message("system", "You are a customer."), Message("user", "What do you want?")
-
-
-def user(text: str) -> Message:
-    return Message("user", text)
-
-
-def echoed(message: Message) -> Message:
-    """As agents give an answer back: without the reasoning, arguments parsed and written again, other ids."""
-    calls = tuple(
-        replace(call, id=f"x-{call.id}", arguments=json.dumps(json.loads(call.arguments), indent=1))
-        for call in message.tool_calls
-    )
-    return Message("assistant", message.content + " ", tool_calls=calls)
 
 
 async def test_a_conversation_goes_on_with_the_participants_own_thread(tmp_path: Path) -> None:
@@ -204,21 +28,6 @@ async def test_a_conversation_goes_on_with_the_participants_own_thread(tmp_path:
     assert agent.samples == [("policy", None, 3)] and agent.row["reward"] == 1 and agent.row["turns"] == 1
     kinds = [event["kind"] for event in agent.row["events"] if event["thread"] == "policy"]
     assert kinds == ["system", "opening", "message", "relay", "message", "tool_result", "message"]
-
-
-async def test_an_edited_history_forks(tmp_path: Path) -> None:
-    agent = await opened(tmp_path)
-    first = await agent.say(SYSTEM, HELLO)
-    await agent.say(SYSTEM, HELLO, echoed(first), user("more"))
-    await agent.say(SYSTEM, HELLO, echoed(first), user("less"))
-    await agent.say(SYSTEM, HELLO, Message("assistant", "What I never said"), user("less"))
-    await agent.say(SYSTEM, user("Summary: nothing yet"))
-    await agent.say(SYSTEM, HELLO, echoed(first), user("more"), tools=())
-    await agent.session.perform("end", End())
-    assert agent.samples == [
-        ("policy", None, 2), ("policy/1", "edited_history", 1), ("policy/2", None, 1), ("policy/3", None, 1),
-        ("policy/4", "tools_changed", 1),
-    ]  # fmt: skip
 
 
 async def test_calls_side_by_side_open_threads_and_may_end_in_any_order(tmp_path: Path) -> None:
@@ -257,74 +66,6 @@ async def test_calls_of_the_same_moment_have_threads_of_their_own(tmp_path: Path
     assert [answer.content for answer in (one, other, third)] == ["re: one", "re: other", "re: third"]
     await agent.session.perform("end", End())
     assert agent.samples == [("policy", None, 2), ("policy/1", "branched", 1), ("policy/2", "branched", 1)]
-
-
-async def test_a_key_is_one_commands(tmp_path: Path) -> None:
-    agent = await opened(tmp_path)
-    taken = CallTool("policy", "x", "take", '{"item": "pen"}')
-    first = await agent.session.perform("k", taken)
-    assert await agent.session.perform("k", taken) is first
-    for other in (replace_item(taken, "book"), Say("policy", "Hello"), End()):
-        with pytest.raises(KeyReused):
-            await agent.session.perform("k", other)
-    with pytest.raises(KeyReused):
-        await agent.call(SYSTEM, HELLO, key="k")
-
-
-def replace_item(call: CallTool, item: str) -> CallTool:
-    return CallTool(call.participant, call.id, call.name, json.dumps({"item": item}))
-
-
-async def test_a_call_that_is_sent_again_counts_once(tmp_path: Path) -> None:
-    model = Echo({"slow": asyncio.Event()})
-    agent = await opened(tmp_path, model=model)
-    talk = (SYSTEM, user("slow"))
-    first = asyncio.create_task(agent.say(*talk))
-    await model.was_asked("slow")
-    again = asyncio.create_task(agent.say(*talk, again=True))
-    model.held["slow"].set()
-    assert await first == await again == await agent.say(*talk, again=True)
-    assert await agent.say(*talk, key="one more") == await agent.say(*talk, key="one more")
-    agent.session.undelivered.add(repr(talk).encode())
-    await agent.say(*talk)
-    assert len(model.asked) == 2
-    await agent.session.perform("end", End())
-    assert agent.samples == [("policy/1", None, 1), ("policy/2", None, 1)]
-
-
-@pytest.mark.parametrize("says_so", [True, False])
-async def test_a_call_that_is_sent_again_before_the_first_was_begun_counts_once(tmp_path: Path, says_so: bool) -> None:
-    model = Echo({"re: Hello": asyncio.Event()})
-    agent = await opened(tmp_path, model=model)
-    saying = asyncio.create_task(agent.session.perform("s", Say("policy", "re: Hello")))
-    await model.was_asked("re: Hello")
-    talk = (SYSTEM, user("now"))
-    first = asyncio.create_task(agent.say(*talk))
-    if not says_so:
-        agent.session.undelivered.add(repr(talk).encode())
-    again = asyncio.create_task(agent.say(*talk, again=says_so))
-    model.held["re: Hello"].set()
-    await saying
-    assert await first == await again and model.asked.count("now") == 1
-
-
-async def test_answers_without_words_may_be_left_out(tmp_path: Path) -> None:
-    agent = await opened(tmp_path, model=Mute())
-    await agent.say(SYSTEM, HELLO)
-    await agent.say(SYSTEM, HELLO, user("on"))
-    await agent.say(SYSTEM, HELLO, Message("assistant", "<think>I did not speak</think>"), user("on"), user("and on"))
-    await agent.say(SYSTEM, HELLO)
-    await agent.session.perform("end", End())
-    assert agent.samples == [("policy", None, 3), ("policy/1", None, 1)]
-
-
-async def test_the_thought_may_be_taken_out_of_what_is_said(tmp_path: Path) -> None:
-    agent = await opened(tmp_path, model=Aloud())
-    first = await agent.say(SYSTEM, HELLO)
-    await agent.session.perform("s", Say("policy", "Yes"))
-    await agent.say(SYSTEM, HELLO, first, *agent.session.episode.threads["policy"].messages[-1:])
-    await agent.session.perform("end", End())
-    assert agent.samples == [("policy", None, 2)]
 
 
 async def test_what_an_agent_says_is_heard_and_answered(tmp_path: Path) -> None:
@@ -382,18 +123,3 @@ async def test_the_end_does_not_wait_for_answers(tmp_path: Path, last: End | Clo
     again = await opened(tmp_path, cuts(agent.file)[-1], model=Echo({"slow": asyncio.Event()}))
     await again.session.settle()
     assert again.row == agent.row
-
-
-def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
-    thought = Message("assistant", "<think>hm</think>\nYes", "deep", (ToolCall("1", "f", '{"b":1,"a":[2]}'),))
-    plain = Message("assistant", "Yes", None, (ToolCall("9", "f", '{ "a": [2], "b": 1 }'),))
-    assert canonical(thought) == canonical(plain)
-    assert canonical(plain) != canonical(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
-    assert canonical(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)
-
-
-def test_thoughts_are_found_in_long_texts_at_once() -> None:
-    long = "<think>" * 200_000
-    assert without_thought(long) == long
-    assert without_thought(long + "</think> so") == "so"
-    assert without_thought("hm </think>A <think>b</think> C <think>d") == "A  C <think>d"

@@ -16,12 +16,13 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """`body` is sent as JSON, or as it stands if it is text. `hang` never answers."""
+    """`body` is sent as JSON, or as it stands if it is text. `hang` never answers; `stalls`: the body is not all of the answer."""
 
     body: Json | str
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     hang: bool = False
+    stalls: bool = False
 
     async def response(self) -> web.Response:
         if self.hang:
@@ -54,21 +55,35 @@ class EndpointDouble:
     requests: list[Json] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
     asked: asyncio.Event = field(default_factory=asyncio.Event)
+    left: asyncio.Event = field(default_factory=asyncio.Event)
 
     def will_answer(self, *replies: Reply) -> None:
         self.replies = deque(replies)
 
+    async def stall(self, request: web.Request, reply: Reply) -> web.StreamResponse:
+        """Until the client goes."""
+        response = web.StreamResponse(headers=reply.headers)
+        await response.prepare(request)
+        await response.write(str(reply.body).encode())
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.left.set()
+        return response
+
     async def on_models(self, request: web.Request) -> web.Response:
         return await self.models.response()
 
-    async def on_completion(self, request: web.Request) -> web.Response:
+    async def on_completion(self, request: web.Request) -> web.StreamResponse:
         self.requests.append(await request.json())
         self.headers.append(dict(request.headers))
         self.times.append(asyncio.get_running_loop().time())
+        self.paths.append(request.path)
         self.asked.set()
         reply = self.replies.popleft() if len(self.replies) > 1 else self.replies[0]
-        return await reply.response()
+        return await (self.stall(request, reply) if reply.stalls else reply.response())
 
 
 @asynccontextmanager
@@ -76,8 +91,9 @@ async def running_endpoint() -> AsyncIterator[EndpointDouble]:
     double = EndpointDouble()
     application = web.Application()
     application.router.add_get("/v1/models", double.on_models)
-    application.router.add_post("/v1/chat/completions", double.on_completion)
-    runner = web.AppRunner(application, shutdown_timeout=0.1)
+    for path in ("chat/completions", "completions", "responses"):
+        application.router.add_post(f"/v1/{path}", double.on_completion)
+    runner = web.AppRunner(application, shutdown_timeout=0.1, handler_cancellation=True)
     await runner.setup()
     try:
         await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -224,6 +224,19 @@ async def test_a_conversation_with_tools_is_sent_as_openai_has_it(endpoint: Endp
     assert "tools" not in endpoint.requests[1]
 
 
+async def test_a_form_of_the_answer_is_asked_for_and_a_refusal_of_it_is_no_fault_of_the_endpoint(
+    endpoint: EndpointDouble,
+) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True}}
+    completion = await complete(endpoint, response_format=json.dumps(form))
+    assert endpoint.requests[0]["response_format"] == form
+    assert completion.kind == "constrained" and completion.grammar
+    endpoint.will_answer(Reply({"error": {"message": "no such format"}}, 400))
+    with pytest.raises(EpisodeFailure, match="no such format") as caught:
+        await complete(endpoint, response_format=json.dumps(form))
+    assert (caught.value.failure.kind, caught.value.failure.where) == (FailureKind.DATA, "response_format")
+
+
 async def test_an_exact_endpoint_is_told_every_sampling_parameter(endpoint: EndpointDouble) -> None:
     """Left out, they would be filled in from the checkpoint's generation config."""
     await complete(endpoint, exact=True)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import xgrammar
+import xgrammar.testing
 from engine_double import EngineDouble, Line
 
 from deployments.small_model import NAME
@@ -17,7 +20,8 @@ from deployments.vllm.checkpoint import load_tokens
 from deployments.vllm.completer import Completer
 from deployments.vllm.formats import make_formats
 from deployments.vllm.options import ChatOptions
-from deployments.vllm.token_engine import Generation, GenerationRequest
+from deployments.vllm.token_engine import Generation, GenerationRequest, Grammar
+from deployments.vllm.tool_format import ToolFormat
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import CompletionRequest, Sampling
@@ -71,6 +75,48 @@ async def test_where_no_call_is_asked_for_there_is_none_though_tools_are_shown()
     asked = request(tools=(MOVE,), allowed_tools=(MOVE,), tool_choice="none")
     completion = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(asked)
     assert completion.message.tool_calls == () and completion.message.content == 'make_move {"position": 4}'
+
+
+SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+FORM = json.dumps({"type": "json_schema", "json_schema": {"name": "place", "schema": SCHEMA, "strict": True}})
+
+
+class Noting(EngineDouble):
+    """Keeps the grammars that it was given."""
+
+    async def generate(self, request: GenerationRequest) -> Generation:
+        self.grammars = [*getattr(self, "grammars", []), request.grammar]
+        return await super().generate(request)
+
+
+def accepts(grammar: Grammar, text: str) -> bool:
+    assert grammar.kind == "structural_tag"
+    compiled = xgrammar.Grammar.from_structural_tag(grammar.text)
+    return bool(xgrammar.testing._is_grammar_accept_string(compiled, text))
+
+
+async def test_an_answer_is_held_to_the_form_that_was_asked_for_or_is_a_call() -> None:
+    place, call = '{"city": "Oslo"}', 'make_move {"position": 4}'
+    for form, tools, choice, taken in (
+        (FORM, (), "auto", [True, False, False]),
+        (FORM, (MOVE,), "none", [True, False, False]),
+        (FORM, (MOVE,), "auto", [True, True, False]),
+        (FORM, (MOVE,), "required", [False, True, False]),
+        ('{"type": "json_object"}', (), "auto", [True, False, True]),
+    ):
+        engine = Noting(TOKENS.tokenizer, END, lines=[Line(ids_of(place))])
+        asked = request(response_format=form, tools=tools, allowed_tools=tools, tool_choice=choice)
+        completion = await Completer(CHAT, TOOLS, engine).complete(asked)
+        assert (completion.kind, completion.message.content) == ("constrained", place) or choice == "required"
+        assert [accepts(engine.grammars[0], text) for text in (place, call, '{"town": 1}')] == taken
+
+
+async def test_calls_without_a_form_of_their_own_go_with_no_other_form() -> None:
+    bare = ToolFormat(None, None, TOKENS.tokenizer)
+    asked = request(response_format=FORM, tools=(MOVE,), allowed_tools=(MOVE,))
+    with pytest.raises(EpisodeFailure, match="no form of their own") as caught:
+        await Completer(CHAT, bare, double("x")).complete(asked)
+    assert (caught.value.failure.kind, caught.value.failure.where) == (FailureKind.DATA, "response_format")
 
 
 async def test_an_engine_that_was_given_other_ids_fails_the_call() -> None:

@@ -66,6 +66,7 @@ def client(address: str) -> Iterator[openai.OpenAI]:
 
 def test_chat_with_logprobs_and_token_ids_as_episodes_have_them(client: openai.OpenAI) -> None:
     assert [model.id for model in client.models.list()] == ["gone", "small"]
+    assert client.models.retrieve("small").id == "small"
     chat_format = ChatFormat(*_tokens())
     for tools in ((), (SCHEMA,)):
         answer = client.chat.completions.create(
@@ -139,6 +140,13 @@ def test_responses(client: openai.OpenAI) -> None:
         **{**asked, "input": [*QUESTION, call.model_dump(exclude_none=True), output]}, tools=[FLAT_TOOL]
     )
     assert told.output
+
+
+def test_an_answer_in_a_form_of_the_callers(client: openai.OpenAI) -> None:
+    form: Any = {"type": "json_schema", "json_schema": {"name": "place", "schema": PARAMETERS}}
+    for _ in range(2):
+        said = client.chat.completions.create(messages=QUESTION, response_format=form, max_tokens=32, **GREEDY)
+        assert json.loads(said.choices[0].message.content or "")["city"] in ("Oslo", "Rome")
 
 
 @pytest.mark.parametrize(

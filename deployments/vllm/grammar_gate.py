@@ -1,0 +1,136 @@
+"""A look at the grammars of callers before vLLM gets them: it would read them on the event loop, and compile them however long that takes.
+
+A grammar is read in a thread of its own, and then compiled by the engine for a request of one token: it keeps what it has compiled.
+Both have deadlines. What can't be stopped goes on behind them: a thread that reads, and one of the engine's that compiles.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import uuid
+from collections import OrderedDict
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+READ_S = 2.0
+COMPILE_S = 20.0
+REMEMBERED = 4096
+LONGEST_PROBLEM = 500
+KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
+"""vLLM's names for how a grammar is written."""
+
+Outputs = Mapping[str, Any]
+
+
+class GrammarRefused(Exception):
+    """The message says why."""
+
+
+class GrammarGate:
+    """Safe for many concurrent calls on one event loop."""
+
+    def __init__(self, engine: Any, read_s: float = READ_S, compile_s: float = COMPILE_S) -> None:
+        """`engine` is vLLM's AsyncLLM."""
+        self._engine = engine
+        self._read_s, self._compile_s = read_s, compile_s
+        self._threads = ThreadPoolExecutor(2, thread_name_prefix="grammars")
+        self._is_warm = False
+        self._admitted: OrderedDict[bytes, None] = OrderedDict()
+
+    async def admit(self, outputs: Outputs) -> None:
+        """Errors: GrammarRefused."""
+        key = hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).digest()
+        if key in self._admitted:
+            self._admitted.move_to_end(key)
+            return
+        if not self._is_warm:
+            await asyncio.to_thread(_read, {"json": {"type": "object"}})  # imports take longer than any grammar
+            self._is_warm = True
+        try:
+            async with asyncio.timeout(self._read_s):
+                problem = await asyncio.get_running_loop().run_in_executor(self._threads, _read, outputs)
+            async with asyncio.timeout(self._compile_s):
+                await self._compile(outputs, problem)
+        except TimeoutError:
+            late = "the grammar is not made in time: make it simpler, or ask later, if others ask for many"
+            raise GrammarRefused(late) from None
+        self._admitted[key] = None
+        if len(self._admitted) > REMEMBERED:
+            self._admitted.popitem(last=False)
+
+    async def _compile(self, outputs: Outputs, problem: str | None) -> None:
+        """`problem`: what was found wrong before, by the engine's first choice of a compiler."""
+        from vllm import SamplingParams
+        from vllm.exceptions import VLLMClientError
+        from vllm.inputs import TokensPrompt
+
+        last = None
+        sampling = SamplingParams(max_tokens=1, structured_outputs=_params(outputs))
+        try:
+            async for output in self._engine.generate(TokensPrompt(prompt_token_ids=[1]), sampling, uuid.uuid4().hex):
+                last = output
+        except (VLLMClientError, ValueError) as error:
+            raise GrammarRefused(problem or str(error)) from error
+        if last is not None and last.outputs[0].finish_reason == "error":
+            raise GrammarRefused(problem or "no grammar can be made of it")
+
+
+def outputs_of(body: Mapping[str, Any]) -> list[Outputs]:
+    """What a body of OpenAI's API has grammars made of. What is no grammar at all is vLLM's to refuse."""
+    text = body.get("text")
+    formats = [body.get("response_format"), text.get("format") if isinstance(text, dict) else None]
+    found = [outputs for form in formats if isinstance(form, dict) and (outputs := _of_format(form))]
+    if isinstance(given := body.get("structured_outputs"), dict):
+        found += [{kind: given[kind]} for kind in KINDS if given.get(kind)]
+    if schemas := _of_tools(body):
+        found.append({"json": {"anyOf": schemas}})
+    return found
+
+
+def _of_format(form: Mapping[str, Any]) -> Outputs | None:
+    inner = form.get("json_schema", form)
+    if form.get("type") == "json_schema" and isinstance(inner, dict) and isinstance(inner.get("schema"), dict):
+        return {"json": inner["schema"]}
+    return {"structural_tag": json.dumps(form)} if form.get("type") == "structural_tag" else None
+
+
+def _of_tools(body: Mapping[str, Any]) -> list[Any]:
+    """Schemas of tools whose calls may be held to them."""
+    tools = body.get("tools")
+    listed = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    functions = [inner for tool in listed if isinstance(inner := tool.get("function", tool), dict)]
+    choice = body.get("tool_choice")
+    forced = choice == "required" or isinstance(choice, dict)
+    return [
+        function["parameters"]
+        for function in functions
+        if isinstance(function.get("parameters"), dict) and (forced or function.get("strict"))
+    ]
+
+
+def _read(outputs: Outputs) -> str | None:
+    """As vLLM does it. What is wrong, though the engine may know another way to make a grammar of it. Errors: GrammarRefused."""
+    from vllm import SamplingParams
+    from vllm.exceptions import VLLMClientError
+    from vllm.v1.structured_output.backend_xgrammar import validate_xgrammar_grammar
+
+    try:
+        validate_xgrammar_grammar(SamplingParams(structured_outputs=_params(outputs)))
+    except (VLLMClientError, ValueError, TypeError) as error:
+        told, cause = str(error), str(error.__cause__ or "")
+        return (told if cause in told else f"{told} {cause}")[:LONGEST_PROBLEM]
+    return None
+
+
+def _params(outputs: Outputs) -> Any:
+    """Errors: GrammarRefused."""
+    from vllm.exceptions import VLLMClientError
+    from vllm.sampling_params import StructuredOutputsParams
+
+    try:
+        return StructuredOutputsParams(**outputs)
+    except (VLLMClientError, ValueError, TypeError) as error:
+        raise GrammarRefused(str(error)) from error

@@ -1,0 +1,78 @@
+"""Who is told whether an answer has gone out whole, and what counts as that."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.responses import JSONResponse, Response, StreamingResponse
+
+from deployments.gateway.leaving import Watched
+
+SCOPES = [{"type": "http", "asgi": {"spec_version": version}} for version in ("2.3", "2.4")]
+
+
+class Client:
+    """Reads so many pieces of an answer and then leaves, or reads all of it."""
+
+    def __init__(self, pieces: int | None) -> None:
+        self.left = asyncio.Event()
+        self.bodies: list[bytes] = []
+        self._pieces = pieces
+        if pieces == 0:
+            self.left.set()
+
+    async def receive(self) -> Any:
+        await self.left.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.body":
+            self.bodies.append(message["body"])
+            if not message.get("more_body") or len(self.bodies) == self._pieces:
+                self.left.set()  # servers say so, too, once an answer is whole
+
+
+def events() -> Iterator[str]:
+    yield from ("one", "two", "three")
+
+
+async def told(answer: Response, client: Client, scope: Any) -> list[bool]:
+    said: list[bool] = []
+
+    async def tell(whole: bool) -> None:
+        said.append(whole)
+
+    await Watched(answer, tell)(scope, client.receive, client.send)
+    return said
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize(("pieces", "whole"), [(None, True), (1, False), (2, False), (0, False)])
+async def test_a_stream_that_is_cut_is_not_delivered(scope: Any, pieces: int | None, whole: bool) -> None:
+    client = Client(pieces)
+    assert await told(StreamingResponse(events()), client, scope) == [whole]
+    assert (b"".join(client.bodies) == b"onetwothree") == whole
+
+
+@pytest.mark.parametrize("scope", SCOPES)
+@pytest.mark.parametrize(("pieces", "whole"), [(None, True), (0, False)])
+async def test_an_answer_in_one_piece(scope: Any, pieces: int | None, whole: bool) -> None:
+    assert await told(JSONResponse({}), Client(pieces), scope) == [whole]
+
+
+async def test_an_answer_that_cannot_be_sent_is_not_delivered() -> None:
+    class Broken(Client):
+        async def send(self, message: Any) -> None:
+            raise OSError("reset")
+
+    client, said = Broken(None), list[bool]()
+
+    async def tell(whole: bool) -> None:
+        said.append(whole)
+
+    with pytest.raises(OSError, match="reset"):
+        await Watched(JSONResponse({}), tell)(SCOPES[0], client.receive, client.send)
+    assert said == [False]

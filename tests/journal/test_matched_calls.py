@@ -1,0 +1,130 @@
+"""Which thread a call of a black-box agent goes on with, however it tells what was said."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captured_agent import HELLO, SYSTEM, Aloud, Mute, Strict, Twice, cuts, echoed, opened, user
+
+from ray_gym import Message, ToolCall
+from ray_gym.agent_call import UnknownAnswer
+from ray_gym.capture import canonical, without_thought
+from ray_gym.commands import End, Say
+from ray_gym.response_ids import Place
+
+
+async def test_an_edited_history_forks(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    await agent.say(SYSTEM, HELLO, echoed(first), user("more"))
+    await agent.say(SYSTEM, HELLO, echoed(first), user("less"))
+    await agent.say(SYSTEM, HELLO, Message("assistant", "What I never said"), user("less"))
+    await agent.say(SYSTEM, user("Summary: nothing yet"))
+    await agent.say(SYSTEM, HELLO, echoed(first), user("more"), tools=())
+    await agent.session.perform("end", End())
+    assert agent.samples == [
+        ("policy", None, 2), ("policy/1", "edited_history", 1), ("policy/2", None, 1), ("policy/3", None, 1),
+        ("policy/4", "tools_changed", 1),
+    ]  # fmt: skip
+
+
+async def test_the_calls_of_one_answer_may_be_told_each_with_its_result(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Twice())
+    first = await agent.say(SYSTEM, HELLO)
+    one, other = (
+        replace(first, content=text, tool_calls=(call,))
+        for text, call in zip((first.content, ""), first.tool_calls, strict=True)
+    )
+    results = [Message("tool", text, tool_call_id=call.id) for text, call in zip("ab", first.tool_calls, strict=True)]
+    past = (SYSTEM, HELLO, one, results[0], other, results[1])
+    second = await agent.say(*past)
+    assert [message.content for message in agent.session.episode.threads["policy"].messages[3:5]] == ["a", "b"]
+    await agent.say(*past, echoed(second), user("on"))
+    await agent.say(SYSTEM, HELLO, other, results[1], one, results[0])
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3), ("policy/1", None, 1)]
+
+
+async def test_an_answer_may_be_gone_on_with_by_its_name(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+
+    async def on(after: str | None, *said: Message, **options: Any) -> str:
+        done = await agent.call(*said, after=after, **options)
+        assert done.told is not None
+        return str(Place(done.told.thread, done.told.length))
+
+    one, other = await asyncio.gather(on(None, SYSTEM, HELLO), on(None, SYSTEM, HELLO, user("too")))
+    for _ in range(2):
+        one, other = await asyncio.gather(on(one, user("buy")), on(other, user("more")))
+        [call] = agent.session.episode.threads["policy"].messages[-1].tool_calls
+        one = await on(one, Message("tool", "a pen", tool_call_id=call.id))
+    await on(str(Place("policy", 3)), user("something else"))
+    for wrong in ("resp_", "resp_1", "x", str(Place("user", 1)), str(Place("policy", 99)), str(Place("policy/9", 1))):
+        with pytest.raises(UnknownAnswer):
+            await on(wrong, user("more"))
+    with pytest.raises(ValueError, match="not open"):
+        await on(one, Message("tool", "a pen", tool_call_id="other"))
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 5), ("policy/1", None, 3), ("policy/2", "edited_history", 1)]
+
+
+async def test_what_the_model_cannot_be_asked_is_told_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Strict())
+    first = await agent.say(SYSTEM, HELLO)
+    refused = await agent.call(SYSTEM, HELLO, echoed(first), SYSTEM)
+    assert refused.refused is not None and "system" in refused.refused.message and refused.stop is None
+    assert (await agent.call(SYSTEM, user("new"), SYSTEM)).refused is not None
+    second = await agent.say(SYSTEM, HELLO, echoed(first), user("on"))
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 2)] and second.content == "re: on"
+    again = await opened(tmp_path, cuts(agent.file)[-1], model=Strict())
+    await again.session.settle()
+    assert again.row == agent.row and again.model.asked == []
+
+
+async def test_a_system_message_in_the_middle_is_one_of_the_thread(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    past = (SYSTEM, HELLO, echoed(first), Message("system", "Be quick."), user("on"))
+    second = await agent.say(*past)
+    await agent.say(*past, echoed(second), user("and on"))
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3)]
+
+
+async def test_answers_without_words_may_be_left_out(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Mute())
+    await agent.say(SYSTEM, HELLO)
+    await agent.say(SYSTEM, HELLO, user("on"))
+    await agent.say(SYSTEM, HELLO, Message("assistant", "<think>I did not speak</think>"), user("on"), user("and on"))
+    await agent.say(SYSTEM, HELLO)
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 3), ("policy/1", None, 1)]
+
+
+async def test_the_thought_may_be_taken_out_of_what_is_said(tmp_path: Path) -> None:
+    agent = await opened(tmp_path, model=Aloud())
+    first = await agent.say(SYSTEM, HELLO)
+    await agent.session.perform("s", Say("policy", "Yes"))
+    await agent.say(SYSTEM, HELLO, first, *agent.session.episode.threads["policy"].messages[-1:])
+    await agent.session.perform("end", End())
+    assert agent.samples == [("policy", None, 2)]
+
+
+def test_thoughts_and_the_form_of_arguments_make_no_difference() -> None:
+    thought = Message("assistant", "<think>hm</think>\nYes", "deep", (ToolCall("1", "f", '{"b":1,"a":[2]}'),))
+    plain = Message("assistant", "Yes", None, (ToolCall("9", "f", '{ "a": [2], "b": 1 }'),))
+    assert canonical(thought) == canonical(plain)
+    assert canonical(plain) != canonical(replace(plain, tool_calls=(ToolCall("9", "f", '{"a": [3]}'),)))
+    assert canonical(replace(plain, tool_calls=(ToolCall("9", "f", "not json "),)))[2] == (("f", "not json"),)
+
+
+def test_thoughts_are_found_in_long_texts_at_once() -> None:
+    long = "<think>" * 200_000
+    assert without_thought(long) == long
+    assert without_thought(long + "</think> so") == "so"
+    assert without_thought("hm </think>A <think>b</think> C <think>d") == "A  C <think>d"
