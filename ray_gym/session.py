@@ -21,6 +21,7 @@ from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
+from ray_gym.journal.records import SETUP
 from ray_gym.journal.replay import Diverged
 from ray_gym.models.base import Completion
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
@@ -50,8 +51,11 @@ class KeyReused(Exception):
 class Session:
     """`played` is set once the episode is over and scored, was given up, or has failed."""
 
-    def __init__(self, spec: EpisodeSpec, stage: Stage, log: CallLog) -> None:
-        """Errors: EpisodeFailure (data) if the task is not one of the environment's."""
+    def __init__(self, spec: EpisodeSpec, stage: Stage, log: CallLog, played: Played | None = None) -> None:
+        """`played`: of one that has failed before it could be opened.
+
+        Errors: EpisodeFailure (data) if the task is not one of the environment's.
+        """
         self._log = log
         self._tasks: dict[str, asyncio.Task[Done]] = {}
         """Every command that was begun, by its key, in their order."""
@@ -64,11 +68,11 @@ class Session:
         """The newest call of an agent that came in these words."""
         self.undelivered: set[bytes] = set()
         """Words of agents' calls whose answer did not reach them."""
-        self.episode: Episode = new_episode(spec, stage, log)
+        self.episode: Episode = played.episode if played is not None else new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
         self._touched = time.monotonic()
-        self.played: Played | None = None
+        self.played = played
 
     @property
     def idle_s(self) -> float:
@@ -86,7 +90,9 @@ class Session:
     async def open(self) -> None:
         """Set the session up, and carry out again what was recorded of it. Never raises, cancellation apart."""
         self._log.begin()
+        self._log.trying(SETUP)
         await self._guarded(set_up(self.episode))
+        self._log.survived(SETUP)
         if self._log.commands:
             await self._guarded(self._fold())
         self.episode.clock.resting(not self._under_way)
@@ -160,6 +166,8 @@ class Session:
             self.keys_of_asks[command.digest] = key
         if isinstance(command, End | Close):
             await self._give_up(self._under_way)
+        if _runs_code(command):
+            self._log.trying(number)
         task = asyncio.create_task(self._carry_out(number, command))
         self._tasks[key], self._under_way[number] = task, (command, task)
         self._given[key] = command
@@ -188,6 +196,8 @@ class Session:
         episode.clock.resting(False)
         try:
             completion = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
+            if _runs_code(command):
+                self._log.survived(number)
             return Done(tuple(episode.events[before:]), episode.stop, completion)
         finally:
             del self._under_way[number]
@@ -240,3 +250,8 @@ class Session:
     def _end(self, played: Played) -> None:
         self.played = played
         self.ended.set()
+
+
+def _runs_code(command: Command) -> bool:
+    """Whether an author's code is run, of which a worker may die: an `Ask` only waits for a model."""
+    return not isinstance(command, Ask)

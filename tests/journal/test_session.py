@@ -171,8 +171,8 @@ async def test_cut_at_every_record_it_goes_on_and_its_row_is_the_same(tmp_path: 
         assert again.model.calls == 5 - sum(not call.thread.startswith("effect") for call in recorded.calls)
         twice = await opened(tmp_path, name, cuts(again.file)[-1])
         assert twice.row == first.row and twice.model.calls == 0, "what was made again is recorded too"
-    assert len(every) == 2 + len(COMMANDS) + 5 + 2, (
-        "its head, its beginning, commands, calls, an effect's intent and answer"
+    assert len(every) == 2 + len(COMMANDS) + 5 + 2 + 2 * (1 + len(COMMANDS)), (
+        "its head, its beginning, commands, calls, an effect's intent and answer, and the begin and end of every step"
     )
 
 
