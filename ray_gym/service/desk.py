@@ -192,8 +192,7 @@ class Desk:
         try:
             return await _waited(session.perform(key, command))
         except EpisodeOver:
-            stop = session.episode.stop
-            why = f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
+            why = views.why(session.episode.stop)
             raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
         except ValueError as error:
             raise invalid(str(error), "participant") from None

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from conftest import eventually
 from served import Served, served
@@ -47,6 +48,15 @@ def opened(client: Client, notes: Path, **task: Any) -> Session:
 
 def step(session: Session, on: str) -> str:
     return session.call_tool("step", {"on": on}).content
+
+
+def kill_worker(service: Served) -> None:
+    [worker] = [
+        process
+        for process in psutil.Process(service.pid).children(recursive=True)
+        if "SessionWorker" in " ".join(process.cmdline())
+    ]
+    worker.kill()
 
 
 def noted(notes: Path, what: str) -> int:
@@ -91,7 +101,11 @@ def test_a_session_whose_setup_ends_its_workers_is_charged(service: Served, clie
     failure = deadly.info().score.failure  # type: ignore[union-attr]
     assert failure is not None and "3 workers died in a row while its setup was carried out" in failure["message"]
     service.row(OFFER, deadly.opened.id)
+    for committed_only in (False, True):
+        with pytest.raises(ServiceError, match="3 workers died in a row while its setup was carried out") as refused:
+            step(deadly, "grass")
+        assert (refused.value.status, refused.value.code) == (409, "episode_is_over")
+        if not committed_only:
+            kill_worker(service)
     step(fine, "grass")
-    with pytest.raises(ServiceError, match="while its setup was carried out"):
-        step(deadly, "grass")
     assert fine.score().score.reward == 1  # type: ignore[union-attr]
