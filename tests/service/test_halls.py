@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY
 
-from ray_gym.config import RunConfig
+from ray_gym.config import GroupsSection, RunConfig
 from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
 from ray_gym.run.cluster import connected
 from ray_gym.service import sessions as module
@@ -42,6 +42,7 @@ def sessions_in(root: Path) -> Sessions:
             "tasks": {"generate": 1},
             "models": {"small": {"engine": "scripted", **PLAYER}},
             "participants": {"policy": {"model": "small"}, "user": {"model": "small"}},
+            "groups": {"incomplete": "wait"},
             "output": {"roll_s": 0.2, "dir": str(root)},
             "service": {"session_workers": 1},
         }
@@ -108,6 +109,7 @@ async def test_one_that_cannot_be_recorded_is_not_played(tmp_path: Path, monkeyp
     hall = hall_of(sessions)
     assert sessions.counts() == {"sessions.open": 1}
     assert hall._commits is not None and hall._commits.dispatcher.in_flight == 1
+    assert hall.plan.config.groups == GroupsSection(), "a session that fails is not played again without its caller"
     await info(await sessions.open("ann", SessionRequest(), "a key"))
     await sessions.close()
 
