@@ -8,6 +8,7 @@ others are busy all the time, is charged after as many deaths again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -20,27 +21,25 @@ SUSPECT_AFTER = 3
 
 @dataclass(slots=True)
 class SuspectSessions:
-    _deaths: dict[str, dict[int, int]] = field(default_factory=dict)
+    _deaths: dict[str, Counter[int]] = field(default_factory=dict)
     """In a row; by session and step. Without what was carried out meanwhile."""
     charged: int = 0
     """Sessions so far."""
 
     def died(self, sessions: Mapping[str, Found], reason: str) -> dict[str, str]:
         """A worker, of which its journal says this. Returns who is charged with it now, and why."""
-        trying = {session for session, found in sessions.items() if found.trying}
-        is_known = any(found.charged for found in sessions.values())
-        charged = {}
         for session, found in sessions.items():
-            deaths = {step: count for step, count in self._of(session).items() if step not in found.survived}
-            if not is_known:
-                deaths.update({step: deaths.get(step, 0) + 1 for step in found.trying})
-            self._deaths[session] = deaths
-            if found.over or not deaths:
-                del self._deaths[session]
-                continue
-            step, count = max(deaths.items(), key=lambda one: one[1])
-            is_only = trying == {session} and not is_known
-            if count >= (SUSPECT_AFTER if is_only else 2 * SUSPECT_AFTER):
+            self._got_through(session, found)
+        if any(found.charged for found in sessions.values()):
+            return {}  # it is known whose doing it was
+        trying = {session: found.trying for session, found in sessions.items() if found.trying}
+        enough = SUSPECT_AFTER if len(trying) == 1 else 2 * SUSPECT_AFTER
+        charged = {}
+        for session, steps in trying.items():
+            deaths = self._deaths.setdefault(session, Counter())
+            deaths.update(steps)
+            step = max(steps, key=deaths.__getitem__)
+            if (count := deaths[step]) >= enough:
                 charged[session] = (
                     f"{count} workers died in a row while {_named(step)} was carried out; the last: {reason}"
                 )
@@ -48,13 +47,17 @@ class SuspectSessions:
         return charged
 
     def has(self, session: str) -> bool:
-        return max(self._of(session).values(), default=0) >= SUSPECT_AFTER
+        return max(self._deaths.get(session, {}).values(), default=0) >= SUSPECT_AFTER
 
     def forget(self, session: str) -> None:
         self._deaths.pop(session, None)
 
-    def _of(self, session: str) -> dict[int, int]:
-        return self._deaths.get(session, {})
+    def _got_through(self, session: str, found: Found) -> None:
+        if found.over:
+            self.forget(session)
+        elif (deaths := self._deaths.get(session)) is not None:
+            for step in found.survived:
+                deaths.pop(step, None)
 
 
 def _named(step: int) -> str:

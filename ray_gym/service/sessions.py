@@ -8,7 +8,7 @@ import secrets
 import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -95,7 +95,8 @@ class Sessions:
                 self._open[session_id] = session
                 hall.add(session.spec)
         except BaseException as error:
-            await asyncio.to_thread(self._registry.remove, session_id)
+            with suppress(OSError):
+                await asyncio.to_thread(self._registry.remove, session_id)
             if isinstance(error, OSError):
                 raise unavailable(f"the session can't be recorded now: {error.strerror}") from None
             raise

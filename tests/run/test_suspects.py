@@ -58,6 +58,15 @@ def test_where_others_are_always_busy_it_takes_as_long_again() -> None:
     assert list(died(suspects, deadly=Found(0, trying={0}), busy=Found(0, trying={0}))) == ["deadly"]
 
 
+def test_a_suspect_is_not_charged_with_what_it_had_no_part_in() -> None:
+    suspects = SuspectSessions()
+    for _ in range(SUSPECT_AFTER):
+        died(suspects, a=Found(0, trying={0}), b=Found(0, trying={0}))
+    for _ in range(SUSPECT_AFTER):
+        assert died(suspects, a=Found(0), other=Found(0)) == {}
+    assert died(suspects, a=Found(0, trying={1})) == {}, "in another step"
+
+
 def test_a_death_whose_cause_is_known_is_no_other_sessions() -> None:
     suspects = SuspectSessions()
     for _ in range(2 * SUSPECT_AFTER):
