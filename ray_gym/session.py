@@ -23,6 +23,7 @@ from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
+from ray_gym.journal.records import SETUP
 from ray_gym.journal.replay import Diverged
 from ray_gym.models.base import Completion
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
@@ -63,8 +64,18 @@ class KeyReused(Exception):
 class Session:
     """`played` is set once the episode is over and scored, was given up, or has failed."""
 
-    def __init__(self, spec: EpisodeSpec, stage: Stage, log: CallLog, most_waiting: int = MOST_WAITING) -> None:
-        """Errors: EpisodeFailure (data) if the task is not one of the environment's."""
+    def __init__(
+        self,
+        spec: EpisodeSpec,
+        stage: Stage,
+        log: CallLog,
+        most_waiting: int = MOST_WAITING,
+        played: Played | None = None,
+    ) -> None:
+        """`played`: of one that has failed before it could be opened.
+
+        Errors: EpisodeFailure (data) if the task is not one of the environment's.
+        """
         self._log = log
         self._tasks: dict[str, asyncio.Task[Done]] = {}
         """Every command that was begun, by its key, in their order."""
@@ -77,11 +88,11 @@ class Session:
         self._policys_fault: Failure | None = None
         self.captures: dict[str, Capture] = {}
         self.deliveries = Deliveries()
-        self.episode: Episode = new_episode(spec, stage, log)
+        self.episode: Episode = played.episode if played is not None else new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
         self._touched = time.monotonic()
-        self.played: Played | None = None
+        self.played = played
 
     @property
     def idle_s(self) -> float:
@@ -99,7 +110,9 @@ class Session:
     async def open(self) -> None:
         """Set the session up, and carry out again what was recorded of it. Never raises, cancellation apart."""
         self._log.begin()
+        self._log.trying(SETUP)
         await self._guarded(set_up(self.episode))
+        self._log.survived(SETUP)
         if self._log.commands:
             await self._guarded(self._fold())
             if self.played is not None:
@@ -211,6 +224,8 @@ class Session:
             task.cancel()  # now: nothing else of it comes after what is recorded
         if isinstance(command, Ask):
             self.deliveries.begun(command.digest, key)
+        if _runs_code(command):
+            self._log.trying(number)
         task = asyncio.create_task(self._carry_out(number, command, cut))
         self._tasks[key], self._under_way[number] = task, (command, task)
         self._given[key] = command
@@ -244,6 +259,8 @@ class Session:
             if cut:
                 await asyncio.wait(cut, timeout=CUT_S)
             answer = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
+            if _runs_code(command):
+                self._log.survived(number)
             told = answer if isinstance(answer, Told) else None
             refused = answer if isinstance(answer, Failure) else None
             return Done(tuple(episode.events[before:]), episode.stop, told, refused)
@@ -304,3 +321,8 @@ class Session:
         if self._closing is None or asyncio.current_task() is self._closing:  # what was cut, and goes on, ends nothing
             self.played = played
             self.ended.set()
+
+
+def _runs_code(command: Command) -> bool:
+    """Whether an author's code is run, of which a worker may die: an `Ask` only waits for a model."""
+    return not isinstance(command, Ask)

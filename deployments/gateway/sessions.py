@@ -22,6 +22,7 @@ from ray_gym.models.base import Completion
 from ray_gym.openai_chat import chat_completion, chat_events, read_chat
 from ray_gym.openai_request import Asked
 from ray_gym.openai_responses import read_responses, response, response_events
+from ray_gym.service import views
 from ray_gym.service.api import (
     ErrorAnswer,
     MessageAnswer,
@@ -197,7 +198,8 @@ async def _command(placement: Placement, caller: str, session_id: str, method: s
     try:
         return await placement.at_desk(caller, session_id, method, *arguments)
     except HasEnded:
-        raise Refused(409, "episode_is_over", "the episode is over, and scored") from None
+        info = await placement.ended(caller, session_id)
+        raise Refused(409, "episode_is_over", f"the episode is over{views.why(info.stop)}, and committed") from None
 
 
 async def _settle(placement: Placement, caller: str, session_id: str, key: str, delivered: bool) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.history import History
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun, Called, Commanded, Intended
+from ray_gym.journal.records import Begun, Called, Commanded, Intended, Tried
 from ray_gym.journal.replay import Diverged, Replay
 from ray_gym.journal.stillness import Stillness
 
@@ -175,6 +175,19 @@ class CallLog:
             record = Commanded(self._episode, self._try, self._attempt, index, command, key, issued, under_way, cut)
             self._journal.append(record)  # at once, so that it stands among the answers where it came; see `sync`
         self._were_cut.update(cut)
+
+    def trying(self, step: int) -> None:
+        """Write down that a step of a session is carried out now, unless a worker has survived it before."""
+        self._record_step(step, survived=False)
+
+    def survived(self, step: int) -> None:
+        """Write down that it was."""
+        self._record_step(step, survived=True)
+        self._history.survived.add(step)
+
+    def _record_step(self, step: int, survived: bool) -> None:
+        if self._journal is not None and step not in self._history.survived:
+            self._journal.append(Tried(self._episode, self._try, self._attempt, step, survived))
 
     async def sync(self) -> None:
         """What was written down is on the disk when this returns, if the run wants that."""

@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from ray_gym.journal.frames import NO_JOURNAL, Scan
-from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Opened, Over, Record, decode
+from ray_gym.journal.records import Begun, Called, Charged, Commanded, Intended, Opened, Over, Record, Tried, decode
 
 Kept = TypeVar("Kept")
 
@@ -42,6 +42,8 @@ class History:
     calls: list[Called] = field(default_factory=list)
     intended: set[tuple[str, int]] = field(default_factory=set)
     commands: list[Commanded] = field(default_factory=list)
+    survived: set[int] = field(default_factory=set)
+    """Steps of a session of which no worker died."""
 
 
 @dataclass(slots=True)
@@ -56,6 +58,10 @@ class Found:
     scoring: bool = False
     """Its group was being scored."""
     charged: str | None = None
+    trying: set[int] = field(default_factory=set)
+    """Steps of a session that were being carried out."""
+    survived: set[int] = field(default_factory=set)
+    """Steps of a session that were carried out."""
 
     @property
     def got_further(self) -> bool:
@@ -183,12 +189,13 @@ def history_of(files: Iterable[Iterable[Record]]) -> History:
     return history
 
 
-def _go_on(history: History, records: list[Begun | Called | Intended | Commanded]) -> None:
+def _go_on(history: History, records: list[Begun | Called | Intended | Commanded | Tried]) -> None:
     try_ = max((record.try_ for record in records), default=0)
     if try_ > history.try_:
         history.try_, history.started_at = try_, None
-        history.calls, history.intended, history.commands = [], set(), []
+        history.calls, history.intended, history.commands, history.survived = [], set(), [], set()
     calls: dict[int, Called] = {}
+    survived: set[int] = set()
     commands: dict[int, Commanded] = {}
     for record in records:
         if isinstance(record, Begun) and record.cause:
@@ -203,8 +210,12 @@ def _go_on(history: History, records: list[Begun | Called | Intended | Commanded
             commands.setdefault(record.index, record)
         elif isinstance(record, Intended):
             history.intended.add((record.thread, record.number))
+        elif isinstance(record, Tried) and record.survived:
+            survived.add(record.step)
+    kept = {step for step in history.survived if step < min(commands, default=len(history.commands))}
     history.calls = _without_gap(history.calls, calls)
     history.commands = _without_gap(history.commands, commands)
+    history.survived = {step for step in kept | survived if step < len(history.commands)}
 
 
 def _without_gap(kept: list[Kept], newer: dict[int, Kept]) -> list[Kept]:
@@ -229,9 +240,20 @@ def _summarise(records: Iterable[tuple[int, Record]]) -> dict[str, Found]:
             episode.scoring = True
         elif isinstance(record, Over):
             episode.over, episode.scoring = True, False
+            episode.trying.clear()
+        elif isinstance(record, Tried):
+            _note_step(episode, record)
         elif isinstance(record, Charged):
             episode.charged = record.message
     return found
+
+
+def _note_step(episode: Found, record: Tried) -> None:
+    if record.survived:
+        episode.trying.discard(record.step)
+        episode.survived.add(record.step)
+    else:
+        episode.trying.add(record.step)
 
 
 def _records(scan: Scan) -> Iterable[tuple[int, Record]]:

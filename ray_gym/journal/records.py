@@ -85,7 +85,24 @@ class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
     message: str
 
 
-EpisodeRecord = Begun | Called | Intended | Commanded | Over | Charged
+class Tried(msgspec.Struct, array_like=True, tag=7, frozen=True):
+    """A step of a session is about to be carried out for the first time, or again because its worker died meanwhile; or (`survived`) it
+    was carried out.
+
+    Steps are commands, by their index, and the setup.
+    """
+
+    episode: str
+    try_: int
+    attempt: int
+    step: int
+    survived: bool
+
+
+SETUP = -1
+"""As a step."""
+
+EpisodeRecord = Begun | Called | Intended | Commanded | Over | Charged | Tried
 Record = Opened | EpisodeRecord
 
 encode = msgspec.msgpack.Encoder().encode

@@ -62,9 +62,11 @@ class Commits:
     async def lose(self, worker: str, reason: str) -> bool:
         """The worker is gone, and with it the rows that it had not staged: they are not counted any more, but played on elsewhere.
 
-        Returns whether it had got anything done.
+        Returns whether it had got anything done, be it that a session is charged now.
         """
         journal = await asyncio.to_thread(self.fences.lost, worker, self.dispatcher.held_by(worker))
+        sessions = self.dispatcher.sessions
+        charged_before = sessions.charged if sessions else 0
         self.dispatcher.lost(worker, journal, reason)
         for receipt in self._uncommitted.pop(worker, {}).values():
             self.tally.add(receipt, sign=-1)
@@ -74,4 +76,6 @@ class Commits:
         if worker in self._useful:
             self._useful.discard(worker)
             return True
-        return any(episode.calls or episode.over or episode.charged for episode in found)
+        if sessions is not None and sessions.charged > charged_before:
+            return True
+        return any(one.calls or one.survived or one.over or one.charged for one in found)

@@ -7,6 +7,8 @@ attempts that go on from what was recorded; whatever an older attempt still deli
 A worker may die of an episode (a crash, its memory). One that was lost several times in a row without getting any further is a
 suspect: it is played last, alone on a worker, and if that dies too the episode is charged with it. Of a group that is played alone
 those are charged that were begun and have never been over; if all have been, its scoring did it, or going on with it did.
+
+Sessions are judged otherwise (see `suspects`): one that nobody drives gets no further on any worker, and none can have one for itself.
 """
 
 from __future__ import annotations
@@ -17,10 +19,8 @@ from dataclasses import dataclass, field, replace
 
 from ray_gym.journal.history import FencedFile, Found
 from ray_gym.run.lease import EpisodeKey, Group, Lease
+from ray_gym.run.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.spec import EpisodeSpec
-
-SUSPECT_AFTER = 3
-"""Attempts that were lost in a row without progress."""
 
 
 @dataclass(slots=True)
@@ -33,8 +33,8 @@ class _Held:
 class Dispatcher:
     pending: deque[Group]
     suspects: deque[Group] = field(default_factory=deque)
-    isolates: bool = True
-    """Whether suspects are played alone. Sessions are not: one that nobody drives gets no further on any worker, and waits for no other."""
+    sessions: SuspectSessions | None = None
+    """Set if the episodes are sessions."""
     accepted: int = 0
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
@@ -121,6 +121,8 @@ class Dispatcher:
             del leases[played.episode_id]
             self._strikes.pop(played.episode_id, None)
             self._ended.discard(played.episode_id)
+            if self.sessions is not None:
+                self.sessions.forget(played.episode_id)
         self.accepted += len(rows)
         return True
 
@@ -128,14 +130,20 @@ class Dispatcher:
         """The worker is gone: what it had is leased anew, from what its journal says. Returns how many episodes that are."""
         held = list(self._held.pop(worker, {}).values())
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
-        blamed = self._blamed(held, journal)
-        groups = _grouped(
-            self._again(one, journal, reason if one.lease.spec.episode_id in blamed else None) for one in held
-        )
+        charges = self._charges(held, journal, reason)
+        groups = _grouped(self._again(one, journal, charges.get(one.lease.spec.episode_id)) for one in held)
         suspect = [group for group in groups if any(lease.alone for lease in group)]
         self.pending.extendleft(reversed([group for group in groups if group not in suspect]))
         self.suspects.extend(tuple(replace(lease, alone=True) for lease in group) for group in suspect)
         return len(held)
+
+    def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str) -> dict[str, str]:
+        """Who is charged with the worker's end, and why."""
+        if self.sessions is not None:
+            there = ((one.lease.spec.episode_id, _found(one, journal)) for one in held if one.lease.charged is None)
+            return self.sessions.died({session: found for session, found in there if found is not None}, reason)
+        why = f"its worker died while it was the only episode there: {reason}"
+        return dict.fromkeys(self._blamed(held, journal), why)
 
     def _blamed(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
         """Of what was alone on a worker that died: who may have been the cause."""
@@ -147,8 +155,7 @@ class Dispatcher:
             return begun
         return begun - self._ended or begun
 
-    def _again(self, held: _Held, journal: FencedFile | None, blame: str | None) -> Lease:
-        """`blame` is the worker's end, if this one may have been its cause."""
+    def _again(self, held: _Held, journal: FencedFile | None, charge: str | None) -> Lease:
         lease = held.lease
         found = _found(held, journal)
         again = replace(lease, spec=replace(lease.spec, attempt=lease.spec.attempt + 1))
@@ -157,13 +164,14 @@ class Dispatcher:
         if journal:
             again = replace(again, adopted=(*lease.adopted, journal.name))
         charged = lease.charged or (found.charged if found else None)
+        if self.sessions is not None:
+            return replace(again, charged=charged or charge, suspect=self.sessions.has(lease.spec.episode_id))
         if found.got_further if found else held.over:
             self._strikes.pop(lease.spec.episode_id, None)
             return replace(again, alone=False, charged=charged)
-        if blame is not None:
-            charged = charged or f"its worker died while it was the only episode there: {blame}"
+        charged = charged or charge
         strikes = self._strikes[lease.spec.episode_id] = self._strikes.get(lease.spec.episode_id, 0) + 1
-        alone = self.isolates and strikes >= SUSPECT_AFTER and charged is None
+        alone = strikes >= SUSPECT_AFTER and charged is None
         return replace(again, charged=charged, alone=alone)
 
 

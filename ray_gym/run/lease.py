@@ -20,13 +20,15 @@ class Lease:
     """One attempt at an episode. `spec.attempt` is its fencing number: only the newest counts.
 
     `adopted` names the fenced journal files that hold what older attempts recorded. `charged` says that the episode is not to be played any
-    more, because it brought its worker down; `alone` that it may have, so that it is played with no other beside it.
+    more, because it brought its worker down; `alone` that it may have, so that it is played with no other beside it;
+    `suspect` the same of a session, with which a worker goes on beside others, but not beside another suspect.
     """
 
     spec: EpisodeSpec
     adopted: tuple[str, ...] = ()
     charged: str | None = None
     alone: bool = False
+    suspect: bool = False
 
     @property
     def key(self) -> EpisodeKey:

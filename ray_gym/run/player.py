@@ -37,13 +37,16 @@ class Player:
         try:
             return await self._play(lease)
         except EpisodeFailure as error:
-            return failed(bare_episode(lease.spec, self.stage), error.failure)
+            return self._with_nothing(lease.spec, error.failure)
         except Exception as error:
             return self.lost(lease, describe(error))
 
     def lost(self, lease: Lease, why: str, where: str = "episode") -> Played:
+        return self._with_nothing(lease.spec, Failure(FailureKind.ENVIRONMENT, where, why))
+
+    def _with_nothing(self, spec: EpisodeSpec, failure: Failure) -> Played:
         """An episode of which there is nothing to show."""
-        return failed(bare_episode(lease.spec, self.stage), Failure(FailureKind.ENVIRONMENT, where, why))
+        return failed(bare_episode(spec, self.stage), failure)
 
     async def close_group(self, group: list[Played]) -> list[Played]:
         """All are over: those that failed may be played again, the whole is scored where the environment does that, and settled."""

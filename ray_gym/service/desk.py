@@ -49,7 +49,7 @@ Result = TypeVar("Result")
 
 
 class Desk:
-    """All methods but `host` raise Refused."""
+    """All methods but `host` and `show` raise Refused."""
 
     def __init__(self, environment: str, idle_s: float) -> None:
         self._environment = environment
@@ -59,14 +59,16 @@ class Desk:
         self._gone: OrderedDict[str, None] = OrderedDict()
         self._arrivals: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         """Of sessions that somebody waits for; one each, so that an arrival wakes nobody else."""
+        self.suspects: set[str] = set()
+        """Of which workers may have died. One at a time is gone on with, and nobody is let to one before it has come to rest."""
+        self._one_suspect = asyncio.Lock()
 
     async def host(self, session_id: str, session: Session) -> Played:
         """Until it has ended. Cancelled, it lets go of the session, which goes on elsewhere."""
         try:
-            await session.open()
+            await self._make(session_id, session)
             self._open[session_id] = session
-            if (arrival := self._arrivals.pop(session_id, None)) is not None:
-                arrival.set()
+            self._tell_of(session_id)
             return await self._until_ended(session)
         except asyncio.CancelledError:
             await session.close()
@@ -74,6 +76,27 @@ class Desk:
         finally:
             if self._open.pop(session_id, None) is not None and session.played is not None:
                 self._keep(session_id, session)
+
+    def show(self, session_id: str, session: Session) -> None:
+        """One that failed before it was there."""
+        self._keep(session_id, session)
+        self._tell_of(session_id)
+
+    async def _make(self, session_id: str, session: Session) -> None:
+        if session_id not in self.suspects:
+            await session.open()
+            return
+        session.episode.clock.resting(True)  # until it is its turn
+        async with self._one_suspect:
+            session.episode.clock.resting(False)
+            await session.open()
+            await session.settle()
+        self.suspects.discard(session_id)
+
+    def _tell_of(self, session_id: str) -> None:
+        """Whoever waits for it."""
+        if (arrival := self._arrivals.pop(session_id, None)) is not None:
+            arrival.set()
 
     async def _until_ended(self, session: Session) -> Played:
         while session.played is None:
@@ -193,8 +216,7 @@ class Desk:
         try:
             return await _waited(session.perform(key, command))
         except EpisodeOver as over:
-            stop = session.episode.stop
-            why = f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
+            why = views.why(session.episode.stop)
             if isinstance(over, Closed):
                 raise Refused(409, CLOSED, f"the session was closed before this command was done{why}") from None
             raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None

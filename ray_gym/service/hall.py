@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ray_gym.errors import RunFailed, UserError
+from ray_gym.errors import RunFailed, describe
 from ray_gym.run.commits import Commits, OnCommitted
 from ray_gym.run.directory import CONFIG, RunDirectory, create, plan_directory, reopen
 from ray_gym.run.driver import Driver, setup_of, standing
 from ray_gym.run.plan import Plan
+from ray_gym.run.suspects import SuspectSessions
 from ray_gym.service.errors import unavailable
 from ray_gym.service.session_worker import session_workers
 from ray_gym.spec import EpisodeSpec
@@ -47,22 +49,29 @@ class Hall:
 
     async def start(self, specs: Sequence[EpisodeSpec]) -> None:
         """With the sessions that were open when an earlier service ended. Errors: UserError, RunFailed, OSError."""
+        try:
+            self._driver = await self._made(specs)
+        except BaseException:
+            await self.close()
+            raise
+        self._driving = asyncio.create_task(self._drive(self._driver))
+
+    async def _made(self, specs: Sequence[EpisodeSpec]) -> Driver:
         plan = replace(self.plan, specs=list(specs))
         self._directory = await asyncio.to_thread(_directory_of, plan)
         self._commits = await asyncio.to_thread(standing, plan, self._directory, lambda tally, in_flight: None)
         self._commits.on_committed = self._on_committed
-        self._commits.dispatcher.isolates = False
+        self._commits.dispatcher.sessions = SuspectSessions()
         workers, most = plan.config.service.session_workers, plan.config.service.max_sessions
         changes = {"workers": workers, "concurrency": workers * most}  # any worker can take all, when others are gone
         fanout = plan.config.fanout.model_copy(update=changes)
         limits = plan.config.limits.model_copy(update={"max_failed": None})
         setup = replace(setup_of(plan, self._directory), fanout=fanout, limits=limits)
-        self._stopping = asyncio.Event()
         make = session_workers(self.name, plan.config.service)
-        self._driver = Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
-        self._driving = asyncio.create_task(self._drive(self._driver))
+        return Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
 
     def add(self, spec: EpisodeSpec) -> None:
+        """One more, that `start` did not have."""
         assert self._commits is not None and self._driver is not None
         self._commits.dispatcher.add(spec)
         self._driver.wake()
@@ -92,8 +101,9 @@ class Hall:
         """What is open stays recorded, and is gone on with when the service is started again."""
         self._stopping.set()
         if self._driving is not None:
-            with contextlib.suppress(RunFailed, UserError):
-                await self._driving
+            await asyncio.wait({self._driving})
+            if (error := self._driving.exception()) is not None:
+                print(f"sessions of {self.name}: {describe(error)}", file=sys.stderr, flush=True)
         if self._directory is not None:
             await asyncio.to_thread(self._directory.close)
 

@@ -9,11 +9,13 @@ from typing import Any
 import ray
 
 from ray_gym.config import GroupsSection, ServiceSection
+from ray_gym.errors import Failure
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
 from ray_gym.play import Played, Stage
+from ray_gym.run.lease import Lease
 from ray_gym.run.player import Player
 from ray_gym.run.worker import Worker, WorkerSetup
 from ray_gym.service.desk import Desk
@@ -34,11 +36,22 @@ class SessionPlayer(Player):
     most_waiting: int
     """Commands in one session."""
 
+    async def play(self, lease: Lease) -> Played:
+        if lease.suspect:
+            self.desk.suspects.add(lease.spec.episode_id)
+        return await Player.play(self, lease)  # no `super()`: a dataclass with slots is made anew
+
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
         patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
         log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
         played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log, self.most_waiting))
         self._record(Over(spec.episode_id, spec.attempt))
+        return played
+
+    def _with_nothing(self, spec: EpisodeSpec, failure: Failure) -> Played:
+        """Who asks for it is told why at once."""
+        played = Player._with_nothing(self, spec, failure)
+        self.desk.show(spec.episode_id, Session(spec, self.stage, CallLog(), played=played))
         return played
 
 

@@ -7,13 +7,14 @@ import hashlib
 import secrets
 import sys
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from ray_gym.config import RunConfig, RunSection, ServiceSection
+from ray_gym.config import GroupsSection, RunConfig, RunSection, ServiceSection
 from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.rows import Row, not_finite
 from ray_gym.environment import Environment
@@ -80,16 +81,29 @@ class Sessions:
             try:
                 hall = await self._hall(offer)
                 spec = await asyncio.to_thread(_spec, session_id, request, hall.plan.environment)
-                self._open[session_id] = registered = Registered(caller, offer.name, body, spec)
-                await asyncio.to_thread(self._registry.add, registered)
-            except BaseException as error:
+                await self._admit(Registered(caller, offer.name, body, spec))
+            except BaseException:
                 del self._open[session_id]
-                if isinstance(error, OSError):
-                    raise unavailable(f"the session can't be recorded now: {error.strerror}") from None
                 raise
-            hall.add(spec)
         placed = await self.place(caller, session_id)
         return Placed(session_id, placed.offer, placed.worker, placed.location, is_new=True)
+
+    async def _admit(self, session: Registered) -> None:
+        """Record a session, and have it played. Whenever its hall is brought up anew, it is one of those that were there before, or is
+        added after, and never both.
+        """
+        session_id = session.spec.episode_id
+        try:
+            await asyncio.to_thread(self._registry.add, session)
+            async with self._at_hall(self._offers[session.offer]) as hall:
+                self._open[session_id] = session
+                hall.add(session.spec)
+        except BaseException as error:
+            with suppress(OSError):
+                await asyncio.to_thread(self._registry.remove, session_id)
+            if isinstance(error, OSError):
+                raise unavailable(f"the session can't be recorded now: {error.strerror}") from None
+            raise
 
     async def place(self, caller: str, session_id: str) -> Placed:
         """Where it is now; again, when its worker has died."""
@@ -116,30 +130,41 @@ class Sessions:
         await asyncio.gather(*(hall.close() for hall in self._halls.values()))
 
     async def _hall(self, offer: Offer) -> Hall:
-        """Of an environment, brought up with its first session, and again if its workers could not be kept up."""
+        async with self._at_hall(offer) as hall:
+            return hall
+
+    @asynccontextmanager
+    async def _at_hall(self, offer: Offer) -> AsyncIterator[Hall]:
+        """Of an environment, and nobody else brings it up meanwhile. It is with its first session, and again if its workers could not be
+        kept up.
+        """
         async with self._locks.setdefault(f"hall {offer.name}", asyncio.Lock()):
             hall = self._halls.get(offer.name)
-            if hall is not None and hall.is_up:
-                return hall
-            if hall is not None:
-                await hall.close()
-            try:
-                plan = await asyncio.to_thread(self._plan, offer)
-                hall = Hall(offer.name, plan, self._committed)
-                await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
-            except (UserError, RunFailed, OSError) as error:
-                print(f"sessions of {offer.name}: {error}", file=sys.stderr, flush=True)
-                raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
-            self._halls[offer.name] = hall
-            for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):
-                await self._committed([session_id], None)
-            return hall
+            if hall is None or not hall.is_up:
+                hall = await self._brought_up(offer)
+            yield hall
+
+    async def _brought_up(self, offer: Offer) -> Hall:
+        if (ended := self._halls.pop(offer.name, None)) is not None:
+            await ended.close()
+        try:
+            plan = await asyncio.to_thread(self._plan, offer)
+            hall = Hall(offer.name, plan, self._committed)
+            await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
+        except (UserError, RunFailed, OSError) as error:
+            print(f"sessions of {offer.name}: {error}", file=sys.stderr, flush=True)
+            raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
+        self._halls[offer.name] = hall
+        for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):
+            await self._committed([session_id], None)
+        return hall
 
     def _plan(self, offer: Offer) -> Plan:
         service = self._config.service
         config = offer.config(
             self._config,
             run=RunSection(name=offer.name.replace(":", ".")),
+            groups=GroupsSection(),  # each is its own, and is not played again: nobody would drive it
             output=self._config.output.model_copy(update={"dir": str(self._folder)}),
             service=ServiceSection(
                 idle_s=service.idle_s,

@@ -55,6 +55,11 @@ def stop_info(stop: Stop | None) -> StopInfo | None:
     return StopInfo(reason=stop.reason.value, text=stop.text) if stop is not None else None
 
 
+def why(stop: Stop | StopInfo | None) -> str:
+    """It has stopped, in parentheses."""
+    return f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
+
+
 def tool_answer(done: Done, session: Session) -> ToolCallAnswer:
     """Without a result if the tool's failure, or a limit, has ended the episode."""
     result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)

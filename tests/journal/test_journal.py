@@ -17,7 +17,18 @@ from hypothesis import strategies as st
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence, fence_all, late_bytes
 from ray_gym.journal.journal import Journal
-from ray_gym.journal.records import Begun, Called, Charged, Commanded, EpisodeRecord, Intended, encode
+from ray_gym.journal.records import (
+    SETUP,
+    Begun,
+    Called,
+    Charged,
+    Commanded,
+    EpisodeRecord,
+    Intended,
+    Over,
+    Tried,
+    encode,
+)
 
 
 def called(episode: str, seq: int, attempt: int = 0, try_: int = 0, payload: bytes = b"answer") -> Called:
@@ -179,6 +190,30 @@ def test_commands_beyond_what_was_adopted_are_never_used(tmp_path: Path) -> None
     files = lay_down(tmp_path, [command(0, 0), command(2, 0), command(3, 0)], [command(1, 1), command(2, 1)])
     commands = HistoryReader(tmp_path).read("e", files).commands
     assert [(one.index, one.attempt) for one in commands] == [(0, 0), (1, 1), (2, 1)]
+
+
+def test_of_steps_counts_what_was_carried_out_of_the_commands_that_count(tmp_path: Path) -> None:
+    """The first attempt's second command is damaged: the second attempt was given another one, and ended in its third."""
+
+    def command(index: int, attempt: int) -> list[EpisodeRecord]:
+        return [Commanded("e", 0, attempt, index, msgspec.Raw(b"\xc0")), tried(index, attempt)]
+
+    def tried(step: int, attempt: int, survived: bool = False) -> Tried:
+        return Tried("e", 0, attempt, step, survived)
+
+    first = [tried(SETUP, 0), tried(SETUP, 0, True), *command(0, 0), tried(0, 0, True), tried(1, 0, True)]
+    second = [*command(1, 1), *command(2, 1), tried(1, 1, True)]
+    names = lay_down(tmp_path, [*first, *command(2, 0), tried(2, 0, True)], second)
+    read = HistoryReader(tmp_path).read
+    assert read("e", names[:1]).survived == {SETUP, 0}
+    assert read("e", names).survived == {SETUP, 0, 1}
+    [_, found] = [fence(tmp_path / name, "run").episodes["e"] for name in names]
+    assert (found.trying, found.survived) == ({2}, {1})
+
+
+def test_who_is_over_tries_nothing_any_more(tmp_path: Path) -> None:
+    [name] = lay_down(tmp_path, [Tried("e", 0, 0, 3, False), Over("e", 0)])
+    assert fence(tmp_path / name, "run").episodes["e"].trying == set()
 
 
 def test_a_newer_try_leaves_nothing_of_older_ones(tmp_path: Path) -> None:

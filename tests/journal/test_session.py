@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,24 @@ from ray_gym import Episode, Opening, Task
 from ray_gym.commands import CallTool, Command, End, OpenThread, Reply, Tell, Turn
 from ray_gym.config import LimitsSection, ParticipantSection
 from ray_gym.journal.call_log import CallLog
-from ray_gym.journal.history import HistoryReader
+from ray_gym.journal.history import HistoryReader, fence
+from ray_gym.journal.records import SETUP
 from ray_gym.participant import Participant as Cast
 from ray_gym.play import Stage
 from ray_gym.session import LetGo, Session
 from ray_gym.stop import EpisodeOver
+
+numbers = itertools.count()
+"""Of copies of journals."""
+
+
+def steps(file: Path) -> tuple[set[int], set[int]]:
+    """What a journal says of them now: those that are being carried out, and those that were."""
+    path = file.with_name(f"2-{next(numbers)}.journal")
+    path.write_bytes(file.read_bytes())
+    found = fence(path, "run").episodes["e"]
+    return found.trying, found.survived
+
 
 COMMANDS: list[Command] = [
     Turn("policy"),
@@ -48,9 +62,35 @@ async def test_cut_at_every_record_it_goes_on_and_its_row_is_the_same(tmp_path: 
         assert again.model.calls == 5 - sum(not call.thread.startswith("effect") for call in recorded.calls)
         twice = await opened(tmp_path, name, cuts(again.file)[-1])
         assert twice.row == first.row and twice.model.calls == 0, "what was made again is recorded too"
-    assert len(every) == 2 + len(COMMANDS) + 5 + 2, (
-        "its head, its beginning, commands, calls, an effect's intent and answer"
+    assert len(every) == 2 + len(COMMANDS) + 5 + 2 + 2 * (1 + len(COMMANDS)), (
+        "its head, its beginning, commands, calls, an effect's intent and answer, and the begin and end of every step"
     )
+
+
+async def test_a_journal_says_what_was_being_carried_out_and_what_no_worker_died_of(tmp_path: Path) -> None:
+    model = Voices(release=asyncio.Event())
+    driven = await opened(tmp_path, model=model)
+    await driven.session.perform("0", Tell("policy", "hello"))
+    assert steps(driven.file) == (set(), {SETUP, 0})
+    caller = asyncio.create_task(driven.session.perform("1", Turn("policy")))
+    await model.asked.wait()
+    assert steps(driven.file) == ({1}, {SETUP, 0})
+    await driven.session.close()
+    assert steps(driven.file) == ({1}, {SETUP, 0}), "it was let go of, and goes on elsewhere"
+    with pytest.raises(LetGo):
+        await caller
+    again = await opened(tmp_path, name := cuts(driven.file)[-1])
+    assert steps(again.file) == (set(), {1}), "only that is tried again"
+    third = await opened(tmp_path, name, cuts(again.file)[-1])
+    assert steps(third.file) == (set(), set())
+    await third.session.perform("2", End())
+    assert steps(third.file) == (set(), {2})
+
+
+async def test_what_fails_has_not_ended_its_worker(tmp_path: Path) -> None:
+    driven = await opened(tmp_path)
+    await driven.session.perform("0", CallTool("user", "c", "buy", '{"item": "air"}'))
+    assert driven.row["status"] == "failed" and steps(driven.file) == (set(), {SETUP, 0})
 
 
 async def test_a_command_given_again_is_not_carried_out_again(tmp_path: Path) -> None:

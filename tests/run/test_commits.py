@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from ray_gym.config import RunConfig
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import SETUP, Tried
 from ray_gym.run.commits import Commits
 from ray_gym.run.directory import create, plan_directory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
 from ray_gym.run.lease import EpisodeKey
 from ray_gym.run.receipt import Receipt
+from ray_gym.run.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report, StagedFile
 from ray_gym.spec import EpisodeSpec
@@ -47,3 +50,20 @@ async def test_a_committed_row_is_something_done_also_of_an_episode_that_is_char
     commits.dispatcher.lease("b", 2)
     assert not await commits.lose("b", "crash")
     assert commits.tally.by_status == {"failed": 1} and commits.tally.workers_lost == 2
+
+
+async def test_a_session_that_is_charged_is_something_done(commits: Commits, tmp_path: Path) -> None:
+    """Else many that kill their workers would bring down the hall that they are in, and be tried anew in the next one."""
+    commits.fences, commits.dispatcher.sessions = Fences(tmp_path, "run"), SuspectSessions()
+    done = []
+    for attempt in range(SUSPECT_AFTER):
+        worker = f"1-{attempt}"
+        commits.dispatcher.lease(worker, 3)
+        Journal(tmp_path / f"{worker}.journal", "run", flush=False).append(Tried("e0", 0, attempt, SETUP, False))
+        done.append(await commits.lose(worker, "crash"))
+    assert done == [False, False, True]
+    commits.dispatcher.lease("1-9", 3)
+    Journal(tmp_path / "1-9.journal", "run", flush=False).append(Tried("e1", 0, 0, SETUP, True))
+    assert await commits.lose("1-9", "crash"), "a session was set up"
+    commits.dispatcher.lease("1-10", 3)
+    assert not await commits.lose("1-10", "crash")

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ray_gym.journal.history import FencedFile, Found
-from ray_gym.run.dispatcher import SUSPECT_AFTER, Dispatcher
+from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.lease import EpisodeKey, Group
+from ray_gym.run.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.spec import EpisodeSpec
 
 
@@ -259,13 +260,48 @@ TestDispatching = Dispatching.TestCase
 TestDispatching.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
-def test_sessions_are_never_played_alone() -> None:
-    """Nobody has driven it while its workers died, and others are on every worker."""
+def sessions(count: int) -> Dispatcher:
     dispatcher = Dispatcher.of([])
-    dispatcher.isolates = False
-    dispatcher.add(*specs(1))
-    for worker in "abcde":
-        [[lease]] = dispatcher.lease(worker, 10)
-        assert not lease.alone and lease.charged is None
-        dispatcher.lost(worker)
-    assert dispatcher.waiting == 1 and not dispatcher.suspects
+    dispatcher.sessions = SuspectSessions()
+    for spec in specs(count):
+        dispatcher.add(spec)
+    return dispatcher
+
+
+def test_sessions_at_rest_go_on_however_often_their_workers_die() -> None:
+    dispatcher = sessions(2)
+    for attempt, worker in enumerate("abcdefgh"):
+        leases = [lease for group in dispatcher.lease(worker, 10) for lease in group]
+        assert [lease.spec.episode_id for lease in leases] == ["e0", "e1"]
+        assert all(not lease.alone and not lease.suspect and lease.charged is None for lease in leases)
+        dispatcher.lost(worker, journal_with(e0=Found(attempt), e1=Found(attempt)) if attempt % 2 else None)
+    assert dispatcher.waiting == 2 and not dispatcher.suspects
+
+
+def test_a_session_is_charged_whose_step_workers_died_of() -> None:
+    dispatcher = sessions(2)
+    for attempt in range(SUSPECT_AFTER):
+        [[deadly], [fine]] = dispatcher.lease("a", 10)
+        assert deadly.charged is None and fine.charged is None
+        dispatcher.lost("a", journal_with(e0=Found(attempt, trying={4}), e1=Found(attempt)), "exit code 3")
+    [[deadly], [fine]] = dispatcher.lease("a", 10)
+    assert deadly.charged == "3 workers died in a row while its command 5 was carried out; the last: exit code 3"
+    assert fine.charged is None and len(fine.adopted) == SUSPECT_AFTER
+    dispatcher.lost("a", journal_with(e1=Found(SUSPECT_AFTER)))
+    [[deadly], [fine]] = dispatcher.lease("b", 10)
+    assert deadly.charged is not None, "its row was not committed yet"
+    assert dispatcher.accept("b", [deadly.key]) and dispatcher.held_by("b") == ["e1"]
+
+
+def test_suspect_sessions_wait_for_no_worker_and_keep_none_from_others() -> None:
+    dispatcher = sessions(3)
+    for attempt in range(SUSPECT_AFTER):
+        dispatcher.lease("a", 10)
+        dispatcher.lost("a", journal_with(**{f"e{n}": Found(attempt, trying={0}) for n in range(2)}))
+    dispatcher.add(EpisodeSpec("later", "later", "t", 0, 0, "{}"))
+    leases = [lease for group in dispatcher.lease("a", 10) for lease in group]
+    assert [lease.spec.episode_id for lease in leases] == ["e0", "e1", "e2", "later"]
+    assert [lease.suspect for lease in leases] == [True, True, False, False]
+    assert not any(lease.alone or lease.charged for lease in leases)
+    dispatcher.lost("a", journal_with(e0=Found(SUSPECT_AFTER), e1=Found(SUSPECT_AFTER, survived={0})))
+    assert [lease.suspect for [lease] in dispatcher.lease("a", 2)] == [True, False], "e0 was not carried on with yet"

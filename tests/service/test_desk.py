@@ -7,10 +7,19 @@ from typing import Any
 
 import pytest
 
-from ray_gym.play import Played
+from ray_gym import Environment, Episode, Task
+from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.errors import Failure, FailureKind
+from ray_gym.journal.call_log import CallLog
+from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
+from ray_gym.participant import Participant
+from ray_gym.play import Played, Stage, bare_episode, failed
 from ray_gym.service import desk
+from ray_gym.service.api import MessageRequest, ToolCallRequest
 from ray_gym.service.desk import Desk
 from ray_gym.service.errors import Refused
+from ray_gym.session import Session
+from ray_gym.spec import EpisodeSpec
 
 
 class Opened:
@@ -70,3 +79,64 @@ async def test_a_session_that_was_let_go_before_anybody_looked_is_waited_for(mon
     await let_go(hosting)
     refused = await asyncio.gather(*waiting, return_exceptions=True)
     assert [one.status for one in refused if isinstance(one, Refused)] == [503, 503]
+
+
+class Opening(Environment[Task, None]):
+    """Each is set up when it may be."""
+
+    participants = ("policy",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun: list[str] = []
+        self.may = {name: asyncio.Event() for name in "abc"}
+
+    async def setup(self, task: Task, episode: Episode) -> None:  # type: ignore[override]
+        self.begun.append(episode.spec.episode_id)
+        await self.may[episode.spec.episode_id].wait()
+
+
+def stage(environment: Environment[Any, Any]) -> Stage:
+    limits = LimitsSection()
+    cast = {"policy": Participant.from_config("policy", ParticipantSection(model="m"), limits)}
+    model = ScriptedEngine(ScriptedOptions(player="envs.tic_tac_toe.players:random_player")).connect()
+    return Stage(environment, cast, {"m": model}, limits)
+
+
+def spec(name: str) -> EpisodeSpec:
+    return EpisodeSpec(name, name, "t", 0, 7, "{}")
+
+
+async def test_suspects_are_gone_on_with_one_at_a_time_and_keep_nobody_else_waiting() -> None:
+    environment, at = Opening(), Desk("opening", idle_s=60)
+    at.suspects |= {"a", "b"}
+    on = stage(environment)
+    held = [hosted(at, name, Session(spec(name), on, CallLog(name))) for name in "abc"]
+    for event in (environment.may["c"], environment.may["b"]):
+        event.set()
+    await at.find("c")
+    waiting = {name: asyncio.create_task(at.find(name)) for name in "ab"}
+    await asyncio.sleep(0)
+    assert environment.begun == ["a", "c"] and not any(one.done() for one in waiting.values())
+    environment.may["a"].set()
+    assert [await waiting["a"], await waiting["b"]] == [session for session, _ in held[:2]]
+    assert environment.begun == ["a", "c", "b"] and not at.suspects
+    await let_go(*(hosting for _, hosting in held))
+
+
+async def test_whoever_waits_for_one_that_was_charged_is_told_why() -> None:
+    at, on = Desk("opening", idle_s=60), stage(Opening())
+    waiting = asyncio.create_task(at.call_tool("a", "k", ToolCallRequest(name="look", arguments={})))
+    await asyncio.sleep(0)
+    played = failed(bare_episode(spec("a"), on), Failure(FailureKind.ENVIRONMENT, "worker", "3 workers died"))
+    at.show("a", Session(spec("a"), on, CallLog(), played=played))
+    with pytest.raises(Refused) as refused:
+        await waiting
+    assert (refused.value.status, refused.value.code) == (409, "episode_is_over")
+    assert refused.value.message == "the episode is over (failed: 3 workers died): it can only be scored"
+    with pytest.raises(Refused, match="3 workers died"):
+        await at.say("a", "other", MessageRequest(content="hello"))
+    for told in (await at.info("a"), await at.begin("a"), await at.score("a", "end")):
+        assert told.score is not None and told.score.failure is not None
+        assert (told.score.status, told.score.failure["message"]) == ("failed", "3 workers died")
+    await at.close("a")

@@ -1,0 +1,147 @@
+"""Sessions whose hall is brought up anew, because its driver has ended: none is lost, also none that is just being opened."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import REPOSITORY
+
+from ray_gym.config import GroupsSection, RunConfig
+from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
+from ray_gym.run.cluster import connected
+from ray_gym.service import sessions as module
+from ray_gym.service.api import SessionInfo, SessionRequest
+from ray_gym.service.hall import Hall
+from ray_gym.service.offers import offers_of
+from ray_gym.service.registry import Registry
+from ray_gym.service.sessions import Placed, Sessions
+
+pytestmark = pytest.mark.ray
+
+PLAYER = {"player": "envs.tic_tac_toe.players:random_player"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def joined() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("RAY_ADDRESS", "local")
+        environment.setenv("PYTHONPATH", str(REPOSITORY))
+        with connected():
+            yield
+
+
+def sessions_in(root: Path) -> Sessions:
+    config = RunConfig.model_validate(
+        {
+            "environment": {"id": "tic_tac_toe"},
+            "tasks": {"generate": 1},
+            "models": {"small": {"engine": "scripted", **PLAYER}},
+            "participants": {"policy": {"model": "small"}, "user": {"model": "small"}},
+            "groups": {"incomplete": "wait"},
+            "output": {"roll_s": 0.2, "dir": str(root)},
+            "service": {"session_workers": 1},
+        }
+    )
+    engines = {"small": ScriptedEngine(ScriptedOptions.model_validate(PLAYER))}
+    return Sessions(config, engines, offers_of(config), root)
+
+
+async def info(placed: Placed) -> SessionInfo:
+    assert placed.worker is not None
+    async with asyncio.timeout(60):
+        told: SessionInfo = await placed.worker.desk.remote("info", placed.session_id)
+    return told
+
+
+class Held:
+    """A step that goes on when it may."""
+
+    def __init__(self, step: Callable[..., Any]) -> None:
+        self._step = step
+        self.reached, self.goes_on = threading.Event(), threading.Event()
+
+    def take(self, *arguments: Any) -> Any:
+        self.reached.set()
+        assert self.goes_on.wait(60)
+        return self._step(*arguments)
+
+
+@pytest.mark.parametrize(("where", "name"), [(module, "_spec"), (Registry, "add")])
+async def test_one_that_is_being_opened_meanwhile_is_there_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: Any, name: str
+) -> None:
+    sessions = sessions_in(tmp_path)
+    first = await sessions.open("ann", SessionRequest(), None)
+    await info(first)
+    held = Held(getattr(where, name))
+    monkeypatch.setattr(where, name, lambda *arguments: held.take(*arguments))
+    opening = asyncio.create_task(sessions.open("ann", SessionRequest(), None))
+    assert await asyncio.to_thread(held.reached.wait, 60)
+    before = hall_of(sessions)
+    await end_driver(before)
+    assert (await info(await sessions.place("ann", first.session_id))).id == first.session_id
+    held.goes_on.set()
+    async with asyncio.timeout(60):
+        placed = await opening
+    assert (await info(placed)).id == placed.session_id
+    hall = hall_of(sessions)
+    assert hall is not before and hall._commits is not None
+    assert hall._commits.dispatcher.in_flight == 2
+    await sessions.close()
+
+
+async def test_one_that_cannot_be_recorded_is_not_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sessions = sessions_in(tmp_path)
+    await info(await sessions.open("ann", SessionRequest(), None))
+
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Registry, "add", full)
+        with pytest.raises(module.Refused, match="can't be recorded now: No space left on device"):
+            await sessions.open("ann", SessionRequest(), "a key")
+    hall = hall_of(sessions)
+    assert sessions.counts() == {"sessions.open": 1}
+    assert hall._commits is not None and hall._commits.dispatcher.in_flight == 1
+    assert hall.plan.config.groups == GroupsSection(), "a session that fails is not played again without its caller"
+    await info(await sessions.open("ann", SessionRequest(), "a key"))
+    await sessions.close()
+
+
+async def test_an_error_that_nobody_foresaw_ends_no_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sessions = sessions_in(tmp_path)
+    ended, going_on = [await sessions.open("ann", SessionRequest(), None) for _ in range(2)]
+    await info(going_on)
+    hall = hall_of(sessions)
+
+    def broken(*_: Any) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Registry, "remove", broken)
+        assert ended.worker is not None and hall._driving is not None
+        await ended.worker.desk.remote("close", ended.session_id)
+        await asyncio.wait({hall._driving}, timeout=60)
+    assert not hall.is_up
+    assert (await info(await sessions.place("ann", going_on.session_id))).score is None
+    assert "sessions of tic_tac_toe: OSError: [Errno 5] Input/output error" in capsys.readouterr().err
+    assert (await sessions.place("ann", ended.session_id)).worker is None, "it is committed"
+    await sessions.close()
+
+
+def hall_of(sessions: Sessions) -> Hall:
+    return sessions._halls["tic_tac_toe"]
+
+
+async def end_driver(hall: Hall) -> None:
+    hall._stopping.set()
+    assert hall._driving is not None
+    await asyncio.wait({hall._driving}, timeout=60)
