@@ -22,6 +22,7 @@ def replicas(
         actor_options={
             "num_cpus": options.cpus,
             "num_gpus": options.gpus_per_replica,
+            **({"label_selector": options.label_selector} if options.label_selector else {}),
             "runtime_env": {"env_vars": {**_quiet(options), **options.env_vars}},
         },
         start_timeout_s=options.start_timeout_s,
