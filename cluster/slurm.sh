@@ -55,11 +55,16 @@ for part in 0 1 2; do
   done
 done
 
+there=0
 for _ in $(seq 60); do
   there="$(ray list nodes --filter state=ALIVE --format json 2>/dev/null | python -c 'import json, sys; print(len(json.load(sys.stdin)))' || echo 0)"
   if [[ "$there" -ge "$wanted" ]]; then break; fi
-  sleep 5
+  sleep "${RAY_GYM_LOOK_S:-5}"
 done
+if [[ "$there" -lt "$wanted" ]]; then
+  echo "slurm.sh: only $there of $wanted nodes have come" >&2
+  exit 1
+fi
 
 # Before the time is up, SLURM sends TERM (--signal): the run ends as with Ctrl-C, and --resume goes on with it.
 ray-gym rollout "$@" &

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict
 from ray import serve
 from ray.serve import Application
 
 from deployments.held_service.holder import STOP_S, Holder
+from ray_gym.config_file import validate
 
 START_RETRIES = 1_000
 """Serve gives up after so many. One that failed may succeed later: the service before it may still be going down."""
@@ -21,8 +24,11 @@ class HeldService(BaseModel):
     """KEY=VALUE, as `ray-gym serve` takes them."""
 
 
-def build(args: HeldService) -> Application:
-    """One replica, and no route: the gateway has the routes. It is up once the service is, and unhealthy once that has ended."""
+def build(args: dict[str, Any]) -> Application:
+    """From the `args` of the application. Errors: UserError for those that a service doesn't take.
+
+    One replica, and no route: the gateway has the routes. It is up once the service is, and unhealthy once that has ended."""
+    held = validate(HeldService, args, "args")
     deployment = serve.deployment(
         Holder,
         name="service",
@@ -33,4 +39,4 @@ def build(args: HeldService) -> Application:
         graceful_shutdown_wait_loop_s=0.5,
         ray_actor_options={"num_cpus": 1},
     )
-    return deployment.bind(args.config, tuple(args.overrides))
+    return deployment.bind(held.config, tuple(held.overrides))
