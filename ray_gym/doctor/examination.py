@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -84,11 +84,10 @@ def _storage(nodes: Nodes, key: str, folder: Path) -> list[Result]:
         with _scratch(folder) as scratch, locked(scratch):
             names = {name: f"node-{index}" for index, name in enumerate(nodes.answering)}
             wrote = nodes.ask_each("write", {node: (scratch, name) for node, name in names.items()})
-            problems = {node: problem for node, problem in wrote.items() if problem}
-            written = [names[node] for node in wrote if node not in problems]
-            for method, arguments in (("read", (scratch, written)), ("lock", (scratch,))):
-                told = nodes.ask(method, *arguments, only=lambda node: node.name not in problems)
-                problems |= {node: _by_node(problem, names) for node, problem in told.items() if problem}
+            written = {names[node]: node for node, problem in wrote.items() if not problem}
+            read = nodes.ask_each("read", dict.fromkeys(written.values(), (scratch, written)))
+            lock = nodes.ask_each("lock", dict.fromkeys(written.values(), (scratch,)))
+            problems = {**_problems(lock), **_problems(read), **_problems(wrote)}
     except OSError as error:
         return [Result(HERE, key, f"can't write in {folder}: {error.strerror or error}", mend)]
     if problems:
@@ -96,11 +95,8 @@ def _storage(nodes: Nodes, key: str, folder: Path) -> list[Result]:
     return [Result(CLUSTER, key, f"{folder}: {len(wrote)} nodes write, lock, flush, and see each other's files")]
 
 
-def _by_node(problem: str, names: dict[str, str]) -> str:
-    for node, name in names.items():
-        problem = problem.replace(f"{name},", f"{node},") if f"{name}," in problem else problem
-        problem = problem.removesuffix(name) + node if problem.endswith(name) else problem
-    return problem
+def _problems(answers: Mapping[str, str | None]) -> dict[str, str]:
+    return {node: problem for node, problem in answers.items() if problem}
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from ray_gym.doctor import ports, storage
@@ -27,8 +27,8 @@ class Examiner:
     def write(self, folder: Path, name: str) -> str | None:
         return storage.write_problem(folder, name)
 
-    def read(self, folder: Path, names: Sequence[str]) -> str | None:
-        return storage.read_problem(folder, names)
+    def read(self, folder: Path, written: Mapping[str, str]) -> str | None:
+        return storage.read_problem(folder, written)
 
     def lock(self, folder: Path) -> str | None:
         return storage.lock_problem(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -30,9 +30,9 @@ def write_problem(folder: Path, name: str) -> str | None:
     return None if free >= ENOUGH_FREE else f"{folder} has {free / 2**20:.0f} MiB left"
 
 
-def read_problem(folder: Path, names: Sequence[str]) -> str | None:
-    """Which of the files that other nodes wrote are not there, or not what they wrote."""
-    missing = [name for name in names if not _is_whole(folder / name, name)]
+def read_problem(folder: Path, written: Mapping[str, str]) -> str | None:
+    """Of which nodes the files are not there, or not what they wrote. `written`: nodes by the names of their files."""
+    missing = [node for name, node in written.items() if not _is_whole(folder / name, name)]
     return f"{folder}: does not see what was written by {', '.join(missing)}" if missing else None
 
 

@@ -6,6 +6,7 @@ import re
 import shlex
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -13,6 +14,7 @@ import typer
 from conftest import REPOSITORY
 from manifests import CLUSTER, INSTALLED, document, serve_config
 from ray.scripts.scripts import cli as ray_cli
+from typer._click.exceptions import UsageError
 
 import deployments.held_service
 from deployments.held_service import HeldService
@@ -35,12 +37,11 @@ def commands(file: Path, program: str) -> list[list[str]]:
     return [shlex.split(line, comments=True)[1:] for line in found if re.match(rf"{program} [a-z]", line)]
 
 
-def parse(command: click.Command, arguments: list[str]) -> None:
+def parse(command: Any, arguments: list[str]) -> None:
     """Errors: click's, for a command or an option that is not there."""
     context = command.make_context(command.name or "", list(arguments))
-    while isinstance(command, click.Group):
+    while hasattr(command, "resolve_command"):  # typer has a click of its own
         _, inner, rest = command.resolve_command(context, context._protected_args + context.args)
-        assert inner is not None
         context = inner.make_context(inner.name or "", rest, parent=context)
         command = inner
 
@@ -58,8 +59,10 @@ def test_the_reader_of_commands_finds_them() -> None:
     found = {name: len(commands(CLUSTER / name, "ray-gym")) for name in ("pools.yaml", "slurm.sh")}
     assert found == {"pools.yaml": 2, "slurm.sh": 1}
     assert len(commands(CLUSTER / "ray_up.yaml", "ray")) >= 7
-    with pytest.raises(click.UsageError):
+    with pytest.raises(UsageError):
         parse(GYM, ["rollout", "x.yaml", "--wayt"])
+    with pytest.raises(UsageError):
+        parse(GYM, ["rolout", "x.yaml"])
     with pytest.raises(click.UsageError):
         parse(ray_cli, ["start", "--hed"])
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import psutil
@@ -19,7 +20,9 @@ import yaml
 from conftest import REPOSITORY, eventually, free_port
 from manifests import INSTALLED, pools_of_raylets, serve_config
 
+from deployments.held_service import build
 from deployments.held_service.holder import driver_environment
+from ray_gym.errors import UserError
 
 TOKEN = "a-callers-token-of-the-tests-0123456789"
 ON_CPU = [
@@ -39,7 +42,6 @@ ON_CPU = [
 class Held:
     address: str
     environment: dict[str, str]
-    config: dict[str, Any]
     folder: Path
 
     def deploy(self, config: dict[str, Any]) -> None:
@@ -51,8 +53,8 @@ class Held:
         found: dict[str, Any] = yaml.safe_load(self._serve("status"))["applications"]
         return found
 
-    def replicas(self) -> list[dict[str, Any]]:
-        """Actors of Serve, with the labels of their nodes."""
+    def actors(self) -> list[dict[str, Any]]:
+        """Those that live, with the pools of their nodes."""
         script = (
             "import json, ray\n"
             "from ray.util.state import list_actors\n"
@@ -80,7 +82,7 @@ class Held:
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    def held(self) -> list[psutil.Process]:
+    def processes(self) -> list[psutil.Process]:
         """The processes of `ray-gym serve`."""
         return [
             process
@@ -91,22 +93,25 @@ class Held:
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
+def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
     folder, port = tmp_path_factory.mktemp("held"), free_port()
-    config = serve_config()
-    config["http_options"]["port"] = port
-    arguments = config["applications"][0]["args"]
-    arguments["config"] = arguments["config"].replace(INSTALLED, f"{REPOSITORY}/")
-    arguments["overrides"] = [*ON_CPU, f"service.port={port}", f"output.dir={folder}", "fanout.workers=1"]
     variables = {
         "RAY_GYM_CALLERS": f"trainer={TOKEN}",
         "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "deployments.gateway.proxy.middlewares",
     }
     with pools_of_raylets(**variables) as environment:
-        held = Held(f"http://127.0.0.1:{port}", environment, config, folder)
-        held.deploy(config)
-        eventually(lambda: is_up(held), 270)
-        yield held
+        yield Held(f"http://127.0.0.1:{port}", environment, folder)
+
+
+def config_of(held: Held, *overrides: str, config: str | None = None) -> dict[str, Any]:
+    """RayService's, for the paths and the port of this test; perhaps with another config of a service."""
+    port = urlsplit(held.address).port
+    made = serve_config()
+    made["http_options"]["port"] = port
+    arguments = made["applications"][0]["args"]
+    arguments["config"] = str(REPOSITORY / (config or arguments["config"].removeprefix(INSTALLED)))
+    arguments["overrides"] = [*overrides, f"service.port={port}", f"output.dir={held.folder}", "fanout.workers=1"]
+    return made
 
 
 def is_up(held: Held) -> bool:
@@ -120,45 +125,44 @@ def get(held: Held, path: str, token: str | None = TOKEN) -> httpx.Response:
 
 
 @pytest.mark.ray
-@pytest.mark.engine
-@pytest.mark.timeout(400)
-def test_the_application_of_ray_service_brings_the_service_up_in_its_pools(service: Held) -> None:
-    """The small model has no time to play well here: what counts is that both models answer, where they are, and that it ends well."""
-    assert get(service, "/readyz").json() == {"status": "ready", "models": ["policy", "user"]}
-    assert get(service, "/v1/rollouts", token=None).status_code == 401
-    assert get(service, "/-/routes").status_code == 404 and get(service, "/-/healthz").text == "success"
-    pools = {actor["name"]: actor["pool"] for actor in service.replicas()}
-    found = {name.split("#")[1]: pool for name, pool in pools.items() if (name or "").startswith("SERVE_REPLICA")}
-    placed = {pool for name, pool in pools.items() if (name or "").startswith("SERVE_REPLICA::service#service")}
-    assert placed == {"cpu"}, pools
-    assert {pool for name, pool in pools.items() if "service-pools-policy" in (name or "")} == {"policy"}, found
-    assert {pool for name, pool in pools.items() if "service-pools-user" in (name or "")} == {"user"}, found
-    asked = {"model": "user", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}
-    answer = httpx.post(
-        f"{service.address}/v1/chat/completions", json=asked, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60
-    )
-    assert answer.status_code == 200, answer.text
+def test_a_service_that_ended_is_started_again_and_goes_with_its_application(held: Held) -> None:
+    open_to_callers = ["service.host=0.0.0.0", "service.tokens.env=RAY_GYM_CALLERS"]
+    config = config_of(held, *open_to_callers, config="configs/service_scripted.yaml")
+    held.deploy(config)
+    eventually(lambda: is_up(held), 120)
+    assert get(held, "/readyz").json()["status"] == "ready" and get(held, "/v1/rollouts", token=None).status_code == 401
+    assert get(held, "/-/routes").status_code == 404 and get(held, "/-/healthz").text == "success"
+    [before] = held.processes()
+    os.kill(before.pid, signal.SIGKILL)
+    eventually(lambda: [each for each in held.processes() if each.pid != before.pid] and is_up(held), 120)
+    assert get(held, "/readyz").json()["status"] == "ready"
+    held.deploy({**config, "applications": []})
+    eventually(lambda: not held.processes() and not held.applications(), 60)
 
 
 @pytest.mark.ray
 @pytest.mark.engine
-@pytest.mark.timeout(400)
-def test_a_service_that_ended_is_started_again_and_goes_with_its_application(service: Held) -> None:
-    [before] = service.held()
-    os.kill(before.pid, signal.SIGTERM)
-    eventually(lambda: [p for p in service.held() if p.pid != before.pid] and is_up(service), 240)
-    assert get(service, "/readyz").json()["status"] == "ready"
-    service.deploy({**service.config, "applications": []})
-    eventually(lambda: not service.held() and not service.applications(), 120)
+@pytest.mark.timeout(480)
+def test_the_application_of_ray_service_brings_its_models_up_in_their_pools(held: Held) -> None:
+    """Both are the small model here."""
+    held.deploy(config_of(held, *ON_CPU))
+    eventually(lambda: is_up(held), 400)
+    assert get(held, "/readyz").json() == {"status": "ready", "models": ["policy", "user"]}
+    pools = {actor["name"].split("#")[0]: actor["pool"] for actor in held.actors() if "#" in (actor["name"] or "")}
+    models = {f"SERVE_REPLICA::service-pools-{name}": name for name in ("policy", "user")}
+    assert pools.items() >= {"SERVE_REPLICA::service": "cpu", **models}.items()
+    asked = {"model": "user", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 4}
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    answer = httpx.post(f"{held.address}/v1/chat/completions", json=asked, headers=headers, timeout=60)
+    assert answer.status_code == 200, answer.text
 
 
 def test_the_command_is_a_driver_and_no_worker() -> None:
-    worker = {
-        "RAY_JOB_ID": "ffffffff",
-        "RAY_RAYLET_PID": "7",
-        "RAY_ADDRESS": "local",
-        "RAY_AUTH_MODE": "token",
-        "HOME": "/root",
-    }
-    driver = {"RAY_ADDRESS": "10.0.0.1:6379", "RAY_AUTH_MODE": "token", "HOME": "/root", "PYTHONUNBUFFERED": "1"}
+    worker = {"RAY_JOB_ID": "ffffffff", "RAY_RAYLET_PID": "7", "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "token"}
+    driver = {"RAY_ADDRESS": "10.0.0.1:6379", "RAY_AUTH_MODE": "token", "PYTHONUNBUFFERED": "1"}
     assert driver_environment(worker, "10.0.0.1:6379") == driver
+
+
+def test_arguments_that_a_service_does_not_take_are_refused() -> None:
+    with pytest.raises(UserError, match="did you mean 'config'"):
+        build({"config": "x.yaml", "confg": "y.yaml"})

