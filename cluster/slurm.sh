@@ -23,7 +23,11 @@ port="${RAY_GYM_PORT:-6379}"
 # Everybody who has an account reaches the nodes' ports: a token of this job's own, in a file that only its owner reads.
 secret="$PWD/.ray-token-$SLURM_JOB_ID"
 (umask 077 && openssl rand -hex 32 | tr -d '\n' > "$secret")
-trap 'rm -f "$secret"' EXIT
+end() {                                                # also of the nodes, each of which is a srun in the background
+  rm -f "$secret"
+  jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true
+}
+trap end EXIT
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$secret" RAY_TMPDIR="/tmp/ray-$SLURM_JOB_ID"
 mkdir -p "$RAY_TMPDIR"
 
@@ -56,8 +60,9 @@ for part in 0 1 2; do
 done
 
 there=0
+count='import ray; ray.init(log_to_driver=False); print(sum(node["Alive"] for node in ray.nodes()))'
 for _ in $(seq 60); do
-  there="$(ray list nodes --filter state=ALIVE --format json 2>/dev/null | python -c 'import json, sys; print(len(json.load(sys.stdin)))' || echo 0)"
+  there="$(python -c "$count" 2>/dev/null || echo 0)"
   if [[ "$there" -ge "$wanted" ]]; then break; fi
   sleep "${RAY_GYM_LOOK_S:-5}"
 done

@@ -30,15 +30,19 @@ class Allocation:
     folder: Path
     environment: dict[str, str]
 
-    def batch(self, *arguments: str) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [str(REPOSITORY / "cluster" / "slurm.sh"), *arguments],
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
+    def batch(self, *arguments: str) -> subprocess.Popen[bytes]:
+        with self.said.open("wb") as said:  # no pipe: nodes would hold it open
+            return subprocess.Popen(
+                [str(REPOSITORY / "cluster" / "slurm.sh"), *arguments],
+                env=self.environment,
+                stdout=said,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def said(self) -> Path:
+        return self.folder / "said.log"
 
 
 @pytest.fixture
@@ -79,8 +83,7 @@ def test_a_run_is_played_on_nodes_with_labels_and_leaves_no_token(allocation: Al
     batch = allocation.batch(
         CONFIG, "tasks.limit=10", "run.name=first", f"output.dir={runs}", "fanout.cpus_per_worker=1"
     )
-    told, _ = batch.communicate(timeout=200)
-    assert batch.returncode == 0, told
+    assert batch.wait(timeout=200) == 0, allocation.said.read_text()
     assert load(runs / "first").episodes.num_rows == 40
     assert not list(allocation.folder.glob(".ray-token*"))
 
@@ -92,6 +95,5 @@ def test_the_end_of_its_time_ends_the_run_like_ctrl_c(allocation: Allocation) ->
     batch = allocation.batch(CONFIG, "run.name=first", f"output.dir={runs}", *slow)
     eventually(lambda: list((runs / "first" / "episodes").glob("*.parquet")), 150)
     os.kill(batch.pid, signal.SIGTERM)
-    told, _ = batch.communicate(timeout=60)
-    assert batch.returncode == 1 and "interrupted" in told, told
+    assert batch.wait(timeout=90) == 1 and "interrupted" in allocation.said.read_text(), allocation.said.read_text()
     assert not list(allocation.folder.glob(".ray-token*"))

@@ -47,7 +47,7 @@ def nodes() -> Iterator[Nodes]:
     os.environ.pop("RAY_ADDRESS", None)
     small = {"object_store_memory": 100 * 2**20, "num_cpus": 2}
     cluster = Cluster(
-        initialize_head=True, head_node_args={**small, "_temp_dir": str(folder), "include_dashboard": False}
+        initialize_head=True, head_node_args={**small, "temp_dir": str(folder), "include_dashboard": False}
     )
     cluster.add_node(**small, num_gpus=2, labels={"pool": "policy"})
     os.environ["RAY_GYM_CACHE"] = str(folder / "nothing")
