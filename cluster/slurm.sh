@@ -33,17 +33,18 @@ mkdir -p "$RAY_TMPDIR"
 
 mapfile -t cpu_nodes < <(scontrol show hostnames "${SLURM_JOB_NODELIST_HET_GROUP_0:-$SLURM_JOB_NODELIST}")
 head="${cpu_nodes[0]}"
-address="$(getent ahostsv4 "$head" | awk 'NR == 1 {print $1}')"
+address_of() { getent ahostsv4 "$1" | awk 'NR == 1 {print $1}'; }
+address="$(address_of "$head")"
 
 start_node() {                                         # PART NODE POOL CPUS [OPTION]...: in the foreground of srun, until the job ends
   local part="$1" node="$2" pool="$3" cpus="$4"
   shift 4
   srun --het-group="$part" --nodes=1 --ntasks=1 --nodelist="$node" --export=ALL \
     bash -c 'mkdir -p "$RAY_TMPDIR" && exec ray start --block --disable-usage-stats "$@"' start \
-    --labels="pool=$pool" --num-cpus="$cpus" --object-store-memory=4000000000 "$@" &
+    --labels="pool=$pool" --num-cpus="$cpus" --node-ip-address="$(address_of "$node")" --object-store-memory=4000000000 "$@" &
 }
 
-start_node 0 "$head" cpu 16 --head --node-ip-address="$address" --port="$port" --dashboard-host=127.0.0.1
+start_node 0 "$head" cpu 16 --head --port="$port" --dashboard-host=127.0.0.1
 export RAY_ADDRESS="$address:$port"
 
 wanted=1

@@ -52,8 +52,7 @@ def allocation(tmp_path: Path) -> Iterator[Allocation]:
     for name, script in COMMANDS.items():
         (commands / name).write_text(f"#!/bin/bash\n{script}\n")
         (commands / name).chmod(0o755)
-    (tmp_path / ".venv").mkdir()
-    (tmp_path / ".venv" / "bin").symlink_to(Path(sys.executable).parent)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
     parts = {
         f"SLURM_{name}_HET_GROUP_{part}": value
