@@ -46,6 +46,10 @@ start_node() {                                         # PART NODE POOL CPUS [OP
 
 start_node 0 "$head" cpu 16 --head --port="$port" --dashboard-host=127.0.0.1
 export RAY_ADDRESS="$address:$port"
+for _ in $(seq 120); do                                # nodes don't wait long for a head that is not there yet
+  if (exec 3<> "/dev/tcp/$address/$port") 2>/dev/null; then break; fi
+  sleep 1
+done
 
 wanted=1
 for part in 0 1 2; do
