@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -48,14 +47,8 @@ def pools_of_raylets(**variables: str) -> Iterator[dict[str, str]]:
     head = [f"--port={port}", f"--dashboard-port={dashboard}", f"--temp-dir={folder}", "--num-cpus=0"]
     try:
         _start(environment, "--head", "--labels=pool=head", *head, *common)
-        with ThreadPoolExecutor() as threads:
-            joined = [f"--address=127.0.0.1:{port}", "--num-cpus=4", *common]
-            starting = [
-                threads.submit(_start, environment, f"--labels=pool={pool}", *joined)
-                for pool in ("cpu", "policy", "user")
-            ]
-            for each in starting:
-                each.result()
+        for pool in ("cpu", "policy", "user"):
+            _start(environment, f"--address=127.0.0.1:{port}", "--num-cpus=4", f"--labels=pool={pool}", *common)
         yield {
             **environment,
             "RAY_ADDRESS": f"127.0.0.1:{port}",

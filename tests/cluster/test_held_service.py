@@ -1,4 +1,4 @@
-"""What RayService names, sent to the cluster as KubeRay's operator sends it, and brought up on CPU with the small model."""
+"""What RayService names, brought up by `serve deploy` (which sends what KubeRay's operator sends), on CPU with the small model."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import httpx
 import psutil
 import pytest
+import yaml
 from conftest import REPOSITORY, eventually, free_port
 from manifests import INSTALLED, pools_of_raylets, serve_config
 
@@ -44,19 +45,13 @@ class Held:
     folder: Path
 
     def deploy(self, config: dict[str, Any]) -> None:
-        """By the request that `serve deploy` makes, and KubeRay's operator."""
-        self._dashboard("PUT", config)
+        file = self.folder / "serve.yaml"
+        file.write_text(yaml.safe_dump(config))
+        self._serve("deploy", str(file))
 
     def applications(self) -> dict[str, Any]:
-        found: dict[str, Any] = self._dashboard("GET").json()["applications"]
+        found: dict[str, Any] = yaml.safe_load(self._serve("status"))["applications"]
         return found
-
-    def _dashboard(self, method: str, body: Any = None) -> httpx.Response:
-        url = f"{self.environment['RAY_GYM_TEST_JOBS']}/api/serve/applications/"
-        headers = {"Authorization": f"Bearer {self.environment['RAY_AUTH_TOKEN']}"}
-        response = httpx.request(method, url, json=body, headers=headers, timeout=120)
-        assert response.status_code == 200, response.text
-        return response
 
     def actors(self) -> list[dict[str, Any]]:
         """Those that live, with the pools of their nodes."""
@@ -74,6 +69,18 @@ class Held:
         assert done.returncode == 0, done.stderr
         listed: list[dict[str, Any]] = json.loads(done.stdout.splitlines()[-1])
         return listed
+
+    def _serve(self, command: str, *arguments: str) -> str:
+        serve = str(Path(sys.executable).parent / "serve")
+        done = subprocess.run(
+            [serve, command, *arguments, "--address", self.environment["RAY_GYM_TEST_JOBS"]],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
 
     def processes(self) -> list[psutil.Process]:
         """The processes of `ray-gym serve`."""
@@ -118,7 +125,6 @@ def get(held: Held, path: str, token: str | None = TOKEN) -> httpx.Response:
 
 
 @pytest.mark.ray
-@pytest.mark.timeout(480)
 def test_a_service_that_ended_is_started_again_and_goes_with_its_application(held: Held) -> None:
     open_to_callers = ["service.host=0.0.0.0", "service.tokens.env=RAY_GYM_CALLERS"]
     config = config_of(held, *open_to_callers, config="configs/service_scripted.yaml")
