@@ -38,7 +38,7 @@ class Replicas:
     count: int
     max_ongoing_requests: int
     actor_options: dict[str, Any]
-    """Of Ray: num_cpus, num_gpus, runtime_env."""
+    """Of Ray: num_cpus, num_gpus, label_selector, runtime_env."""
     start_timeout_s: float
     what: str
     """What did not start, in errors."""

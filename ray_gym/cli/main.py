@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ray_gym.cli import data, export, serve
+from ray_gym.cli import data, doctor, export, serve
 from ray_gym.errors import RunFailed, UserError
 
 PIPE_WIDTH = 160
@@ -30,6 +30,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
 app.command("export")(export.export)
+app.command("doctor")(doctor.doctor)
 
 Overrides = Annotated[
     list[str] | None,

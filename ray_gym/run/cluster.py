@@ -45,7 +45,7 @@ def _connect(environment: Mapping[str, str]) -> None:
     # A submitted job may set a PYTHONPATH, too, which Ray would refuse beside ours; ours has all of it.
     os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")
     local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
-    _check_address(os.environ.get("RAY_ADDRESS", ""))
+    check_address(os.environ.get("RAY_ADDRESS", ""))
     try:
         # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
         # refuses options for a new cluster (ValueError) if there is one to join.
@@ -70,7 +70,7 @@ def _init(**options: Any) -> None:
         raise RunFailed(f"Ray did not come up on this machine, which may be too busy: {error}") from None
 
 
-def _check_address(address: str) -> None:
+def check_address(address: str) -> None:
     """Errors: UserError, within seconds, for an address that is none or where nothing listens; Ray itself takes 90 s to say so."""
     if not address or address in ("auto", "local") or "://" in address:
         return

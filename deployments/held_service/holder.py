@@ -1,0 +1,84 @@
+"""A replica that holds a `ray-gym serve`, a process of its own: the very command that one would type."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+from collections import deque
+from collections.abc import Mapping
+
+import ray
+
+from ray_gym.errors import RunFailed
+
+READY = "ready: "
+"""How the line begins that the command prints once the service is up."""
+STOP_S = 120
+"""For the service to put away what is under way, and to take its models down."""
+LAST_LINES = 20
+"""Of what it said, that are told when it has ended."""
+OWN = ("RAY_JOB_ID", "RAY_CLIENT_MODE", "RAY_RAYLET_PID", "RAY_JOB_CONFIG_JSON_ENV_VAR")
+"""What makes a process a worker of Ray; the command is a driver."""
+
+
+class Holder:
+    async def __init__(self, config: str, overrides: tuple[str, ...]) -> None:  # type: ignore[misc]  # Serve awaits it
+        """Returns once the service is up. Errors: RunFailed with what the command said.
+
+        However long it takes: models are loaded, and with autoscaling their nodes are first got.
+        """
+        self._said: deque[str] = deque(maxlen=LAST_LINES)
+        self._process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "deployments.held_service.held", str(os.getpid())),
+            *("serve", config, *overrides, "--wait"),
+            env=driver_environment(os.environ, ray.get_runtime_context().gcs_address),
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.STDOUT,
+        )
+        ready = asyncio.Event()
+        self._listening = asyncio.create_task(self._listen(ready))
+        up = asyncio.create_task(ready.wait())
+        try:
+            await asyncio.wait((up, self._listening), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            up.cancel()
+        if not ready.is_set():
+            await self._process.wait()
+            raise RunFailed(f"the service did not come up: {self._last_words()}")
+
+    async def check_health(self) -> None:
+        """Serve makes a new replica, and so the service anew, which goes on with what is in its directory. Errors: RunFailed."""
+        if self._process.returncode is not None:
+            raise RunFailed(f"the service has ended: {self._last_words()}")
+
+    async def __del__(self) -> None:  # Serve awaits it, too
+        if self._process.returncode is None:
+            self._process.terminate()
+            try:
+                async with asyncio.timeout(STOP_S):
+                    await self._process.wait()
+            except TimeoutError:
+                with contextlib.suppress(ProcessLookupError):
+                    self._process.kill()
+        self._listening.cancel()
+
+    async def _listen(self, ready: asyncio.Event) -> None:
+        """Until it ends; what it says goes into the replica's log."""
+        assert self._process.stdout is not None
+        async for line in self._process.stdout:
+            text = line.decode(errors="replace").rstrip()
+            self._said.append(text)
+            print(text, flush=True)
+            if text.startswith(READY):
+                ready.set()
+
+    def _last_words(self) -> str:
+        return "\n".join(self._said) or "it said nothing"
+
+
+def driver_environment(inherited: Mapping[str, str], gcs_address: str) -> dict[str, str]:
+    """Of a driver on the cluster of a worker whose environment is `inherited`."""
+    kept = {key: value for key, value in inherited.items() if key not in OWN}
+    return {**kept, "RAY_ADDRESS": gcs_address, "PYTHONUNBUFFERED": "1"}

@@ -1,0 +1,55 @@
+"""`ray-gym doctor`: what is wrong with a cluster, for a config or at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+if TYPE_CHECKING:
+    from ray_gym.doctor.result import Result
+
+
+def doctor(
+    config: Annotated[
+        Path | None,
+        typer.Argument(metavar="[CONFIG]", help="A config (YAML) that is to run there.", show_default=False),
+    ] = None,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `output.dir=/shared/runs`."),
+    ] = None,
+    deadline: Annotated[float, typer.Option(min=1, metavar="SECONDS", help="For each answer of a node.")] = 60,
+) -> None:
+    """Look at every node of the running cluster: is it fit for this config, and what has to be mended?
+
+    Versions, clocks, room for replicas and workers on the nodes, model files, the service's port, folders of output and journals, tokens.
+    Starts nothing and loads no model. Exits with 1 if there are problems.
+
+    Examples:
+
+        ray-gym doctor
+
+        ray-gym doctor cluster/pools.yaml output.dir=/shared/runs
+    """
+    from ray_gym.doctor.command import diagnose
+
+    results = diagnose(config, list(overrides or []), deadline)
+    console = Console()
+    for result in results:
+        _print(console, result)
+    problems = sum(not result.well for result in results)
+    console.print(f"{problems} problem{'s' * (problems != 1)}" if problems else "all is well", highlight=False)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _print(console: Console, result: Result) -> None:
+    mark = "[green]ok      [/]" if result.well else "[red]problem [/]"
+    line = f"{mark} {escape(result.node):<20} [bold]{escape(result.check):<18}[/] {escape(result.found)}"
+    console.print(line, highlight=False, soft_wrap=True)
+    if result.mend:
+        console.print(f"         [dim]to mend it:[/] {escape(result.mend)}", highlight=False, soft_wrap=True)

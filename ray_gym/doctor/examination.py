@@ -1,0 +1,112 @@
+"""All checks, one after the other, each on every node that it concerns."""
+
+from __future__ import annotations
+
+import shutil
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from ray_gym.doctor.clock import Reading, check_clock
+from ray_gym.doctor.nodes import Nodes
+from ray_gym.doctor.resources import check_resources, fits
+from ray_gym.doctor.result import CLUSTER, Result
+from ray_gym.doctor.storage import locked
+from ray_gym.doctor.subject import Subject
+from ray_gym.doctor.versions import check_versions
+
+HERE = "here"
+"""In the place of a node, for the machine that this process is on."""
+SHARE_IT = "mount one file system there on all nodes and here, writable, with locks; or set {key} to a folder of one"
+
+
+def examine(nodes: Nodes, subject: Subject) -> list[Result]:
+    results = [Result(CLUSTER, "nodes", str(len(nodes.answering)))]
+    results += check_versions(nodes.ask("versions", subject.packages))
+    results += _clocks(nodes)
+    rooms = [node.room for node in nodes.answering.values()]
+    results += check_resources(rooms, subject.placed(), subject.workers, subject.cpus_per_worker)
+    results += _model_files(nodes, subject)
+    results += _port(nodes, subject)
+    for key, folder in subject.folders.items():
+        results += _storage(nodes, key, folder)
+    results += [Result(CLUSTER, "output", f"{uri}: object stores are not looked at") for uri in subject.object_stores]
+    mend = "look at this node's raylet.log and dashboard_agent.log; does it have ray_gym's dependencies, and do its mounts answer?"
+    return results + [Result(node, "answers", why, mend) for node, why in nodes.silent.items()]
+
+
+def _clocks(nodes: Nodes) -> list[Result]:
+    """One after the other: the shorter the way of an answer, the better it tells."""
+    results = []
+    for name in list(nodes.answering):
+        before = time.time()
+        for there in nodes.ask("now", only=lambda node, name=name: node.name == name).values():  # type: ignore[misc]
+            results.append(check_clock(name, Reading(before, there, time.time())))
+    return results
+
+
+def _model_files(nodes: Nodes, subject: Subject) -> list[Result]:
+    """On the nodes where a replica may be."""
+    results = []
+    for name, asked in subject.placed().items():
+        answers = nodes.ask(
+            "missing_files",
+            subject.engines[name],
+            only=lambda node, asked=asked: fits(node.room, asked),  # type: ignore[misc]
+        )
+        mend = f"put the checkpoint there (or set models.{name}.model to a folder that is shared)"
+        results += [
+            Result(node, f"models.{name}", problem or "its files are there", mend if problem else "")
+            for node, problem in answers.items()
+        ]
+    return results
+
+
+def _port(nodes: Nodes, subject: Subject) -> list[Result]:
+    """Of the service, whose proxy is on the head."""
+    if subject.address is None:
+        return []
+    host, port = subject.address
+    answers = nodes.ask("port", host, port, only=lambda node: node.is_head)
+    mend = "end what listens there, or choose another service.port (for `ray-gym serve`; runs need none)"
+    return [
+        Result(node, "service.port", problem or f"{host}:{port} is free, or Serve's", mend if problem else "")
+        for node, problem in answers.items()
+    ]
+
+
+def _storage(nodes: Nodes, key: str, folder: Path) -> list[Result]:
+    """Each node writes a file of its own; then each looks for all others', and tries a lock that is held here."""
+    mend = SHARE_IT.format(key=key)
+    try:
+        with _scratch(folder) as scratch, locked(scratch):
+            names = {name: f"node-{index}" for index, name in enumerate(nodes.answering)}
+            wrote = nodes.ask_each("write", {node: (scratch, name) for node, name in names.items()})
+            written = {names[node]: node for node, problem in wrote.items() if not problem}
+            read = nodes.ask_each("read", dict.fromkeys(written.values(), (scratch, written)))
+            lock = nodes.ask_each("lock", dict.fromkeys(written.values(), (scratch,)))
+            problems = {**_problems(lock), **_problems(read), **_problems(wrote)}
+    except OSError as error:
+        return [Result(HERE, key, f"can't write in {folder}: {error.strerror or error}", mend)]
+    if problems:
+        return [Result(node, key, problem, mend) for node, problem in problems.items()]
+    return [Result(CLUSTER, key, f"{folder}: {len(wrote)} nodes write, lock, flush, and see each other's files")]
+
+
+def _problems(answers: Mapping[str, str | None]) -> dict[str, str]:
+    return {node: problem for node, problem in answers.items() if problem}
+
+
+@contextmanager
+def _scratch(folder: Path) -> Iterator[Path]:
+    """In the folder, or, if there is none yet, in the one that it would be made in. Errors: OSError."""
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    scratch = existing / f".ray-gym-doctor-{uuid.uuid4().hex[:12]}"
+    scratch.mkdir()
+    try:
+        yield scratch
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(scratch)

@@ -1,0 +1,34 @@
+"""What looks around on a node: an actor there. Each method is one question; none raises for what it finds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from ray_gym.doctor import ports, storage
+from ray_gym.doctor.versions import versions_here
+from ray_gym.models.placement import OnNodes
+
+
+class Examiner:
+    def versions(self, packages: tuple[str, ...]) -> dict[str, str]:
+        return versions_here(packages)
+
+    def now(self) -> float:
+        return time.time()
+
+    def missing_files(self, engine: OnNodes) -> str | None:
+        return engine.missing_files()
+
+    def port(self, host: str, port: int) -> str | None:
+        return ports.port_problem(host, port)
+
+    def write(self, folder: Path, name: str) -> str | None:
+        return storage.write_problem(folder, name)
+
+    def read(self, folder: Path, written: Mapping[str, str]) -> str | None:
+        return storage.read_problem(folder, written)
+
+    def lock(self, folder: Path) -> str | None:
+        return storage.lock_problem(folder)

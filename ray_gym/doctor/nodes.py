@@ -1,0 +1,91 @@
+"""The nodes of the cluster, with an examiner on each; all are asked at once, and none is waited for longer than the deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from ray_gym.doctor.examiner import Examiner
+from ray_gym.doctor.resources import Room
+from ray_gym.errors import describe
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    name: str
+    """Short, and one node's only."""
+    room: Room
+    is_head: bool
+    examiner: Any
+
+
+@dataclass
+class Nodes:
+    """Those that answer. One that did not in time is asked nothing more, as whatever held it may hold it still."""
+
+    answering: dict[str, Node]
+    deadline_s: float
+    silent: dict[str, str] = field(default_factory=dict)
+    """Why, by node."""
+
+    def ask(self, method: str, *arguments: Any, only: Callable[[Node], bool] = lambda node: True) -> dict[str, Any]:
+        """The answers, by node."""
+        return self.ask_each(method, {name: arguments for name, node in self.answering.items() if only(node)})
+
+    def ask_each(self, method: str, arguments: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+        asked = {
+            name: getattr(self.answering[name].examiner, method).remote(*given)
+            for name, given in arguments.items()
+            if name in self.answering
+        }
+        if asked:
+            ray.wait(list(asked.values()), num_returns=len(asked), timeout=self.deadline_s)
+        answers = {}
+        for name, reference in asked.items():
+            try:
+                answers[name] = ray.get(reference, timeout=0)
+            except RayError as error:
+                self._leave_out(name, method, error)
+        return answers
+
+    def _leave_out(self, name: str, method: str, error: RayError) -> None:
+        if isinstance(error, RayTaskError):
+            reason = describe(error.cause or error)
+        elif isinstance(error, RayActorError):
+            reason = " ".join(str(error).split())[-300:]
+        else:
+            reason = f"no answer within {self.deadline_s:g} s"
+        self.silent[name] = f"{method}: {reason}"
+        del self.answering[name]
+
+
+@contextmanager
+def examined(deadline_s: float) -> Iterator[Nodes]:
+    found = [node for node in ray.nodes() if node["Alive"]]
+    names = names_of([(node["NodeManagerAddress"], node["NodeID"]) for node in found])
+    nodes = {name: _with_examiner(name, node) for name, node in zip(names, found, strict=True)}
+    try:
+        yield Nodes(nodes, deadline_s)
+    finally:
+        for node in nodes.values():
+            ray.kill(node.examiner)
+
+
+def names_of(nodes: list[tuple[str, str]]) -> list[str]:
+    """Addresses; with the beginning of the node's id where several nodes have the same one."""
+    addresses = [address for address, _ in nodes]
+    return [address if addresses.count(address) == 1 else f"{address}/{id[:6]}" for address, id in nodes]
+
+
+def _with_examiner(name: str, node: Mapping[str, Any]) -> Node:
+    there = NodeAffinitySchedulingStrategy(node["NodeID"], soft=False)
+    examiner = ray.remote(Examiner).options(num_cpus=0, scheduling_strategy=there, max_restarts=0).remote()
+    resources = node["Resources"]
+    room = Room(name, resources.get("CPU", 0), resources.get("GPU", 0), node.get("Labels") or {})
+    return Node(name, room, "node:__internal_head__" in resources, examiner)

@@ -1,0 +1,73 @@
+"""The folders of output and journals: written by each node, seen by all, with locks that hold between nodes."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+ENOUGH_FREE = 2**30
+LOCK = "lock"
+
+
+def write_problem(folder: Path, name: str) -> str | None:
+    """What goes wrong with a file of this node's own: making, flushing, renaming it, locking it, room for more."""
+    try:
+        scratch, final = folder / f".{name}.new", folder / name
+        with scratch.open("wb") as file:
+            file.write(name.encode())
+            file.flush()
+            os.fsync(file.fileno())
+            if problem := _lock_problem(scratch):
+                return problem
+        scratch.rename(final)
+        free = shutil.disk_usage(folder).free
+    except OSError as error:
+        return f"can't write in {folder}: {error.strerror or error}"
+    return None if free >= ENOUGH_FREE else f"{folder} has {free / 2**20:.0f} MiB left"
+
+
+def read_problem(folder: Path, written: Mapping[str, str]) -> str | None:
+    """Of which nodes the files are not there, or not what they wrote. `written`: nodes by the names of their files."""
+    missing = [node for name, node in written.items() if not _is_whole(folder / name, name)]
+    return f"{folder}: does not see what was written by {', '.join(missing)}" if missing else None
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Held here, while the nodes try. Errors: OSError."""
+    with (folder / LOCK).open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+
+
+def lock_problem(folder: Path) -> str | None:
+    """On a node, while `locked` holds elsewhere."""
+    try:
+        with (folder / LOCK).open("r+") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        return f"{folder} has no locks (flock): {error.strerror or error}"
+    return f"{folder}: a lock that another node holds was given to this one, too"
+
+
+def _lock_problem(path: Path) -> str | None:
+    with path.open("r+") as one, path.open("r+") as other:
+        fcntl.flock(one, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return None
+    return f"{path.parent} takes locks (flock), and they don't lock"
+
+
+def _is_whole(path: Path, name: str) -> bool:
+    try:
+        return path.read_bytes() == name.encode()
+    except OSError:
+        return False

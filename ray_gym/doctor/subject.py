@@ -1,0 +1,64 @@
+"""What a config asks of a cluster, as far as it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ray_gym.config import RunConfig
+from ray_gym.config_file import read_config, validate
+from ray_gym.models.placement import OnNodes, Replicas
+from ray_gym.plugins import find_engine, find_environment
+from ray_gym.run.location import absolute, is_uri
+from ray_gym.service.offers import offers_of
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    packages: tuple[str, ...] = ("ray_gym",)
+    """Whose code has to be the same everywhere."""
+    engines: Mapping[str, OnNodes] = field(default_factory=dict)
+    """Those that put replicas on nodes, by model."""
+    workers: int = 0
+    cpus_per_worker: float = 0
+    folders: Mapping[str, Path] = field(default_factory=dict)
+    """That all nodes share, by the key of the config."""
+    object_stores: tuple[str, ...] = ()
+    address: tuple[str, int] | None = None
+    """Of the service, if one were opened."""
+
+    def placed(self) -> dict[str, Replicas]:
+        found = {name: engine.placed() for name, engine in self.engines.items()}
+        return {name: replicas for name, replicas in found.items() if replicas is not None}
+
+
+def subject_of(config_path: Path, overrides: Sequence[str]) -> Subject:
+    """Errors: UserError."""
+    config = read_config(config_path, overrides)
+    file = str(config_path)
+    engines = {}
+    for name, model in config.models.items():
+        engine_class = find_engine(model.engine, f"{file}: models.{name}.engine")
+        engines[name] = engine_class(validate(engine_class.Options, model.options, file, ("models", name)))
+    environments = [find_environment(offer.environment.id) for offer in offers_of(config).values()]
+    modules = [each.__module__.rpartition(".")[0] or each.__module__ for each in environments]
+    tops = [type(engine).__module__.partition(".")[0] for engine in engines.values()]
+    places = _places(config)
+    return Subject(
+        packages=tuple(dict.fromkeys(["ray_gym", *tops, *modules])),
+        engines={name: engine for name, engine in engines.items() if isinstance(engine, OnNodes)},
+        workers=config.fanout.workers,
+        cpus_per_worker=config.fanout.cpus_per_worker,
+        folders={key: Path(absolute(place)) for key, place in places.items() if not is_uri(place)},
+        object_stores=tuple(place for place in places.values() if is_uri(place)),
+        address=(config.service.host, config.service.port),
+    )
+
+
+def _places(config: RunConfig) -> dict[str, str]:
+    """Journals are in the run's own directory unless they have another."""
+    places = {"output.dir": config.output.dir}
+    if config.output.journal_dir is not None and config.output.durability != "off":
+        places["output.journal_dir"] = config.output.journal_dir
+    return places
