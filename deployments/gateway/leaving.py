@@ -60,7 +60,7 @@ class Watched(Response):
         finally:
             leaving.cancel()
             await asyncio.gather(leaving, return_exceptions=True)
-            await asyncio.shield(self._tell(whole))
+            await self._tell(whole)
 
 
 async def _left(request: Request) -> None:

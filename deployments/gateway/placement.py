@@ -6,6 +6,8 @@ import asyncio
 import contextlib
 import time
 from collections import OrderedDict
+from collections.abc import Coroutine
+from contextvars import Context
 from typing import Any, Protocol
 
 from ray.exceptions import RayActorError, RayTaskError
@@ -41,6 +43,16 @@ class Placement:
     def __init__(self, service: SessionService) -> None:
         self._service = service
         self._known: OrderedDict[tuple[str, str], Placed] = OrderedDict()
+        self._apart: set[asyncio.Task[None]] = set()
+
+    async def apart(self, step: Coroutine[Any, Any, None]) -> None:
+        """Carried out to its end, also when the request is cancelled. In a context of its own: with a
+        request that is cancelled Ray cancels whatever was asked in its name, also after that.
+        """
+        task = asyncio.create_task(step, context=Context())
+        self._apart.add(task)
+        task.add_done_callback(self._apart.discard)
+        await asyncio.shield(task)
 
     async def opened(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
         placed = await self._service.open_session(caller, request, key)

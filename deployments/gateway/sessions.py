@@ -161,15 +161,15 @@ def session_routes(
         key = _key(request.headers.get("Idempotency-Key"))
 
         async def settle(delivered: bool) -> None:
-            await _settle(placement, caller, session_id, key, delivered)
+            await placement.apart(_settle(placement, caller, session_id, key, delivered))
 
         try:
             given = await unless_gone(request, _answered(placement, caller, session_id, kind, asked, call, key))
         except BaseException:
-            await asyncio.shield(settle(False))
+            await settle(False)
             raise
         if given.status_code == GONE:
-            await asyncio.shield(settle(False))
+            await settle(False)
             return given
         return Watched(given, settle)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, cast
 
 import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
 from deployments.gateway.leaving import Watched
+from deployments.gateway.placement import Placement, SessionService
 
 SCOPES = [{"type": "http", "asgi": {"spec_version": version}} for version in ("2.3", "2.4")]
 
@@ -76,3 +78,33 @@ async def test_an_answer_that_cannot_be_sent_is_not_delivered() -> None:
     with pytest.raises(OSError, match="reset"):
         await Watched(JSONResponse({}), tell)(SCOPES[0], client.receive, client.send)
     assert said == [False]
+
+
+async def test_what_is_told_apart_is_told_to_the_end_and_not_in_the_name_of_the_request() -> None:
+    """Ray finds what to cancel with a request by a variable of its context."""
+    request_of: ContextVar[str] = ContextVar("request_of", default="nobody")
+    begun, goes_on, told = asyncio.Event(), asyncio.Event(), list[str]()
+
+    async def tell() -> None:
+        begun.set()
+        await goes_on.wait()
+        told.append(request_of.get())
+
+    async def request() -> None:
+        request_of.set("a request")
+        await placement.apart(tell())
+
+    placement = Placement(cast(SessionService, None))
+    asked = asyncio.create_task(request())
+    await begun.wait()
+    asked.cancel()
+    await asyncio.wait({asked})
+    goes_on.set()
+    await until_told(told)
+    assert asked.cancelled() and told == ["nobody"]
+
+
+async def until_told(told: list[str]) -> None:
+    async with asyncio.timeout(5):
+        while not told:
+            await asyncio.sleep(0)
