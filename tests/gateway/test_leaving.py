@@ -83,12 +83,13 @@ async def test_an_answer_that_cannot_be_sent_is_not_delivered() -> None:
 async def test_what_is_told_apart_is_told_to_the_end_and_not_in_the_name_of_the_request() -> None:
     """Ray finds what to cancel with a request by a variable of its context."""
     request_of: ContextVar[str] = ContextVar("request_of", default="nobody")
-    begun, goes_on, told = asyncio.Event(), asyncio.Event(), list[str]()
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+    told: asyncio.Queue[str] = asyncio.Queue()
 
     async def tell() -> None:
         begun.set()
         await goes_on.wait()
-        told.append(request_of.get())
+        told.put_nowait(request_of.get())
 
     async def request() -> None:
         request_of.set("a request")
@@ -100,11 +101,6 @@ async def test_what_is_told_apart_is_told_to_the_end_and_not_in_the_name_of_the_
     asked.cancel()
     await asyncio.wait({asked})
     goes_on.set()
-    await until_told(told)
-    assert asked.cancelled() and told == ["nobody"]
-
-
-async def until_told(told: list[str]) -> None:
     async with asyncio.timeout(5):
-        while not told:
-            await asyncio.sleep(0)
+        assert await told.get() == "nobody"
+    assert asked.cancelled()
