@@ -53,11 +53,13 @@ class CommitOrder:
         """From what is there."""
         self.last = last_number(storage.names(EPISODES))
 
-    def publish(self, storage: Storage, staged: str) -> None:
-        """Errors: OSError; then the file may be there all the same."""
+    def publish(self, storage: Storage, staged: str) -> str:
+        """Gives the committed file's name. Errors: OSError; then the file may be there all the same."""
+        name = committed_name(self.last + 1, staged)
         try:
-            storage.publish(staged, committed_name(self.last + 1, staged))
+            storage.publish(staged, name)
         except OSError:
             self.go_on(storage)
             raise
         self.last += 1
+        return name

@@ -17,6 +17,8 @@ Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
 OnCommitted = Callable[[Sequence[str]], Awaitable[None]]
 """Told which episodes are part of the run from now on."""
+OnFile = Callable[[str], Awaitable[None]]
+"""Told the name of a file that has become part of the run; of two at once, perhaps the later first."""
 
 
 @dataclass(slots=True)
@@ -29,6 +31,7 @@ class Commits:
     _uncommitted: dict[str, dict[str, Receipt]] = field(default_factory=dict)
     _told: dict[str, list[str]] = field(default_factory=dict)
     on_committed: OnCommitted | None = None
+    on_file: OnFile | None = None
     _useful: set[str] = field(default_factory=set)
     """Workers of which a file was committed."""
 
@@ -44,7 +47,7 @@ class Commits:
                 self.tally.refused_files += 1
                 await asyncio.to_thread(self.directory.refuse, staged.name)
                 continue
-            await asyncio.to_thread(self.directory.commit, staged.name)
+            committed = await asyncio.to_thread(self.directory.commit, staged.name)
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
             for episode_id in ids:
@@ -53,6 +56,8 @@ class Commits:
             await asyncio.to_thread(self.fences.committed, ids)
             if self.on_committed is not None:
                 await self.on_committed(ids)
+            if self.on_file is not None:
+                await self.on_file(committed)
         self.notify(self.tally, self.dispatcher.in_flight)
 
     def news_for(self, worker: str) -> list[str]:

@@ -112,12 +112,15 @@ class RunDirectory:
         self.storage.delete(name)
         return there
 
-    def commit(self, staged: str) -> None:
-        """Make a staged file part of the run, its newest. May be called in threads. Errors: RunFailed, also if another driver took over."""
+    def commit(self, staged: str) -> str:
+        """Make a staged file part of the run, its newest, and give its name there. May be called in threads.
+
+        Errors: RunFailed, also if another driver took over.
+        """
         try:
             with self.order as order:
                 self._owner().check()
-                order.publish(self.storage, staged)
+                return order.publish(self.storage, staged)
         except OSError as error:
             raise RunFailed(f"{self.location}: {staged} can't be made part of the run: {_reason(error)}") from error
 
