@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from ray_gym import Environment, Episode, Message, Opening, Task
+from ray_gym import Environment, Episode, Message, Opening, Options, Task
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Model, VersionSpan
 
 TOKENS = 32
@@ -21,10 +21,19 @@ class Question(Task):
     number: int
 
 
+class AskOptions(Options):
+    breaks_at: int | None = None
+    """The task that the generator fails on."""
+
+
 class Ask(Environment[Question, int]):
     """A question and an answer, which is right now and then. One of twenty can't be scored."""
 
+    Options = AskOptions
+
     def generate(self, rng: random.Random, index: int) -> Question:
+        if index == self.options.breaks_at:
+            raise ValueError("it can't go on, on purpose")
         return Question(number=rng.randrange(1_000_000))
 
     def setup(self, task: Question, episode: Episode) -> int:

@@ -27,14 +27,20 @@ from ray_gym.tasks import read_tasks
 class Evaluations:
     def __init__(self, stream: Plan) -> None:
         self._stream = stream
-        self._first: list[Commits] = []
+        self._playing: list[tuple[Commits, bool]] = []
+        """Each with whether it goes first."""
         self._stopping: set[asyncio.Event] = set()
         self._done = asyncio.Condition()
 
     @property
     def go_first(self) -> bool:
         """Whether an evaluation that goes first has episodes that wait for a worker."""
-        return any(commits.dispatcher.waiting for commits in self._first)
+        return any(commits.dispatcher.waiting for commits, first in self._playing if first)
+
+    @property
+    def waiting(self) -> int:
+        """Episodes that no worker has yet."""
+        return sum(commits.dispatcher.waiting for commits, _ in self._playing)
 
     async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
         """Gives its summary. One of the same name that was interrupted is gone on with. Errors: UserError, RunFailed, OSError."""
@@ -62,13 +68,11 @@ class Evaluations:
     async def _play(self, plan: Plan, directory: RunDirectory, stopping: asyncio.Event, first: bool) -> dict[str, Any]:
         """Errors: RunFailed, also when it was stopped."""
         commits = await asyncio.to_thread(standing, plan, directory, lambda tally, in_flight: None)
-        if first:
-            self._first.append(commits)
+        self._playing.append(played := (commits, first))
         try:
             outcome = await drive(plan, directory, commits, stopping)
         finally:
-            if first:
-                self._first.remove(commits)
+            self._playing.remove(played)
         summary = {**summary_of(plan, directory.name, outcome), "location": directory.location}
         await asyncio.to_thread(directory.write_summary, summary)
         if outcome.failure or outcome.interrupted:

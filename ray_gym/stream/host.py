@@ -203,7 +203,8 @@ class Host:
         return self._status()
 
     def _status(self) -> dict[str, Any]:
-        return {"begun": self._begun, "playing": len(self._playing), **self._outbox.status()}
+        counts = {"begun": self._begun, "playing": len(self._playing), "evaluations_waiting": self._evaluations.waiting}
+        return {**counts, **self._outbox.status()}
 
     # ---- the fan-out ----
 

@@ -39,7 +39,7 @@ class StreamOptions:
         least_open = self.groups_per_version or 1
         if self.max_open_groups is not None and self.max_open_groups < least_open:
             raise UserError(
-                f"max_open_groups: {self.max_open_groups}, but a trainer that acknowledges {least_open} groups an update would wait for ever"
+                f"max_open_groups: {self.max_open_groups}, but a trainer that takes {least_open} groups an update would wait for ever"
             )
         if config.run.name is None:
             raise UserError("run.name: a stream needs one, under which its trainer comes back to it")

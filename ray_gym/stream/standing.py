@@ -1,4 +1,4 @@
-"""Where a stream stands when it is opened at a cursor: what is finished and waits, what is half played, and what is yet to begin. Blocks."""
+"""Where a stream stands when it is opened at a cursor: what is finished, what is half played, and what is yet to begin. Blocks."""
 
 from __future__ import annotations
 

@@ -105,6 +105,8 @@ class Stream:
             self._asked.cancel()
         try:
             await _answer(self._host.close.remote())
+        except RunFailed as error:
+            _say(f"the stream was not closed: {error}")  # what it holds is on the disk
         finally:
             ray.kill(self._host)
 
@@ -130,7 +132,10 @@ class Stream:
             return await asyncio.to_thread(self._files.group, found)
 
     def acknowledge(self, *groups: Group) -> None:
-        """The trainer is done with these: the cursor is beyond them, and others may be begun. Errors: ValueError for one that is not out."""
+        """The trainer is done with these: the cursor goes beyond them, and others may be begun.
+
+        Errors: ValueError for one that is not out.
+        """
         for group in groups:
             self._progress.acknowledge(group.number)
         self._tell(self._host.acknowledge.remote([group.number for group in groups], self._version))
@@ -169,9 +174,9 @@ class Stream:
 
         `first`: no group of the stream is begun while an episode of the evaluation waits for a worker.
         """
-        path = Path(config)
-        read = with_absolute_path(read_config(path, [*overrides, f"run.name={name}"]), path)
-        summary: dict[str, Any] = await _answer(self._host.evaluate.remote(read, path.absolute(), first))
+        path, named = Path(config), [*overrides, f"run.name={name}"]
+        read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
+        summary: dict[str, Any] = await _answer(self._host.evaluate.remote(read, path, first))
         return summary
 
     async def status(self) -> dict[str, Any]:
