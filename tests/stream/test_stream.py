@@ -68,7 +68,7 @@ async def until(stream: Stream, condition: Callable[[dict[str, Any]], bool]) -> 
     """Errors: TimeoutError."""
     async with asyncio.timeout(60):
         while not condition(counts := await stream.status()):
-            await asyncio.sleep(0.02)  # noqa: ASYNC110  (another process's state)
+            await asyncio.sleep(0.02)
         return counts
 
 
