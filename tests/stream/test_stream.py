@@ -67,7 +67,7 @@ async def take(stream: Stream, count: int) -> list[Group]:
 async def until(stream: Stream, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Errors: TimeoutError."""
     async with asyncio.timeout(60):
-        while not condition(counts := await stream.status()):
+        while not condition(counts := await stream.status()):  # noqa: ASYNC110  another process's state
             await asyncio.sleep(0.02)
         return counts
 
