@@ -6,6 +6,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -16,7 +17,7 @@ CHECKPOINT = Path("runs/toy_trainer.checkpoint.json")
 
 
 async def train(config: str, steps: int) -> None:
-    saved = json.loads(CHECKPOINT.read_text()) if CHECKPOINT.exists() else {"step": 0, "cursor": None}
+    saved = read()
     last, batch = saved["step"] + steps, list[Group]()
     bounds = {"max_staleness": 1, "groups_per_version": BATCH, "min_group_size": 2}
     async with open_stream(config, cursor=saved["cursor"], **bounds) as stream:
@@ -41,7 +42,11 @@ def update(step: int, batch: list[Group]) -> None:
     )
 
 
-def write(saved: dict[str, object]) -> None:
+def read() -> dict[str, Any]:
+    return json.loads(CHECKPOINT.read_text()) if CHECKPOINT.exists() else {"step": 0, "cursor": None}
+
+
+def write(saved: dict[str, Any]) -> None:
     scratch = CHECKPOINT.with_suffix(".new")
     scratch.write_text(json.dumps(saved))
     scratch.rename(CHECKPOINT)

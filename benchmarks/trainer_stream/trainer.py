@@ -39,7 +39,7 @@ async def train(folder: Path, batch: int, staleness: int, groups_per_s: float | 
     config.write_text(yaml.safe_dump(config_of(folder, delay_s)))
     saved = Checkpoint.load(folder)
     publish(folder, saved.version)
-    options: dict[str, Any] = {"max_staleness": staleness, "groups_per_version": batch, "min_group_size": 2}
+    options: dict[str, Any] = {"max_staleness": staleness, "groups_per_version": batch, "min_group_size": REPEATS}
     async with open_stream(config, cursor=saved.cursor, **options) as stream:
         next_at = time.monotonic()
         taken: list[Group] = []
