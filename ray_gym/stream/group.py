@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from pyarrow.fs import LocalFileSystem
 
 from ray_gym.load import flat_samples
 from ray_gym.run.storage import EPISODES, Storage
@@ -45,6 +46,8 @@ class Files:
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
+        is_local = isinstance(storage.filesystem, LocalFileSystem)
+        self._filesystem = LocalFileSystem(use_mmap=True) if is_local else storage.filesystem
         self._tables: OrderedDict[str, pa.Table] = OrderedDict()
 
     def group(self, found: Finished) -> Group:
@@ -55,9 +58,7 @@ class Files:
     def _table(self, name: str) -> pa.Table:
         if name not in self._tables:
             path = self._storage.at(f"{EPISODES}/{name}")
-            self._tables[name] = pq.read_table(
-                path, filesystem=self._storage.filesystem, schema=SCHEMA, partitioning=None, memory_map=True
-            )
+            self._tables[name] = pq.read_table(path, filesystem=self._filesystem, schema=SCHEMA, partitioning=None)
             while len(self._tables) > FILES_KEPT:
                 self._tables.popitem(last=False)
         return self._tables[name]

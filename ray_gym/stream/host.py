@@ -150,7 +150,8 @@ class Host:
         filling.cancel()
         await asyncio.wait([driving, filling])
         await self._evaluations.end()
-        outcome = Outcome(self._commits.tally, True, str(self._failure) if self._failure else None)
+        failure = str(self._failure) if self._failure else None
+        outcome = Outcome(self._commits.tally, interrupted=not self._is_over, failure=failure)
         summary = {**summary_of(self._plan, self._directory.name, outcome), "stream": self._status()}
         await asyncio.to_thread(self._directory.write_summary, summary)
         return summary
@@ -164,8 +165,7 @@ class Host:
             if self._failure is not None:
                 raise self._failure
             group = self._outbox.take()
-            is_over = self._stopping.is_set() or (self._supply.is_exhausted and not self._playing)
-            if group is not None or is_over:
+            if group is not None or self._is_over or self._stopping.is_set():
                 return Delivery(group, self._outbox.news())
             await self._news.wait()
 
@@ -207,6 +207,11 @@ class Host:
         return {**counts, **self._outbox.status()}
 
     # ---- the fan-out ----
+
+    @property
+    def _is_over(self) -> bool:
+        """Every group was played."""
+        return self._supply.is_exhausted and not self._playing
 
     def _next_group(self) -> Group | None:
         """What the dispatcher leases next; None when the trainer is behind, or an evaluation goes first."""
