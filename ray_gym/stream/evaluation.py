@@ -1,7 +1,7 @@
 """Evaluations beside a stream: runs of their own, on the stream's models.
 
-One that goes first holds the stream's fan-out back: no group of the stream is begun while an episode of the evaluation waits for a worker.
-What was begun before goes on, so the models are shared for that long.
+One that goes first holds the stream's fan-out back: from when its first worker is up, no group of the stream is begun while an episode of
+the evaluation is not begun. What was begun before goes on, so the models are shared for that long.
 """
 
 from __future__ import annotations
@@ -33,14 +33,9 @@ class Evaluations:
         self._done = asyncio.Condition()
 
     @property
-    def go_first(self) -> bool:
-        """Whether an evaluation that goes first has episodes that wait for a worker."""
-        return any(commits.dispatcher.waiting for commits, first in self._playing if first)
-
-    @property
-    def waiting(self) -> int:
-        """Episodes that no worker has yet."""
-        return sum(commits.dispatcher.waiting for commits, _ in self._playing)
+    def held_for(self) -> int:
+        """Episodes that wait for a worker and go first. Without a worker up yet they wait for no group of the stream's."""
+        return sum(commits.dispatcher.waiting for commits, first in self._playing if first and commits.tally.began)
 
     async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
         """Gives its summary. One of the same name that was interrupted is gone on with. Errors: UserError, RunFailed, OSError."""

@@ -43,7 +43,7 @@ class HostSetup:
     """Not started yet."""
     options: StreamOptions
     cursor: Cursor | None
-    version: int | None
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,6 @@ class Opened:
     name: str
     location: str
     cursor: Cursor
-    version: int
     dropped: frozenset[int]
 
 
@@ -93,11 +92,10 @@ class Host:
         self._source = source_of(config, setup.config_file.parent, environment, setup.options.epochs)
         self._directory, self._identity, self._cursor = open_place(config, digest_of(self._source), setup.cursor)
         self._is_open = True
-        self._version = self._cursor.version if setup.version is None else setup.version
         self._dropped = Dropped(self._directory.storage)
         self._known = frozenset(number for number in self._dropped.numbers() if number >= self._cursor.next)
         where = self._directory
-        return Opened(where.name, where.location, self._cursor, self._version, self._known)
+        return Opened(where.name, where.location, self._cursor, self._known)
 
     async def start(self, engines: Mapping[str, Engine]) -> None:
         """The models are up. Errors: UserError, OSError."""
@@ -118,7 +116,9 @@ class Host:
     async def _take_up(self, stands: Standing) -> None:
         """What an earlier host left."""
         window = self._setup.options.window(self._setup.config)
-        self._outbox = Outbox(self._setup.options, window, self._version, self._dropped, Shelf(self._cursor.commit))
+        self._outbox = Outbox(
+            self._setup.options, window, self._setup.version, self._dropped, Shelf(self._cursor.commit)
+        )
         self._playing |= stands.begun
         for number in sorted(stands.begun | stands.finished):
             window.begin(number)
@@ -203,7 +203,7 @@ class Host:
         return self._status()
 
     def _status(self) -> dict[str, Any]:
-        counts = {"begun": self._begun, "playing": len(self._playing), "evaluations_waiting": self._evaluations.waiting}
+        counts = {"begun": self._begun, "playing": len(self._playing), "held_for": self._evaluations.held_for}
         return {**counts, **self._outbox.status()}
 
     # ---- the fan-out ----
@@ -215,7 +215,7 @@ class Host:
 
     def _next_group(self) -> Group | None:
         """What the dispatcher leases next; None when the trainer is behind, or an evaluation goes first."""
-        if not self._outbox.window.has_room or self._evaluations.go_first:
+        if not self._outbox.window.has_room or self._evaluations.held_for:
             return None
         taken = self._supply.take()
         if taken is None:

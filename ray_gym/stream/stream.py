@@ -35,6 +35,10 @@ from ray_gym.stream.options import StreamOptions
 
 STUCK_S = 60.0
 """After so long without a group it is said why, once: a trainer that waits for itself would never hear of it."""
+OPEN_S = 600.0
+"""For the tasks to be read, and what an earlier host left."""
+CLOSE_S = 60.0
+ANSWER_S = 60.0
 CALLS = 64
 """To the host at once: evaluations are most of them."""
 
@@ -90,11 +94,11 @@ class Stream:
         )
         self._host = _make_host(setup)
         self._started.push_async_callback(self._end_host)
-        opened: Opened = await _answer(self._host.open.remote())
+        opened: Opened = await _answer(self._host.open.remote(), OPEN_S)
         for name, engine in engines.items():
             blocking.callback(engine.stop)
             await asyncio.to_thread(engine.start, opened.name, name, _say)
-        await _answer(self._host.start.remote(engines))
+        await _answer(self._host.start.remote(engines), OPEN_S)
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped)
@@ -104,7 +108,7 @@ class Stream:
         if self._asked is not None:
             self._asked.cancel()
         try:
-            await _answer(self._host.close.remote())
+            await _answer(self._host.close.remote(), CLOSE_S)
         except RunFailed as error:
             _say(f"the stream was not closed: {error}")  # what it holds is on the disk
         finally:
@@ -162,7 +166,7 @@ class Stream:
 
     async def remove_before(self, cursor: Any) -> int:
         """Delete files that only hold groups from before a cursor which is safe in a checkpoint. Gives how many they were."""
-        removed: int = await _answer(self._host.remove_before.remote(Cursor.parse(cursor)))
+        removed: int = await _answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
         return removed
 
     # ---- beside it ----
@@ -176,7 +180,7 @@ class Stream:
         """
         path, named = Path(config), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
-        summary: dict[str, Any] = await _answer(self._host.evaluate.remote(read, path, first))
+        summary: dict[str, Any] = await _answer(self._host.evaluate.remote(read, path, first), None)
         return summary
 
     async def status(self) -> dict[str, Any]:
@@ -189,7 +193,7 @@ class Stream:
     async def _delivery(self) -> Delivery:
         """One that was asked for before counts, too: whoever is cancelled while he waits loses no group."""
         if self._asked is None:
-            self._asked = asyncio.create_task(_answer(self._host.next.remote(self._version)))
+            self._asked = asyncio.create_task(_answer(self._host.next.remote(self._version), None))
         done, _ = await asyncio.wait({self._asked}, timeout=STUCK_S)
         if not done:
             await self._say_why()
@@ -240,16 +244,19 @@ def _make_host(setup: HostSetup) -> Any:
     return ray.remote(Host).options(**options).remote(setup)
 
 
-async def _answer(reference: Any) -> Any:
-    """Errors: UserError and RunFailed as the host raised them; RunFailed if it is gone."""
+async def _answer(reference: Any, within_s: float | None = ANSWER_S) -> Any:
+    """Errors: UserError and RunFailed as the host raised them; RunFailed if it is gone, or does not answer."""
     try:
-        return await reference
+        async with asyncio.timeout(within_s):
+            return await reference
     except RayTaskError as error:
         if isinstance(error.cause, UserError | RunFailed):
             raise error.cause from None
         raise RunFailed(f"the stream's host failed: {describe(error.cause or error)}") from error
     except RayActorError as error:
         raise RunFailed(f"the stream's host is gone; open the stream again at its last cursor: {error}") from None
+    except TimeoutError:
+        raise RunFailed(f"the stream's host did not answer for {within_s} s") from None
 
 
 def _say(text: str) -> None:

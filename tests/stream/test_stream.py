@@ -187,8 +187,8 @@ async def test_an_evaluation_goes_first(config: Path, tmp_path: Path) -> None:
     async with open_stream(config, max_open_groups=500) as stream:
         stream.acknowledge(*await take(stream, 2))
         playing = asyncio.create_task(stream.evaluate(evaluation, name="evaluation-1"))
-        held = await until(stream, lambda counts: counts["evaluations_waiting"] > 0)
-        still = await until(stream, lambda counts: 0 < counts["evaluations_waiting"] < held["evaluations_waiting"])
+        held = await until(stream, lambda counts: counts["held_for"] > 0)
+        still = await until(stream, lambda counts: 0 < counts["held_for"] < held["held_for"])
         assert still["begun"] == held["begun"]
         summary = await playing
         assert summary["episodes"] == 24 and Path(summary["location"]).name == "evaluation-1"
