@@ -28,6 +28,8 @@ from ray_gym.run.receipt import COLUMNS, Receipt, receipt_of
 from ray_gym.run.storage import Storage
 
 CONFIG, PLAN, SUMMARY, JOURNAL = "run.yaml", "plan.json", "summary.json", "journal"
+STREAM = "stream.json"
+"""Which stream it is, in the directory of one."""
 
 
 @dataclass

@@ -15,7 +15,7 @@ from pathlib import Path
 from ray_gym.config import RunConfig
 from ray_gym.errors import UserError
 from ray_gym.run.commit_order import number_of
-from ray_gym.run.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.directory import CONFIG, STREAM, RunDirectory, create, output_root, plan_directory, reopen
 from ray_gym.run.location import below, storage_at
 from ray_gym.run.owner import RunIsTaken
 from ray_gym.run.posix_storage import PosixStorage
@@ -24,7 +24,6 @@ from ray_gym.run.storage import EPISODES, Storage
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.dropped import Dropped
 
-STREAM = "stream.json"
 TAKEOVER_S = 20.0
 """How long the host of a trainer that was just killed may take to end."""
 _EMPTY = {".lock", ".staging", "epoch", EPISODES, "journal", STREAM}

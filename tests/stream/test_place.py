@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from ray_gym.config import RunConfig
 from ray_gym.errors import UserError
 from ray_gym.run.directory import RunDirectory
+from ray_gym.run.submit import resume
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.dropped import Dropped
 from ray_gym.stream.place import Identity, open_place, remove_before
@@ -80,6 +82,11 @@ def test_another_config_or_other_tasks(tmp_path: Path, made: tuple[Identity, Cur
         open_place(config_of(tmp_path, tasks={"generate": 8, "repeats": 4}), "tasks", None)
     with pytest.raises(UserError, match=r"tasks: the stream .* began with others"):
         open_place(config_of(tmp_path), "other tasks", None)
+
+
+def test_no_rollout_is_played_into_a_stream(tmp_path: Path, made: tuple[Identity, Cursor]) -> None:
+    with pytest.raises(UserError, match="is a stream: its trainer goes on with it"):
+        resume(str(tmp_path / "s"), [], Console(quiet=True))
 
 
 def test_something_else_is_left_alone(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from ray_gym.journal.records import Begun
 from ray_gym.run.directory import RunDirectory
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.finished import groups_of
+from ray_gym.stream.group import Files, Group
 from ray_gym.stream.place import open_place
 from ray_gym.stream.source import GroupSource, number_of
 from ray_gym.stream.standing import standing_at
@@ -51,6 +52,22 @@ def test_groups_of_a_file(directory: RunDirectory) -> None:
     assert failed.completed == 0 and failed.version is None, "nobody trains on what failed"
     [silent] = groups_of(directory.storage, commit(directory, 6, status="completed"))
     assert silent.completed == 2 and silent.version is None
+
+
+def test_a_group_is_a_view_of_its_file(directory: RunDirectory) -> None:
+    file = commit(directory, 4, 2, status="completed", samples=[{**sample(7, 5), "thread": "policy"}])
+    files = Files(directory.storage)
+    groups = [files.group(found) for found in groups_of(directory.storage, file)]
+    assert [group.episodes.num_rows for group in groups] == [2, 2]
+    assert groups[1].episodes.column("group_id").to_pylist() == [groups[1].group_id] * 2
+    assert groups[1].samples.column("token_ids").to_pylist() == [[7, 5], [7, 5]]
+
+    def tokens_of(group: Group) -> int:
+        """Where in memory the tokens of its file begin."""
+        address: int = group.samples.column("token_ids").chunk(0).values.buffers()[1].address
+        return address
+
+    assert tokens_of(groups[0]) == tokens_of(groups[1]), "nothing was copied"
 
 
 def test_what_is_finished_what_is_half_played_and_what_is_neither(directory: RunDirectory) -> None:
