@@ -16,7 +16,6 @@ from ray_gym.turn import Turn
 
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError
-    from ray_gym.stream import open_stream
 
 __all__ = [
     "AsyncClient",
@@ -40,7 +39,6 @@ __all__ = [
     "ToolSchema",
     "Turn",
     "load",
-    "open_stream",
     "tool",
     "tool_by_schema",
     "tool_call_message",
@@ -48,13 +46,9 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The client brings httpx along, and streams bring Ray: they take a while to import, and workers don't need them."""
+    """The client brings httpx along, which takes a while to import and which workers don't need."""
     if name in ("AsyncClient", "Client", "ServiceError"):
         from ray_gym import client
 
         return getattr(client, name)
-    if name == "open_stream":
-        from ray_gym.stream import open_stream
-
-        return open_stream
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

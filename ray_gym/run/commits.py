@@ -13,12 +13,12 @@ from ray_gym.run.receipt import Receipt
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report
 
+OnFile = Callable[[str], Awaitable[None]]
+"""Told the name of a file that has become part of the run; of two at once, perhaps the later first."""
 Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
 OnCommitted = Callable[[Sequence[str]], Awaitable[None]]
 """Told which episodes are part of the run from now on."""
-OnFile = Callable[[str], Awaitable[None]]
-"""Told the name of a file that has become part of the run; of two at once, perhaps the later first."""
 
 
 @dataclass(slots=True)
@@ -54,10 +54,10 @@ class Commits:
                 uncommitted.pop(episode_id, None)
             self._told.setdefault(worker, []).extend(ids)
             await asyncio.to_thread(self.fences.committed, ids)
-            if self.on_committed is not None:
-                await self.on_committed(ids)
             if self.on_file is not None:
                 await self.on_file(committed)
+            if self.on_committed is not None:
+                await self.on_committed(ids)
         self.notify(self.tally, self.dispatcher.in_flight)
 
     def news_for(self, worker: str) -> list[str]:

@@ -35,9 +35,9 @@ class Dispatcher:
     suspects: deque[Group] = field(default_factory=deque)
     isolates: bool = True
     """Whether suspects are played alone. Sessions are not: one that nobody drives gets no further on any worker, and waits for no other."""
+    accepted: int = 0
     source: Callable[[], Group | None] | None = None
     """Where groups come from that are not planned beforehand, one by one; it gives None when none may begin now."""
-    accepted: int = 0
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)

@@ -10,7 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from ray_gym.journal.history import FencedFile, Found
 from ray_gym.run.dispatcher import SUSPECT_AFTER, Dispatcher
-from ray_gym.run.lease import EpisodeKey, Group, Lease
+from ray_gym.run.lease import EpisodeKey, Group
 from ray_gym.spec import EpisodeSpec
 
 
@@ -38,23 +38,6 @@ def test_a_worker_gets_no_more_than_it_has_room_for() -> None:
     assert dispatcher.over("a", keys(first[:2])) == keys(first[:2]) and dispatcher.over("a", keys(first[:2])) == []
     assert ids(dispatcher.lease("a", 4)) == ["e4", "e5"], "what is over takes no room"
     assert dispatcher.in_flight == 4
-
-
-def test_what_is_not_planned_beforehand_comes_from_a_source_that_may_hold_back() -> None:
-    dispatcher = Dispatcher.of(specs(2, size=2))
-    made = iter(specs(100, size=2)[2:])
-    is_open = True
-
-    def source() -> Group | None:
-        return (Lease(next(made)), Lease(next(made))) if is_open else None
-
-    dispatcher.source = source
-    first = dispatcher.lease("a", 5)
-    assert ids(first) == ["e0", "e1", "e2", "e3", "e4", "e5"]
-    is_open = False
-    assert dispatcher.lease("b", 5) == []
-    dispatcher.lost("a")
-    assert ids(dispatcher.lease("b", 5)) == ids(first), "what was begun is leased again, whatever the source says"
 
 
 def test_a_group_goes_to_one_worker_whole() -> None:
