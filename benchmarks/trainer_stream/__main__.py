@@ -14,11 +14,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil  # type: ignore[import-untyped]
 import ray
 
 from benchmarks.measure import MeasurementFailed, Trace, Watch, machine
@@ -31,6 +32,8 @@ from ray_gym.run import cluster
 STALENESS = 2
 MOST_GROWTH = 0.10
 POINTS = 10
+GONE_S = 20.0
+"""How long what a killed trainer had started may take to end."""
 
 
 def production(folder: Path, seconds: float, options: Sequence[str]) -> float:
@@ -97,12 +100,31 @@ def killed(folder: Path, kills: int, seed: int, options: Sequence[str]) -> bool:
             one.start()
         one.wait_for_steps(5)
         one.stop()
-    verdict = judge(folder)
+    verdict, left = judge(folder), left_over()
     print(
         f"{kills} kills: {verdict.consumed} groups trained on, {verdict.dropped} dropped, missed {verdict.missed}, "
         f"repeated {verdict.repeated}, episodes committed twice {verdict.twice_committed}, stalest {verdict.stalest}"
     )
-    return verdict.is_good and verdict.stalest <= STALENESS
+    print(f"hosts and workers still there after all of them: {len(left)} {left or ''}")
+    return verdict.is_good and verdict.stalest <= STALENESS and not left
+
+
+def left_over() -> list[str]:
+    """What outlived its trainer by more than a while."""
+    deadline = time.monotonic() + GONE_S
+    while (found := alive()) and time.monotonic() < deadline:
+        time.sleep(0.5)
+    return found
+
+
+def alive() -> list[str]:
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            title = " ".join(process.cmdline()[:1])
+            if title.startswith(("ray::Host", "ray::Worker")):
+                found.append(title)
+    return found
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

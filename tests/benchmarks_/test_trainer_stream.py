@@ -24,6 +24,7 @@ def test_a_trainer_that_is_killed_misses_and_repeats_nothing() -> None:
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=380, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("killed at step") == 3
+    assert "still there after all of them: 0" in done.stdout
     assert re.search(r"3 kills: \d+ groups .* missed \[\], repeated \[\], episodes committed twice 0", done.stdout)
 
 
