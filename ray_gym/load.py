@@ -16,6 +16,7 @@ from ray_gym.trajectory import SCHEMA
 
 EPISODE_COLUMNS = ("run_id", "episode_id", "group_id", "task_id", "env_id", "status", "stop_reason")
 """What `.samples` repeats of each sample's episode."""
+_OF_SAMPLES = [*EPISODE_COLUMNS, "samples"]
 
 
 @dataclass(frozen=True)
@@ -40,13 +41,19 @@ class Run:
         Nothing is padded, and tokens are not copied after they were read: `token_ids`, `loss_mask` and `logprobs` are lists over one
         flat array a chunk (`column.chunk(i).values`, `.offsets`). Reads nothing of the file but these columns.
         """
-        columns = [*EPISODE_COLUMNS, "samples"]
-        batches = [_flat(batch) for table in self.storage.tables(columns, SCHEMA) for batch in table.to_batches()]
-        return pa.Table.from_batches(batches or [_flat(pa.RecordBatch.from_pylist([], _subschema(columns)))])
+        tables = list(self.storage.tables(_OF_SAMPLES, SCHEMA))
+        return flat_samples(pa.concat_tables(tables) if tables else SCHEMA.empty_table())
+
+
+def flat_samples(episodes: pa.Table) -> pa.Table:
+    """Episodes to samples."""
+    batches = episodes.select(_OF_SAMPLES).to_batches()
+    empty = pa.RecordBatch.from_pylist([], pa.schema([SCHEMA.field(name) for name in _OF_SAMPLES]))
+    return pa.Table.from_batches([_flat(batch) for batch in batches or [empty]])
 
 
 def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Episodes to samples. The samples' own columns are views of the episodes'."""
+    """The samples' own columns are views of the episodes'."""
     nested = batch.column("samples")
     parents = pc.list_parent_indices(nested)
     flat = nested.flatten()
@@ -54,10 +61,6 @@ def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(
         {**{name: batch.column(name).take(parents) for name in EPISODE_COLUMNS}, **fields}
     )
-
-
-def _subschema(columns: list[str]) -> pa.Schema:
-    return pa.schema([SCHEMA.field(name) for name in columns])
 
 
 def load(run: str | Path) -> Run:

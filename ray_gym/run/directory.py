@@ -27,7 +27,7 @@ from ray_gym.run.posix_storage import PosixStorage
 from ray_gym.run.receipt import COLUMNS, Receipt, receipt_of
 from ray_gym.run.storage import Storage
 
-CONFIG, PLAN, SUMMARY, JOURNAL = "run.yaml", "plan.json", "summary.json", "journal"
+CONFIG, PLAN, SUMMARY, JOURNAL, STREAM = "run.yaml", "plan.json", "summary.json", "journal", "stream.json"
 
 
 @dataclass

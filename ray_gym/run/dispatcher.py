@@ -14,7 +14,7 @@ Sessions are judged otherwise (see `suspects`): one that nobody drives gets no f
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ray_gym.journal.history import FencedFile, Found
@@ -36,6 +36,8 @@ class Dispatcher:
     sessions: SuspectSessions | None = None
     """Set if the episodes are sessions."""
     accepted: int = 0
+    source: Callable[[], Group | None] | None = None
+    """Where groups come from that are not planned beforehand, one by one; it gives None when none may begin now."""
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
@@ -88,13 +90,18 @@ class Dispatcher:
             return []
         room -= sum(not one.over for one in held.values())
         taken: list[Group] = []
-        while self.pending and room > 0:
-            taken.append(self.pending.popleft())
-            room -= len(taken[-1])
+        while room > 0 and (group := self._next()) is not None:
+            taken.append(group)
+            room -= len(group)
         if not taken and not held and self.suspects:
             taken.append(self.suspects.popleft())
         held.update((lease.spec.episode_id, _Held(lease)) for group in taken for lease in group)
         return taken
+
+    def _next(self) -> Group | None:
+        if self.pending:
+            return self.pending.popleft()
+        return self.source() if self.source is not None else None
 
     def over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
         """The worker has played these; their rows are still with it. Returns those that counted."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Protocol
 
 from ray_gym.journal.history import (
     COMPACTING,
@@ -21,6 +22,12 @@ from ray_gym.journal.history import (
 )
 from ray_gym.run.lease import Lease
 from ray_gym.spec import EpisodeSpec
+
+
+class Specs(Protocol):
+    """What is to be played, by episode id: a dict, or whatever makes them when asked."""
+
+    def get(self, episode_id: str, /) -> EpisodeSpec | None: ...
 
 
 @dataclass(slots=True)
@@ -54,13 +61,14 @@ class Fences:
             self._remove_unneeded()
         return file
 
-    def begun(self, specs: Mapping[str, EpisodeSpec]) -> dict[str, Lease]:
+    def begun(self, specs: Specs) -> dict[str, Lease]:
         """Take over what an earlier driver left: leases that go on with the episodes that it had under way."""
         leases: dict[str, Lease] = {}
         newest: dict[str, tuple[int, int]] = {}
         for file in fence_all(self.folder, self.run_id) if self.folder and self.folder.is_dir() else []:
-            self._note(file, file.episodes.keys() & specs.keys())
-            for episode_id in file.episodes.keys() & specs.keys():
+            wanted = {one: spec for one in file.episodes if (spec := specs.get(one)) is not None}
+            self._note(file, set(wanted))
+            for episode_id, spec in wanted.items():
                 found = file.episodes[episode_id]
                 rank = (
                     epoch_of(file.name),
@@ -69,7 +77,7 @@ class Fences:
                 if newest.get(episode_id, rank) > rank:
                     continue
                 newest[episode_id] = rank
-                spec = replace(specs[episode_id], attempt=found.attempt + 1)
+                spec = replace(spec, attempt=found.attempt + 1)
                 before = leases.get(episode_id)
                 adopted = found.adopted if found.adopted is not None else before.adopted if before else ()
                 leases[episode_id] = Lease(spec, (*adopted, file.name), found.charged)

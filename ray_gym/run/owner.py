@@ -33,6 +33,10 @@ JOIN_S = 5.0
 """How long a beat that is under way may hold up the end of a run."""
 
 
+class RunIsTaken(UserError):
+    """Another driver has the run; one that was just killed may be about to end."""
+
+
 class Owner(Protocol):
     @property
     def epoch(self) -> int: ...
@@ -70,7 +74,7 @@ class FileOwner:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             lock.close()
-            raise UserError(
+            raise RunIsTaken(
                 f"{storage.location}: another driver is writing this run; wait for it, or stop it first"
             ) from None
         last = json.loads(storage.read(EPOCH))["epoch"] if storage.exists(EPOCH) else 0
@@ -165,7 +169,7 @@ def _refuse_if_alive(storage: Storage, name: str, alive_s: float) -> None:
         return
     age = _server_time(storage) - _written_at(storage, f"{EPOCH}/{name}")
     if not said["released"] and age < alive_s:
-        raise UserError(
+        raise RunIsTaken(
             f"{storage.location}: another driver is writing this run; wait for it, or stop it first (it is process {said['pid']} "
             f"on {said['host']}; should it have died, it counts as gone {alive_s:g} s after it last showed itself, {age:.0f} s ago)"
         )

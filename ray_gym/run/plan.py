@@ -60,7 +60,7 @@ def make_plan(config: RunConfig, config_path: Path) -> Plan:
     file = str(config_path)
     environment = make_environment(config, file)
     participants = participants_of(config, environment, file)
-    engines = _engines(config, participants, file)
+    engines = engines_of(config, participants, file)
     tasks = read_tasks(config.tasks, environment, config.run.seed, config_path.parent)
     return checked(Plan(config, environment, participants, engines, make_specs(config, tasks)), file)
 
@@ -133,7 +133,8 @@ def participants_of(config: RunConfig, environment: Environment[Any, Any], file:
     return {name: Participant.from_config(name, given[name], config.limits) for name in wanted}
 
 
-def _engines(config: RunConfig, participants: dict[str, Participant], file: str) -> dict[str, Engine]:
+def engines_of(config: RunConfig, participants: dict[str, Participant], file: str) -> dict[str, Engine]:
+    """Of the models that are used; the options of all are looked at. Errors: UserError."""
     used = {participant.model for participant in participants.values()}
     engines: dict[str, Engine] = {}
     for name, section in config.models.items():

@@ -45,6 +45,8 @@ class PosixStorage(Storage):
 
     def write(self, name: str, data: bytes) -> None:
         final = self.path / name
+        if final.parent != self.path:
+            final.parent.mkdir(exist_ok=True)
         scratch = final.with_name(f".{final.name}.new")
         with scratch.open("wb") as file:
             file.write(data)

@@ -15,7 +15,7 @@ from rich.console import Console
 from ray_gym.config_file import read_config
 from ray_gym.errors import UserError
 from ray_gym.run import cluster
-from ray_gym.run.directory import RunDirectory, closed, create, plan_directory, reopen
+from ray_gym.run.directory import STREAM, RunDirectory, closed, create, plan_directory, reopen
 from ray_gym.run.driver import Outcome, carry_out, summary_of
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
@@ -58,6 +58,8 @@ def resume(
     Errors: UserError, also if a config, its tasks or its environment are not those that the run began with; RunFailed.
     """
     before = closed(run)
+    if before.storage.exists(STREAM):
+        raise UserError(f"--resume: {before.location} is a stream: its trainer goes on with it (docs/training.md)")
     config = resumed_config(before.read_config(), before.location, config_path, overrides)
     plan = make_plan(config, config_path or before.config_file)
     if (began := before.read_fingerprint()) is not None:

@@ -113,7 +113,7 @@ def another_driver(path: Path) -> subprocess.CompletedProcess[str]:
 def test_a_second_driver_is_refused_as_long_as_the_first_lives(directory: RunDirectory) -> None:
     directory.storage.stage("part-0.parquet", rows("a"))
     refused = another_driver(directory.path)
-    assert refused.returncode == 1 and "UserError" in refused.stderr
+    assert refused.returncode == 1 and "RunIsTaken" in refused.stderr
     assert "another driver is writing this run" in refused.stderr
     assert staged(directory) == ["part-0.parquet"], "and it has touched nothing"
     directory.close()

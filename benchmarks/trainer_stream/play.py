@@ -1,0 +1,110 @@
+"""What is played: one answer an episode, of a model that gives tokens with the version of its weights. Nothing is computed."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from ray_gym import Environment, Episode, Message, Opening, Options, Task
+from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Model, VersionSpan
+
+TOKENS = 32
+"""Of each answer."""
+
+
+class Question(Task):
+    number: int
+
+
+class AskOptions(Options):
+    breaks_at: int | None = None
+    """The task that the generator fails on."""
+
+
+class Ask(Environment[Question, int]):
+    """A question and an answer, which is right now and then. One of twenty can't be scored."""
+
+    Options = AskOptions
+
+    def generate(self, rng: random.Random, index: int) -> Question:
+        if index == self.options.breaks_at:
+            raise ValueError("it can't go on, on purpose")
+        return Question(number=rng.randrange(1_000_000))
+
+    def setup(self, task: Question, episode: Episode) -> int:
+        return task.number
+
+    def opening(self, task: Question, state: int) -> Opening:
+        return Opening(messages={"policy": f"Is {state} lucky?"})
+
+    def finished(self, state: int, episode: Episode) -> str | None:
+        return "answered" if episode.turns_of("policy") else None
+
+    def score(self, state: int, episode: Episode) -> float:
+        if episode.rng("score").random() < 0.05:
+            raise ValueError("it can't be scored, on purpose")
+        return float(state % 7 == 0)
+
+
+class VersionedOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    weights: str
+    """A file with the version: what a trainer writes is what the next token comes from."""
+    delay_s: float = 0.1
+
+
+class VersionedModel:
+    def __init__(self, options: VersionedOptions) -> None:
+        self._options = options
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        begun = self._version()
+        await asyncio.sleep(self._options.delay_s * random.Random(request.seed).uniform(0.5, 1.5))
+        ended = self._version()
+        half = TOKENS // 2
+        versions = (VersionSpan(begun, 0, half), VersionSpan(ended, half, TOKENS))
+        return Completion(
+            message=Message("assistant", "yes"),
+            prompt_ids=np.arange(8, dtype=np.int32),
+            token_ids=np.arange(TOKENS, dtype=np.int32),
+            logprobs=np.full(TOKENS, -1.0, dtype=np.float32),
+            versions=versions,
+            generated_tokens=TOKENS,
+        )
+
+    async def close(self) -> None:
+        return None
+
+    def _version(self) -> int:
+        path = Path(self._options.weights)
+        return int(path.read_text()) if path.exists() else 0
+
+
+class VersionedEngine:
+    Options = VersionedOptions
+    gives_tokens = True
+    reshapes = ""
+
+    def __init__(self, options: VersionedOptions) -> None:
+        self.options = options
+
+    def check(self, request: EngineCheck) -> None:
+        return None
+
+    def gpus(self) -> float:
+        return 0
+
+    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
+        return None
+
+    def connect(self) -> Model:
+        return VersionedModel(self.options)
+
+    def stop(self) -> None:
+        return None

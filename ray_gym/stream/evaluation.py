@@ -1,0 +1,120 @@
+"""Evaluations beside a stream: runs of their own, on the stream's models.
+
+One that goes first holds the stream's fan-out back: from when its first worker is up, no group of the stream is begun while an episode of
+the evaluation is not begun. What was begun before goes on, so the models are shared for that long.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import copy
+from pathlib import Path
+from typing import Any
+
+from ray_gym.config import RunConfig
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.models.base import Engine
+from ray_gym.run.commits import Commits
+from ray_gym.run.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.driver import drive, standing, summary_of
+from ray_gym.run.fingerprint import Fingerprint
+from ray_gym.run.location import below, storage_at
+from ray_gym.run.plan import Plan, checked, make_environment, make_specs, participants_of
+from ray_gym.run.resume import meaning_diff
+from ray_gym.tasks import read_tasks
+
+
+class Evaluations:
+    def __init__(self, stream: Plan) -> None:
+        self._stream = stream
+        self._playing: list[tuple[Commits, bool]] = []
+        """Each with whether it goes first."""
+        self._stopping: set[asyncio.Event] = set()
+        self._done = asyncio.Condition()
+
+    @property
+    def held_for(self) -> int:
+        """Episodes that wait for a worker and go first. Without a worker up yet they wait for no group of the stream's."""
+        return sum(commits.dispatcher.waiting for commits, first in self._playing if first and commits.tally.began)
+
+    async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
+        """Gives its summary. One of the same name that was interrupted is gone on with. Errors: UserError, RunFailed, OSError."""
+        stopping = asyncio.Event()
+        self._stopping.add(stopping)
+        try:
+            plan = await asyncio.to_thread(self._plan, config, config_file)
+            directory = await asyncio.to_thread(_open, plan, config_file)
+            try:
+                return await self._play(plan, directory, stopping, first)
+            finally:
+                await asyncio.to_thread(directory.close)
+        finally:
+            self._stopping.remove(stopping)
+            async with self._done:
+                self._done.notify_all()
+
+    async def end(self) -> None:
+        """Stop those that are played: each can be gone on with under its name."""
+        for stopping in self._stopping:
+            stopping.set()
+        async with self._done:
+            await self._done.wait_for(lambda: not self._stopping)
+
+    async def _play(self, plan: Plan, directory: RunDirectory, stopping: asyncio.Event, first: bool) -> dict[str, Any]:
+        """Errors: RunFailed, also when it was stopped."""
+        commits = await asyncio.to_thread(standing, plan, directory, lambda tally, in_flight: None)
+        self._playing.append(played := (commits, first))
+        try:
+            outcome = await drive(plan, directory, commits, stopping)
+        finally:
+            self._playing.remove(played)
+        summary = {**summary_of(plan, directory.name, outcome), "location": directory.location}
+        await asyncio.to_thread(directory.write_summary, summary)
+        if outcome.failure or outcome.interrupted:
+            reason = outcome.failure or "it was stopped with its stream"
+            raise RunFailed(f"evaluation {directory.name}: {reason}; what was finished is in {directory.location}")
+        return summary
+
+    def _plan(self, config: RunConfig, config_file: Path) -> Plan:
+        """Errors: UserError."""
+        file = str(config_file)
+        environment = make_environment(config, file)
+        participants = participants_of(config, environment, file)
+        engines = {name: self._engine(name, config, file) for name in {p.model for p in participants.values()}}
+        rows = read_tasks(config.tasks, environment, config.run.seed, config_file.parent)
+        return checked(Plan(config, environment, participants, engines, make_specs(config, rows)), file)
+
+    def _engine(self, name: str, config: RunConfig, file: str) -> Engine:
+        """A copy: a check may leave traces. Errors: UserError for a model that the stream doesn't have up."""
+        engine = self._stream.engines.get(name)
+        if engine is None:
+            raise UserError(
+                f"{file}: models.{name}: the stream has no such model up; it has {', '.join(self._stream.engines)}"
+            )
+        if config.models[name] != self._stream.config.models[name]:
+            raise UserError(
+                f"{file}: models.{name}: it is another one than the stream's; make the sections equal, or name it otherwise"
+            )
+        return copy.copy(engine)
+
+
+def _open(plan: Plan, config_file: Path) -> RunDirectory:
+    """Errors: UserError, RunFailed, OSError."""
+    config = plan.config
+    there = below(output_root(config), str(config.run.name))
+    if not storage_at(there).exists(CONFIG):
+        directory = plan_directory(config, config_file)
+        create(directory)
+        directory.write_fingerprint(Fingerprint.of(plan))
+        directory.write_config(config)
+        return directory
+    directory = reopen(there, config.output)
+    try:
+        if differences := meaning_diff(directory.read_config(), config):
+            raise UserError(f"evaluation: {there} plays something else: {'; '.join(differences)}; choose another name")
+        if (began := directory.read_fingerprint()) is not None:
+            began.check(Fingerprint.of(plan), there, config.tasks.path or "the generator")
+    except BaseException:
+        directory.close()
+        raise
+    return directory

@@ -1,0 +1,264 @@
+"""Plays a stream's groups and tells its trainer which are finished. A plain class; `Stream` makes it an actor, which ends with its maker.
+
+Rows don't pass through it: it says in which file a group is, and the trainer reads that itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ray_gym.config import RunConfig
+from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.models.base import Engine
+from ray_gym.run.commit_order import number_of as commit_of
+from ray_gym.run.driver import Driver, Outcome, setup_of, summary_of
+from ray_gym.run.lease import Group
+from ray_gym.run.plan import Plan, make_environment, participants_of
+from ray_gym.stream.cursor import Cursor
+from ray_gym.stream.dropped import Dropped
+from ray_gym.stream.evaluation import Evaluations
+from ray_gym.stream.finished import Finished, groups_of
+from ray_gym.stream.options import StreamOptions
+from ray_gym.stream.outbox import Outbox
+from ray_gym.stream.place import open_place, remove_before
+from ray_gym.stream.shelf import Shelf
+from ray_gym.stream.standing import Standing, standing_at
+from ray_gym.stream.supply import Supply
+from ray_gym.stream.tasks import digest_of, source_of
+
+ROLL_S = 1.0
+"""How long the rows of a finished group may wait for others to share a file with, unless `output.roll_s` says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostSetup:
+    config: RunConfig
+    config_file: Path
+    engines: Mapping[str, Engine]
+    """Not started yet."""
+    options: StreamOptions
+    cursor: Cursor | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`dropped`: groups that are settled beside those of the cursor."""
+
+    name: str
+    location: str
+    cursor: Cursor
+    dropped: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A group (None: there will be no more), and those that were dropped since the last one."""
+
+    group: Finished | None
+    dropped: tuple[int, ...]
+
+
+class Host:
+    """`open` comes first, then `start`; `close` last."""
+
+    def __init__(self, setup: HostSetup) -> None:
+        self._setup = setup
+        self._playing: set[int] = set()
+        """Begun, and not in a committed file."""
+        self._begun = 0
+        self._failure: Exception | None = None
+        self._stopping = asyncio.Event()
+        self._news = asyncio.Event()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_open = False
+
+    # ---- from start to end ----
+
+    async def open(self) -> Opened:
+        """Look at everything that can be wrong, and take the stream's directory. Errors: UserError, RunFailed, OSError."""
+        return await asyncio.to_thread(self._open)
+
+    def _open(self) -> Opened:
+        setup, config, file = self._setup, self._setup.config, str(self._setup.config_file)
+        environment = make_environment(config, file)
+        participants = participants_of(config, environment, file)
+        self._plan = Plan(config, environment, participants, dict(setup.engines), [])
+        self._source = source_of(config, setup.config_file.parent, environment, setup.options.epochs)
+        self._directory, self._identity, self._cursor = open_place(config, digest_of(self._source), setup.cursor)
+        self._is_open = True
+        self._dropped = Dropped(self._directory.storage)
+        self._known = frozenset(number for number in self._dropped.numbers() if number >= self._cursor.next)
+        where = self._directory
+        return Opened(where.name, where.location, self._cursor, self._known)
+
+    async def start(self, engines: Mapping[str, Engine]) -> None:
+        """The models are up. Errors: UserError, OSError."""
+        self._plan = replace(self._plan, engines=dict(engines))
+        stands = await asyncio.to_thread(standing_at, self._directory, self._source, self._cursor, self._known)
+        self._commits = stands.commits
+        for problem in self._commits.fences.problems:
+            print(f"journal: {problem}", file=sys.stderr, flush=True)
+        await self._take_up(stands)
+        without = stands.finished | stands.begun | self._known | set(self._cursor.beyond)
+        self._supply = Supply(self._source, self._cursor.next, without, self._wake)
+        self._evaluations = Evaluations(self._plan)
+        self._commits.dispatcher.source = self._next_group
+        self._commits.on_file = self._on_file
+        self._driver = self._make_driver()
+        self._tasks = [asyncio.create_task(self._watched(work)) for work in (self._drive(), self._supply.fill())]
+
+    async def _take_up(self, stands: Standing) -> None:
+        """What an earlier host left."""
+        window = self._setup.options.window(self._setup.config)
+        self._outbox = Outbox(
+            self._setup.options, window, self._setup.version, self._dropped, Shelf(self._cursor.commit)
+        )
+        self._playing |= stands.begun
+        for number in sorted(stands.begun | stands.finished):
+            window.begin(number)
+        for commit, groups in sorted(stands.files.items()):
+            await self._outbox.put(commit, groups)
+
+    def _make_driver(self) -> Driver:
+        setup = setup_of(self._plan, self._directory)
+        most = self._outbox.window.max_open * self._source.repeats
+        fanout = setup.fanout.model_copy(update={"concurrency": min(setup.fanout.concurrency, most)})
+        output = setup.output
+        if "roll_s" not in output.model_fields_set:
+            output = output.model_copy(update={"roll_s": ROLL_S})
+        setup = replace(setup, fanout=fanout, output=output)
+        return Driver(setup, self._directory, self._commits, self._stopping, open_ended=True)
+
+    async def close(self) -> dict[str, Any]:
+        """What is half played stays in the journals. Gives what summary.json says. Errors: RunFailed, OSError."""
+        self._stopping.set()
+        self._tell()
+        try:
+            return await self._end() if self._tasks else {}
+        finally:
+            if self._is_open:
+                await asyncio.to_thread(self._directory.close)
+
+    async def _end(self) -> dict[str, Any]:
+        driving, filling = self._tasks
+        filling.cancel()
+        await asyncio.wait([driving, filling])
+        await self._evaluations.end()
+        failure = str(self._failure) if self._failure else None
+        outcome = Outcome(self._commits.tally, interrupted=not self._is_over, failure=failure)
+        summary = {**summary_of(self._plan, self._directory.name, outcome), "stream": self._status()}
+        await asyncio.to_thread(self._directory.write_summary, summary)
+        return summary
+
+    # ---- what the trainer says ----
+
+    async def next(self, version: int) -> Delivery:
+        """Waits until there is a group. Errors: RunFailed, UserError when none can be played any more."""
+        await self.advance(version)
+        while True:
+            if self._failure is not None:
+                raise self._failure
+            group = self._outbox.take()
+            if group is not None or self._is_over or self._stopping.is_set():
+                return Delivery(group, self._outbox.news())
+            await self._news.wait()
+
+    async def acknowledge(self, numbers: Sequence[int], version: int) -> None:
+        self._outbox.acknowledge(numbers)
+        await self.advance(version)
+        self._wake()
+
+    async def refuse(self, number: int, version: int) -> None:
+        await self.advance(version)
+        await self._outbox.refuse(number)
+        self._wake()
+
+    async def advance(self, version: int) -> None:
+        """Errors: OSError."""
+        if version > self._outbox.version:
+            await self._outbox.advance(version)
+            self._wake()
+
+    async def evaluate(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
+        """Errors: UserError, RunFailed."""
+        try:
+            return await self._evaluations.play(config, config_file, first)
+        finally:
+            self._wake()
+
+    async def remove_before(self, cursor: Cursor) -> int:
+        """Delete the files of which all groups are settled at a cursor. Gives how many they were. Errors: OSError, UserError."""
+        self._identity, removed = await asyncio.to_thread(
+            remove_before, cursor, self._identity, self._directory, self._dropped
+        )
+        return removed
+
+    async def status(self) -> dict[str, Any]:
+        return self._status()
+
+    def _status(self) -> dict[str, Any]:
+        counts = {"begun": self._begun, "playing": len(self._playing), "held_for": self._evaluations.held_for}
+        return {**counts, **self._outbox.status()}
+
+    # ---- the fan-out ----
+
+    @property
+    def _is_over(self) -> bool:
+        """Every group was played."""
+        return self._supply.is_exhausted and not self._playing
+
+    def _next_group(self) -> Group | None:
+        """What the dispatcher leases next; None when the trainer is behind, or an evaluation goes first."""
+        if not self._outbox.window.has_room or self._evaluations.held_for:
+            return None
+        taken = self._supply.take()
+        if taken is None:
+            return None
+        number, group = taken
+        self._outbox.window.begin(number)
+        self._playing.add(number)
+        self._begun += 1
+        self._commits.tally.total += len(group)
+        return group
+
+    async def _on_file(self, file: str) -> None:
+        """Errors: OSError."""
+        groups = await asyncio.to_thread(groups_of, self._directory.storage, file)
+        self._playing.difference_update(group.number for group in groups)
+        await self._outbox.put(commit_of(file) or 0, groups)
+        self._tell()
+
+    async def _drive(self) -> None:
+        """Errors: RunFailed, UserError, OSError."""
+        outcome = await self._driver.run()
+        if outcome.failure:
+            raise RunFailed(outcome.failure)
+
+    async def _watched(self, work: Coroutine[Any, Any, None]) -> None:
+        """Whatever goes wrong, the trainer hears of it."""
+        try:
+            await work
+        except (UserError, RunFailed) as error:
+            self._fail(error)
+        except Exception as error:
+            self._fail(RunFailed(f"the stream's host failed: {describe(error)}"))
+        self._tell()
+
+    def _fail(self, error: Exception) -> None:
+        self._failure = self._failure or error
+        self._stopping.set()
+
+    def _wake(self) -> None:
+        """There may be something to lease."""
+        self._driver.wake()
+        self._tell()
+
+    def _tell(self) -> None:
+        told, self._news = self._news, asyncio.Event()
+        told.set()

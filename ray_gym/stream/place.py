@@ -1,0 +1,144 @@
+"""A stream's run directory: made, or found again and gone on with from a cursor. Blocks.
+
+`stream.json` says which stream it is, what its tasks were, and from where on its files are still there.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import shutil
+import time
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from ray_gym.config import RunConfig
+from ray_gym.errors import UserError
+from ray_gym.run.commit_order import number_of
+from ray_gym.run.directory import CONFIG, STREAM, RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.location import below, storage_at
+from ray_gym.run.owner import RunIsTaken
+from ray_gym.run.posix_storage import PosixStorage
+from ray_gym.run.resume import MAY_CHANGE, meaning_diff
+from ray_gym.run.storage import EPISODES, Storage
+from ray_gym.stream.cursor import Cursor
+from ray_gym.stream.dropped import Dropped
+
+TAKEOVER_S = 20.0
+"""How long the host of a trainer that was just killed may take to end."""
+_EMPTY = {".lock", ".staging", "epoch", EPISODES, "journal", STREAM}
+"""All that is in a directory whose maker was killed before its config was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    id: str
+    tasks: str
+    """A digest of what is played."""
+    next: int = 0
+    """Files of groups before this one may have been removed."""
+
+    def write(self, storage: Storage) -> None:
+        storage.write(STREAM, json.dumps(asdict(self), indent=2).encode())
+
+
+def open_place(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[RunDirectory, Identity, Cursor]:
+    """Errors: UserError for a cursor that is no place in this stream, or a stream of something else; RunFailed, OSError."""
+    storage = storage_at(below(output_root(config), str(config.run.name)))
+    _clear_half_made(storage)
+    if storage.exists():
+        return _found(storage, config, tasks, saved)
+    if saved is not None:
+        raise UserError(
+            f"cursor: it was saved with a stream that is not at {storage.location}; look at output.dir and run.name, or begin with None"
+        )
+    directory = plan_directory(config, Path(str(config.run.name)))
+    create(directory)
+    identity = Identity(secrets.token_hex(8), tasks)
+    identity.write(directory.storage)
+    directory.write_config(config)
+    return directory, identity, Cursor(stream=identity.id)
+
+
+def _found(
+    storage: Storage, config: RunConfig, tasks: str, saved: Cursor | None
+) -> tuple[RunDirectory, Identity, Cursor]:
+    where = storage.location
+    if not (storage.exists(CONFIG) and storage.exists(STREAM)):
+        raise UserError(f"run.name: there is something at {where} already that is no stream; choose another name")
+    directory = _reopened(where, config)
+    try:
+        identity = Identity(**json.loads(storage.read(STREAM)))
+        if differences := meaning_diff(directory.read_config(), config):
+            listed = "\n".join(f"  {line}" for line in differences)
+            raise UserError(
+                f"the stream {where} plays something else (stream -> config):\n{listed}\n"
+                f"only fan-out and limits of time may change ({', '.join(MAY_CHANGE)}); choose another run.name for the rest"
+            )
+        if identity.tasks != tasks:
+            raise UserError(f"tasks: the stream {where} began with others; put those back, or choose another run.name")
+        cursor = saved or Cursor(stream=identity.id)
+        _check(cursor, identity, directory, saved is None)
+        return directory, identity, cursor
+    except BaseException:
+        directory.close()
+        raise
+
+
+def _reopened(location: str, config: RunConfig) -> RunDirectory:
+    deadline = time.monotonic() + TAKEOVER_S
+    while True:
+        try:
+            return reopen(location, config.output)
+        except RunIsTaken:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.2)
+
+
+def _check(cursor: Cursor, identity: Identity, directory: RunDirectory, from_the_start: bool) -> None:
+    """Errors: UserError."""
+    where = directory.location
+    if cursor.stream != identity.id:
+        raise UserError(
+            f"cursor.stream: {cursor.stream!r}, but the stream {where} is {identity.id!r}: it is another's cursor"
+        )
+    if cursor.commit > directory.order.last:
+        raise UserError(
+            f"cursor.commit: {cursor.commit}, but {where} has {directory.order.last} commits: the cursor is ahead of what is there; "
+            "was an older copy of the directory put back?"
+        )
+    if cursor.next < identity.next:
+        asked = "None" if from_the_start else f"next {cursor.next}"
+        raise UserError(
+            f"cursor: {asked}, but files of groups before {identity.next} were removed from {where}; give a later cursor"
+        )
+
+
+def _clear_half_made(storage: Storage) -> None:
+    if not isinstance(storage, PosixStorage) or not storage.exists() or storage.exists(CONFIG):
+        return
+    there = {path.name for path in storage.path.iterdir()}
+    if there <= _EMPTY and not storage.names(EPISODES):
+        shutil.rmtree(storage.path)
+
+
+def remove_before(
+    cursor: Cursor, identity: Identity, directory: RunDirectory, dropped: Dropped
+) -> tuple[Identity, int]:
+    """Delete the files of which all groups are settled at a cursor, and say so in `stream.json`. Gives how many they were.
+
+    The newest file stays: the next one's number comes from it. Errors: UserError for another stream's cursor, OSError.
+    """
+    if cursor.stream != identity.id:
+        raise UserError(f"cursor.stream: {cursor.stream!r}, but this stream is {identity.id!r}")
+    if cursor.next < identity.next:
+        return identity, 0
+    storage, newest = directory.storage, directory.order.last
+    identity = replace(identity, next=cursor.next)
+    identity.write(storage)  # first: who comes with an older cursor from now on is told
+    old = [name for name in storage.names(EPISODES) if (number_of(name) or newest) <= min(cursor.commit, newest - 1)]
+    for name in old:
+        storage.delete(f"{EPISODES}/{name}")
+    dropped.forget(number for number in dropped.numbers() if number < cursor.next)
+    return identity, len(old)

@@ -1,0 +1,263 @@
+"""The trainer's end of a stream: groups come in, acknowledgements and versions go out. No HTTP: an actor, and files that are mapped.
+
+async with open_stream("config.yaml", cursor=saved, max_staleness=1, groups_per_version=8) as stream:
+    async for group in stream:
+        ...                                    # group.episodes, group.samples: Arrow tables
+        stream.advance(version)                # the models have new weights
+        stream.acknowledge(group)              # it is in them
+        save(checkpoint, stream.cursor)        # as JSON
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import ray
+from ray.exceptions import RayActorError, RayTaskError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from ray_gym.config_file import read_config
+from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.run import cluster
+from ray_gym.run.location import storage_at
+from ray_gym.run.plan import Plan, checked, engines_of, make_environment, participants_of
+from ray_gym.run.resume import with_absolute_path
+from ray_gym.stream.cursor import Cursor, Progress
+from ray_gym.stream.group import Files, Group
+from ray_gym.stream.host import Delivery, Host, HostSetup, Opened
+from ray_gym.stream.options import StreamOptions
+
+STUCK_S = 60.0
+"""After so long without a group it is said why, once: a trainer that waits for itself would never hear of it."""
+OPEN_S = 600.0
+"""For the tasks to be read, and what an earlier host left."""
+CLOSE_S = 60.0
+ANSWER_S = 60.0
+CALLS = 64
+"""To the host at once: evaluations are most of them."""
+
+
+class Stream:
+    """To be used on one event loop. Its methods raise UserError and RunFailed."""
+
+    def __init__(
+        self, config: str | Path, overrides: Sequence[str], options: StreamOptions, cursor: Any, version: int | None
+    ) -> None:
+        self._config_path = Path(config)
+        self._overrides = overrides
+        self._options = options
+        self._saved = None if cursor is None else Cursor.parse(cursor)
+        self._version = version if version is not None else self._saved.version if self._saved else 0
+        self._config = with_absolute_path(read_config(self._config_path, overrides), self._config_path)
+        options.check(self._config)
+        self._asked: asyncio.Task[Delivery] | None = None
+        self._told: list[Any] = []
+        """What the host was told, and has not said yet that it heard."""
+        self._started = AsyncExitStack()
+
+    # ---- from start to end ----
+
+    async def __aenter__(self) -> Stream:
+        try:
+            await self._open()
+        except BaseException:
+            await self._started.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._started.aclose()
+
+    async def _open(self) -> None:
+        """Everything that can be wrong is found before the models are loaded."""
+        file = str(self._config_path)
+        environment = make_environment(self._config, file)
+        participants = participants_of(self._config, environment, file)
+        engines = engines_of(self._config, participants, file)
+        checked(Plan(self._config, environment, participants, engines, []), file)
+        blocking = ExitStack()  # what takes its time to come and go
+        self._started.push_async_callback(asyncio.to_thread, blocking.close)
+        if not ray.is_initialized():
+            await asyncio.to_thread(blocking.enter_context, cluster.connected())
+        await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
+        await asyncio.to_thread(cluster.check_gpus, engines, False)
+        setup = HostSetup(
+            self._config, self._config_path.absolute(), engines, self._options, self._saved, self._version
+        )
+        self._host = _make_host(setup)
+        self._started.push_async_callback(self._end_host)
+        opened: Opened = await _answer(self._host.open.remote(), OPEN_S)
+        for name, engine in engines.items():
+            blocking.callback(engine.stop)
+            await asyncio.to_thread(engine.start, opened.name, name, _say)
+        await _answer(self._host.start.remote(engines), OPEN_S)
+        self.location = opened.location
+        self._progress = Progress.at(opened.cursor)
+        self._progress.settle(opened.dropped)
+        self._files = Files(storage_at(opened.location))
+
+    async def _end_host(self) -> None:
+        if self._asked is not None:
+            self._asked.cancel()
+        try:
+            await _answer(self._host.close.remote(), CLOSE_S)
+        except RunFailed as error:
+            _say(f"the stream was not closed: {error}")  # what it holds is on the disk
+        finally:
+            ray.kill(self._host)
+
+    # ---- groups ----
+
+    def __aiter__(self) -> AsyncIterator[Group]:
+        return self
+
+    async def __anext__(self) -> Group:
+        """The next group that nobody was given. It comes again after a restart, unless it was acknowledged at the cursor."""
+        while True:
+            await self._hear()
+            delivery = await self._delivery()
+            self._progress.settle(delivery.dropped)
+            found = delivery.group
+            if found is None:
+                raise StopAsyncIteration
+            self._progress.delivered(found.number, found.commit)
+            if self._options.wrong_with(found.completed, found.version, self._version) is not None:
+                self._progress.acknowledge(found.number)  # it grew too old on its way here
+                await _answer(self._host.refuse.remote(found.number, self._version))
+                continue
+            return await asyncio.to_thread(self._files.group, found)
+
+    def acknowledge(self, *groups: Group) -> None:
+        """The trainer is done with these: the cursor goes beyond them, and others may be begun.
+
+        Errors: ValueError for one that is not out.
+        """
+        for group in groups:
+            self._progress.acknowledge(group.number)
+        self._tell(self._host.acknowledge.remote([group.number for group in groups], self._version))
+
+    # ---- weights ----
+
+    @property
+    def version(self) -> int:
+        return self._version
+
+    def advance(self, version: int) -> None:
+        """From now on the models generate with these weights. Errors: ValueError for an older version."""
+        if version <= self._version:
+            raise ValueError(f"version {version}, but the weights are at {self._version} already; versions grow")
+        self._version = version
+        self._tell(self._host.advance.remote(version))
+
+    # ---- places ----
+
+    @property
+    def cursor(self) -> dict[str, Any]:
+        """To be saved with the trainer's checkpoint, as JSON: what was acknowledged until now never comes again, and all else does."""
+        return self._progress.cursor(self._version).as_json()
+
+    async def remove_before(self, cursor: Any) -> int:
+        """Delete files that only hold groups from before a cursor which is safe in a checkpoint. Gives how many they were."""
+        removed: int = await _answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
+        return removed
+
+    # ---- beside it ----
+
+    async def evaluate(
+        self, config: str | Path, overrides: Sequence[str] = (), *, name: str, first: bool = True
+    ) -> dict[str, Any]:
+        """Play another config on the stream's models as a run of its own under `name`; gives its summary, with its location.
+
+        `first`: no group of the stream is begun while an episode of the evaluation waits for a worker.
+        """
+        path, named = Path(config), [*overrides, f"run.name={name}"]
+        read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
+        summary: dict[str, Any] = await _answer(self._host.evaluate.remote(read, path, first), None)
+        return summary
+
+    async def status(self) -> dict[str, Any]:
+        """Counts: begun, playing, waiting (finished), out (delivered), acknowledged, dropped; the bounds; how stale the stalest was."""
+        counts: dict[str, Any] = await _answer(self._host.status.remote())
+        return counts
+
+    # ---- the wire ----
+
+    async def _delivery(self) -> Delivery:
+        """One that was asked for before counts, too: whoever is cancelled while he waits loses no group."""
+        if self._asked is None:
+            self._asked = asyncio.create_task(_answer(self._host.next.remote(self._version), None))
+        done, _ = await asyncio.wait({self._asked}, timeout=STUCK_S)
+        if not done:
+            await self._say_why()
+            await asyncio.wait({self._asked})
+        asked, self._asked = self._asked, None
+        return asked.result()
+
+    async def _say_why(self) -> None:
+        counts = await self.status()
+        if counts["open"] >= counts["max_open"] or (counts["max_ahead"] and counts["ahead"] >= counts["max_ahead"]):
+            _say(f"the stream waits for its trainer to acknowledge groups or to advance the version: {counts}")
+
+    def _tell(self, reference: Any) -> None:
+        self._told.append(reference)
+
+    async def _hear(self) -> None:
+        """What went wrong with what the host was told. Errors: RunFailed."""
+        told, self._told = self._told, []
+        for reference in told:
+            await _answer(reference)
+
+
+def open_stream(
+    config: str | Path,
+    overrides: Sequence[str] = (),
+    *,
+    cursor: Any = None,
+    version: int | None = None,
+    max_staleness: int | None = None,
+    groups_per_version: int | None = None,
+    min_group_size: int = 1,
+    max_open_groups: int | None = None,
+    epochs: int | None = None,
+) -> Stream:
+    """A stream of the groups that a config plays, without an end unless `epochs` gives one; for `async with`.
+
+    `cursor`: what `stream.cursor` gave when the checkpoint was saved that the trainer goes on from; None: from the start. `version`: of the
+    weights now; default the cursor's. The rest is in `StreamOptions`. Errors: UserError.
+    """
+    options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs)
+    return Stream(config, overrides, options, cursor, version)
+
+
+def _make_host(setup: HostSetup) -> Any:
+    """On the trainer's node, and gone with its process."""
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    options = {"num_cpus": 0, "max_concurrency": CALLS, "scheduling_strategy": here}
+    return ray.remote(Host).options(**options).remote(setup)
+
+
+async def _answer(reference: Any, within_s: float | None = ANSWER_S) -> Any:
+    """Errors: UserError and RunFailed as the host raised them; RunFailed if it is gone, or does not answer."""
+    try:
+        async with asyncio.timeout(within_s):
+            return await reference
+    except RayTaskError as error:
+        if isinstance(error.cause, UserError | RunFailed):
+            raise error.cause from None
+        raise RunFailed(f"the stream's host failed: {describe(error.cause or error)}") from error
+    except RayActorError as error:
+        raise RunFailed(f"the stream's host is gone; open the stream again at its last cursor: {error}") from None
+    except TimeoutError:
+        raise RunFailed(f"the stream's host did not answer for {within_s} s") from None
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,212 @@
+"""A stream on a real Ray cluster: bounded, never stale, and exactly once for a trainer that saves its cursor."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import ray
+import yaml
+from conftest import REPOSITORY
+
+from ray_gym.errors import UserError
+from ray_gym.stream import Group, Stream, open_stream
+
+pytestmark = pytest.mark.ray
+
+
+@pytest.fixture(scope="module", autouse=True)
+def joined() -> Iterator[None]:
+    """A cluster of this process: that of other tests wants a token, which is read when Ray is imported."""
+    ray.init(
+        address="local",
+        num_cpus=4,
+        include_dashboard=False,
+        object_store_memory=150 * 2**20,
+        log_to_driver=False,
+        runtime_env={"env_vars": {"PYTHONPATH": str(REPOSITORY)}},
+    )
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(config_of(tmp_path)))
+    return path
+
+
+def config_of(folder: Path, **changes: Any) -> dict[str, Any]:
+    return {
+        "run": {"name": "stream"},
+        "environment": {"id": "benchmarks.trainer_stream.play:Ask"},
+        "tasks": {"generate": 100, "repeats": 2},
+        "models": {
+            "toy": {
+                "engine": "benchmarks.trainer_stream.play:VersionedEngine",
+                "weights": str(folder / "weights"),
+                "delay_s": 0.02,
+            }
+        },
+        "participants": {"policy": {"model": "toy"}},
+        "fanout": {"workers": 1, "concurrency": 8},
+        "output": {"dir": str(folder / "runs"), "roll_s": 0.1},
+        **changes,
+    }
+
+
+async def take(stream: Stream, count: int) -> list[Group]:
+    return [await anext(stream) for _ in range(count)]
+
+
+async def until(stream: Stream, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """Errors: TimeoutError."""
+    async with asyncio.timeout(60):
+        while not condition(counts := await stream.status()):  # noqa: ASYNC110  another process's state
+            await asyncio.sleep(0.02)
+        return counts
+
+
+def numbers(groups: list[Group]) -> list[int]:
+    return [group.number for group in groups]
+
+
+async def test_groups_come_whole_once_and_again_until_they_are_acknowledged(config: Path) -> None:
+    async with open_stream(config) as stream:
+        groups = await take(stream, 6)
+        for group in groups:
+            assert set(group.episodes.column("group_id").to_pylist()) == {group.group_id}
+            assert group.episodes.num_rows == 2
+            completed = group.episodes.column("status").to_pylist().count("completed")
+            assert group.samples.num_rows == completed and group.samples.column("token_ids").combine_chunks()
+        stream.acknowledge(*groups[:4])
+        with pytest.raises(ValueError, match="acknowledged already"):
+            stream.acknowledge(groups[0])
+        saved = json.loads(json.dumps(stream.cursor))
+        stream.acknowledge(*groups[4:])
+    async with open_stream(config, cursor=saved) as stream:
+        again = await take(stream, 4)
+        assert numbers(again)[:2] == numbers(groups)[4:], "the cursor is from before they were acknowledged"
+        assert again[0].episodes.equals(groups[4].episodes)
+        assert not set(numbers(again)) & set(numbers(groups)[:4])
+    async with open_stream(config) as stream:
+        from_the_start = await take(stream, 6)
+        assert numbers(from_the_start) == numbers(groups)
+        stream.acknowledge(*from_the_start)
+        while not await stream.remove_before(stream.cursor):
+            stream.acknowledge(await anext(stream))
+        later = stream.cursor
+    with pytest.raises(UserError, match=f"cursor: next {saved['next']}, but files of groups before"):
+        async with open_stream(config, cursor=saved):
+            pass
+    async with open_stream(config, cursor=later) as stream:
+        assert not set(numbers(await take(stream, 2))) & set(numbers(groups))
+
+
+async def test_a_trainer_that_does_nothing_holds_the_fan_out_back(config: Path) -> None:
+    async with open_stream(config, max_open_groups=3) as stream:
+        counts = await until(stream, lambda counts: counts["waiting"] + counts["small"] == counts["begun"] >= 3)
+        assert counts["waiting"] == 3 == counts["open"] and not counts["playing"]
+        groups = await take(stream, 3)
+        assert (await stream.status())["begun"] == counts["begun"], "delivered is not acknowledged"
+        stream.acknowledge(groups[0])
+        await until(stream, lambda now: now["begun"] > counts["begun"] and now["open"] == 3)
+
+
+async def test_whoever_is_cancelled_while_he_waits_loses_no_group(config: Path) -> None:
+    async with open_stream(config, max_open_groups=2) as stream:
+        first = await take(stream, 2)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.2):
+                await anext(stream)
+        stream.acknowledge(*first)
+        assert sorted(numbers(first) + numbers(await take(stream, 2))) == [0, 1, 2, 3]
+
+
+async def test_what_is_too_old_is_dropped_for_good(config: Path, tmp_path: Path) -> None:
+    async with open_stream(config, max_staleness=1, max_open_groups=6) as stream:
+        await until(stream, lambda counts: counts["waiting"] == 6)
+        (tmp_path / "weights").write_text("2")
+        stream.advance(2)
+        groups = await take(stream, 3)
+        assert all(group.version == 2 for group in groups)
+        counts = await stream.status()
+        assert counts["stale"] == 6 and counts["stalest"] == 0
+        stream.acknowledge(*groups)
+        saved = stream.cursor
+        with pytest.raises(ValueError, match="versions grow"):
+            stream.advance(2)
+    dropped = [json.loads(path.read_text()) for path in (tmp_path / "runs" / "stream" / "dropped").iterdir()]
+    assert [one["reason"] for one in dropped if one["reason"] == "stale"] == ["stale"] * 6
+    for cursor in (saved, {**saved, "next": 0, "beyond": [], "commit": 0, "version": 0}):
+        async with open_stream(config, cursor=cursor) as stream:
+            again = await take(stream, 3)
+            assert not {group.group_id for group in again} & {one["group_id"] for one in dropped}
+
+
+async def test_no_more_is_begun_than_the_versions_allow(config: Path) -> None:
+    async with open_stream(config, max_staleness=1, groups_per_version=2, max_open_groups=50) as stream:
+        groups = await take(stream, 2)
+        stream.acknowledge(*groups)
+        counts = await until(stream, lambda counts: counts["waiting"] == 2)
+        assert counts["begun"] == 4 + counts["small"] and counts["ahead"] == 4
+        stream.advance(1)
+        counts = await until(stream, lambda counts: counts["waiting"] == 4)
+        assert counts["begun"] == 6 + counts["small"] and counts["stale"] == 0
+
+
+async def test_epochs_end_and_every_group_was_delivered_or_dropped(tmp_path: Path) -> None:
+    rows = tmp_path / "tasks.jsonl"
+    rows.write_text("".join(json.dumps({"number": number}) + "\n" for number in range(20)))
+    path = tmp_path / "config.yaml"
+    path.write_text(yaml.safe_dump(config_of(tmp_path, tasks={"path": str(rows), "repeats": 2})))
+    groups = []
+    async with open_stream(path, epochs=2, min_group_size=2) as stream:
+        async for group in stream:
+            groups.append(group)
+            stream.acknowledge(group)
+        counts = await stream.status()
+        assert stream.cursor["next"] == 40 and not stream.cursor["beyond"]
+    assert counts["small"] > 0 and all(group.samples.num_rows == 2 for group in groups)
+    small = {int(path.stem) for path in (tmp_path / "runs" / "stream" / "dropped").iterdir()}
+    assert sorted([*numbers(groups), *small]) == list(range(40))
+    assert len(small) == counts["small"]
+
+
+async def test_an_evaluation_goes_first(config: Path, tmp_path: Path) -> None:
+    """While one of its episodes waits for a worker no group of the stream is begun, though the trainer has room."""
+    evaluation = tmp_path / "evaluation.yaml"
+    evaluation.write_text(
+        yaml.safe_dump(config_of(tmp_path, tasks={"generate": 24}, fanout={"workers": 1, "concurrency": 2}))
+    )
+    async with open_stream(config, max_open_groups=500) as stream:
+        stream.acknowledge(*await take(stream, 2))
+        playing = asyncio.create_task(stream.evaluate(evaluation, name="evaluation-1"))
+        held = await until(stream, lambda counts: counts["held_for"] > 0)
+        still = await until(stream, lambda counts: 0 < counts["held_for"] < held["held_for"])
+        assert still["begun"] == held["begun"]
+        summary = await playing
+        assert summary["episodes"] == 24 and Path(summary["location"]).name == "evaluation-1"
+        await until(stream, lambda counts: counts["begun"] > held["begun"])
+        assert await stream.evaluate(evaluation, name="evaluation-1"), "again under its name: it is done"
+        other = config_of(tmp_path)
+        other["models"]["toy"]["delay_s"] = 1.0
+        evaluation.write_text(yaml.safe_dump(other))
+        with pytest.raises(UserError, match=r"models\.toy: it is another one than the stream's"):
+            await stream.evaluate(evaluation, name="evaluation-2")
+
+
+async def test_a_generator_that_breaks_ends_the_stream(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(
+        yaml.safe_dump(config_of(tmp_path, environment={"id": "benchmarks.trainer_stream.play:Ask", "breaks_at": 9}))
+    )
+    with pytest.raises(UserError, match="the generator failed on task 9"):
+        async with open_stream(path) as stream:
+            async for group in stream:
+                stream.acknowledge(group)

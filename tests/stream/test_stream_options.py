@@ -1,0 +1,53 @@
+"""What a trainer may ask for, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ray_gym.config import RunConfig
+from ray_gym.errors import UserError
+from ray_gym.stream.options import StreamOptions
+
+
+def config_of(**changes: Any) -> RunConfig:
+    return RunConfig.model_validate(
+        {
+            "run": {"name": "s"},
+            "environment": {"id": "tic_tac_toe"},
+            "tasks": {"generate": 8, "repeats": 4},
+            "models": {"m": {"engine": "scripted"}},
+            "participants": {"policy": {"model": "m"}},
+            "fanout": {"concurrency": 10},
+            **changes,
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"max_staleness": -1}, "max_staleness: -1"),
+        ({"epochs": 0}, "epochs: 0"),
+        ({"min_group_size": 5}, r"min_group_size: 5, but a group has tasks\.repeats \(4\)"),
+        ({"groups_per_version": 4}, "groups_per_version: it bounds staleness, so max_staleness"),
+        ({"max_staleness": 0, "groups_per_version": 4, "max_open_groups": 3}, "max_open_groups: 3, but a trainer"),
+    ],
+)
+def test_options_that_make_no_sense(options: dict[str, int], told: str) -> None:
+    with pytest.raises(UserError, match=told):
+        StreamOptions(**options).check(config_of())
+
+
+def test_configs_that_no_stream_can_play() -> None:
+    with pytest.raises(UserError, match=r"run\.name: a stream needs one"):
+        StreamOptions().check(config_of(run={}))
+    with pytest.raises(UserError, match=r"limits\.max_failed: a stream has no last episode"):
+        StreamOptions().check(config_of(limits={"max_failed": 0.1}))
+
+
+def test_bounds() -> None:
+    assert StreamOptions().window(config_of()).max_open == 6, "twice ten episodes in groups of four"
+    bounded = StreamOptions(max_staleness=2, groups_per_version=8).window(config_of())
+    assert bounded.max_open == 16 and bounded.max_ahead == 24
