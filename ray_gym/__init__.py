@@ -3,6 +3,7 @@
 What an environment author and a trainer import; everything else is reached through the command line.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ray_gym.environment import Environment, Opening, Options, Score, Task
@@ -16,6 +17,7 @@ from ray_gym.turn import Turn
 
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError
+    from ray_gym.stream import open_stream
 
 __all__ = [
     "AsyncClient",
@@ -39,16 +41,18 @@ __all__ = [
     "ToolSchema",
     "Turn",
     "load",
+    "open_stream",
     "tool",
     "tool_by_schema",
     "tool_call_message",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """The client brings httpx along, which takes a while to import and which workers don't need."""
-    if name in ("AsyncClient", "Client", "ServiceError"):
-        from ray_gym import client
+_LATER = {"AsyncClient": "client", "Client": "client", "ServiceError": "client", "open_stream": "stream"}
+"""By the module that has it: they bring httpx and Ray along, which take a while to import, and which environments don't need."""
 
-        return getattr(client, name)
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(import_module(f"ray_gym.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

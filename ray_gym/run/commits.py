@@ -13,8 +13,6 @@ from ray_gym.run.receipt import Receipt
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report
 
-OnFile = Callable[[str], Awaitable[None]]
-"""Told the name of a file that has become part of the run; of two at once, perhaps the later first."""
 Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
 OnCommitted = Callable[[Sequence[str], str], Awaitable[None]]
@@ -31,7 +29,6 @@ class Commits:
     _uncommitted: dict[str, dict[str, Receipt]] = field(default_factory=dict)
     _told: dict[str, list[str]] = field(default_factory=dict)
     on_committed: OnCommitted | None = None
-    on_file: OnFile | None = None
     _useful: set[str] = field(default_factory=set)
     """Workers of which a file was committed."""
 
@@ -54,8 +51,6 @@ class Commits:
                 uncommitted.pop(episode_id, None)
             self._told.setdefault(worker, []).extend(ids)
             await asyncio.to_thread(self.fences.committed, ids)
-            if self.on_file is not None:
-                await self.on_file(committed)
             if self.on_committed is not None:
                 await self.on_committed(ids, committed)
         self.notify(self.tally, self.dispatcher.in_flight)

@@ -109,7 +109,7 @@ class Host:
         self._supply = Supply(self._source, self._cursor.next, without, self._wake)
         self._evaluations = Evaluations(self._plan)
         self._commits.dispatcher.source = self._next_group
-        self._commits.on_file = self._on_file
+        self._commits.on_committed = self._on_committed
         self._driver = self._make_driver()
         self._tasks = [asyncio.create_task(self._watched(work)) for work in (self._drive(), self._supply.fill())]
 
@@ -227,7 +227,7 @@ class Host:
         self._commits.tally.total += len(group)
         return group
 
-    async def _on_file(self, file: str) -> None:
+    async def _on_committed(self, _: Sequence[str], file: str) -> None:
         """Errors: OSError."""
         groups = await asyncio.to_thread(groups_of, self._directory.storage, file)
         self._playing.difference_update(group.number for group in groups)
