@@ -20,6 +20,7 @@ from ray_gym.application import Application, Replicas
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.transport import ServeModel
+from ray_gym.weights.holder import FirstWeights
 
 ROUTER = "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
 
@@ -115,4 +116,5 @@ class VllmEngine:
             options,
             (options, self._uses_tools, name),
             more={"request_router_config": RequestRouterConfig(request_router_class=ROUTER)},
+            weights=FirstWeights(options.weights_version, options.ranks),
         )

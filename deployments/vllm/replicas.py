@@ -8,10 +8,15 @@ from typing import Any
 from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.options import ReplicaOptions
 from ray_gym.application import Replicas, digest_options
+from ray_gym.weights.holder import FirstWeights
 
 
 def replicas(
-    of: type, options: ReplicaOptions, arguments: tuple[Any, ...], more: dict[str, Any] | None = None
+    of: type,
+    options: ReplicaOptions,
+    arguments: tuple[Any, ...],
+    more: dict[str, Any] | None = None,
+    weights: FirstWeights | None = None,
 ) -> Replicas:
     """`of` is made with `arguments` in each; `more` are further options of the deployment."""
     return Replicas(
@@ -29,6 +34,7 @@ def replicas(
         loading=f"{options.model} (vLLM)",
         digest=digest_options(*arguments),
         more=more or {},
+        weights=weights,
     )
 
 
