@@ -34,7 +34,11 @@ class NodeCopy:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         remove_unused(directory)
         self.folder = directory / name
-        self._lock = _locked(_lock_path(self.folder))
+        self._lock = _locked(_lock_path(self.folder), fcntl.LOCK_SH)
+        if self.folder.exists():
+            return
+        self._lock.close()
+        self._lock = _locked(_lock_path(self.folder), fcntl.LOCK_EX)
         try:
             if not self.folder.exists():
                 _write(self.folder, fetch())
@@ -60,11 +64,15 @@ def _lock_path(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.lock")
 
 
-def _locked(path: Path) -> IO[str]:
-    """Open and locked for this process alone. The one before may have removed the file while we waited for its lock."""
+def _scratch_path(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.part")
+
+
+def _locked(path: Path, how: int) -> IO[str]:
+    """Open and locked. The one before may have removed the file while we waited for its lock."""
     while True:
         lock = path.open("a")
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, how)
         if path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino:
             return lock
         lock.close()
@@ -75,7 +83,8 @@ def _remove_if_unused(folder: Path, lock: IO[str]) -> None:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    for path in (folder, _scratch_path(folder)):
+        shutil.rmtree(path, ignore_errors=True)
     _lock_path(folder).unlink(missing_ok=True)
 
 
@@ -86,7 +95,7 @@ def _write(folder: Path, state: Mapping[str, Any]) -> None:
 
     if not isinstance(state, Mapping) or not all(hasattr(tensor, "shape") for tensor in state.values()):
         raise UserError("state_dict: not a mapping of names to tensors (of torch or numpy)")
-    scratch = folder.with_name(f"{folder.name}.part")
+    scratch = _scratch_path(folder)
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir()
     tensors = {name: tensor for name, tensor in state.items() if hasattr(tensor, "detach")}

@@ -14,7 +14,7 @@ from deployments.vllm import transfer
 from deployments.vllm.node_copy import NodeCopy, copies_dir
 from ray_gym.errors import UserError, describe
 from ray_gym.models.base import VersionSpan
-from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict
+from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, Transferred
 from ray_gym.weights.manifest import Manifest, differences, read_manifest, summary
 from ray_gym.weights.orders import PauseMode, Transfer
 from ray_gym.weights.settings import setting_differences
@@ -140,13 +140,15 @@ class EngineWeights:
         if task.step == "finish":
             self.loads += 1
             self.adapter = None
-            self.checkpoint = Checkpoint(task.version, None)
+            self.checkpoint = Checkpoint(task.version, Transferred(self.checkpoint.loadable))
 
     def _folder(self, checkpoint: Checkpoint) -> Path:
         """Where a checkpoint is on this node. Errors: UserError, OSError."""
         source = checkpoint.source
         if source is None:
             return _local(self._first)
+        if isinstance(source, Transferred):
+            raise UserError(f"{checkpoint} was transferred, and is in no folder")
         if isinstance(source, Folder):
             return Path(source.path)
         if source.id not in self._copies:

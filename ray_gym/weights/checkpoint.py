@@ -35,6 +35,19 @@ class StateDict:
 
 
 @dataclass(frozen=True, slots=True)
+class Transferred:
+    """From a trainer's memory into the replicas'. `last` is what can still be loaded: what came before, by any other way."""
+
+    last: Checkpoint
+
+    def __str__(self) -> str:
+        return "transferred weights"
+
+
+Source = Folder | StateDict | Transferred | None
+
+
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """One version of a model's weights. `source` None: what the engine loads by itself when it comes up.
 
@@ -42,7 +55,7 @@ class Checkpoint:
     """
 
     version: int
-    source: Folder | StateDict | None
+    source: Source
     base: Checkpoint | None = None
 
     def __str__(self) -> str:
@@ -53,18 +66,26 @@ class Checkpoint:
         return isinstance(self.source, Folder) and self.source.adapter
 
     @property
+    def loadable(self) -> Checkpoint:
+        """What a replica that starts can load."""
+        return self.source.last if isinstance(self.source, Transferred) else self
+
+    @property
     def whole(self) -> Checkpoint:
         """The weights without an adapter."""
         return self.base or self
 
 
 def next_checkpoint(current: Checkpoint, version: int, source: Folder | StateDict) -> Checkpoint:
-    """Errors: UserError for a version that is not greater than the current one, or is no int32."""
-    if not current.version < version <= LARGEST_VERSION:
-        raise UserError(
-            f"version: {version} is not greater than {current.version}, which is being served"
-            if version <= LARGEST_VERSION
-            else f"version: {version} is more than {LARGEST_VERSION}"
-        )
+    """Errors: UserError, as `check_version`."""
+    check_version(current, version)
     adapter = isinstance(source, Folder) and source.adapter
     return Checkpoint(version, source, current.whole if adapter else None)
+
+
+def check_version(current: Checkpoint, version: int) -> None:
+    """Errors: UserError for one that is not greater than the current one, or is no int32."""
+    if version > LARGEST_VERSION:
+        raise UserError(f"version: {version} is more than {LARGEST_VERSION}")
+    if version <= current.version:
+        raise UserError(f"version: {version} is not greater than {current.version}, which is being served")

@@ -61,6 +61,10 @@ class Weights:
         updated: int = self._answer(self._holder.update.remote(version, source, mode, given), given.total_s)
         return updated
 
+    def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> None:
+        """For `TransferClient`. Errors: UserError, UpdateFailed, RunFailed."""
+        self._answer(self._holder.transfer.remote(step, argument, deadlines), deadlines.total_s)
+
     def _answer(self, reference: Any, timeout_s: float) -> Any:
         """Errors: what the holder raised, RunFailed if it does not answer."""
         try:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import ray
 from ray import serve
@@ -21,7 +22,10 @@ from ray_gym.weights import record
 from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, next_checkpoint
 from ray_gym.weights.fleet import Fleet
 from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Wait
+from ray_gym.weights.transfer import Transfers
 from ray_gym.weights.update import Deadlines, Update
+
+Result = TypeVar("Result")
 
 NAMESPACE = "ray_gym_weights"
 REPLICAS_NAMESPACE = "serve"
@@ -48,7 +52,8 @@ class _Holder:
         self._current = record.read(app) or Checkpoint(first.version, None)
         self._fleet = Fleet(_is_alive, _kill)
         self._changing = asyncio.Lock()
-        self._updates: set[asyncio.Task[int]] = set()
+        self._transfers = Transfers(self._fleet, first.ranks, self._changing, lambda: self._current, self._commit)
+        self._under_way: set[asyncio.Task[Any]] = set()
 
     async def next(self, name: str, report: Report) -> Order | Wait | CatchUp | Admitted:
         """A replica reports, and is told what to do. One that joins is kept waiting while an update is under way."""
@@ -56,8 +61,9 @@ class _Holder:
             if self._fleet.knows(name):
                 self._fleet.lost(name)
             async with self._changing:
-                if report.paused or report.version != self._current.version:
-                    return CatchUp(self._current)
+                wanted = self._current if report.version == self._current.version else self._current.loadable
+                if report.paused or report.version != wanted.version:
+                    return CatchUp(wanted)
                 self._fleet.admit(name)
                 return Admitted()
         if not self._fleet.knows(name):
@@ -68,13 +74,18 @@ class _Holder:
         return self._current
 
     async def update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
-        """The version that serves everywhere when it returns. Goes on when the caller is gone.
+        """The version that serves everywhere when it returns. Errors: UserError (refused; nothing was touched), UpdateFailed."""
+        return await self._carry_out(self._update(version, source, mode, deadlines))
 
-        Errors: UserError (refused; nothing was touched), UpdateFailed.
-        """
-        task = asyncio.create_task(self._update(version, source, mode, deadlines))
-        self._updates.add(task)
-        task.add_done_callback(self._updates.discard)
+    async def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:
+        """A step of vLLM's weight transfer. Errors: UserError (refused; nothing was touched), UpdateFailed."""
+        return await self._carry_out(self._transfer(step, argument, deadlines))
+
+    async def _carry_out(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """To its end, also when the caller is gone."""
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
         return await asyncio.shield(task)
 
     async def _update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
@@ -83,6 +94,20 @@ class _Holder:
             new = next_checkpoint(self._current, version, source)
             await Update(self._fleet, self._current, new, mode, deadlines, self._commit).carry_out()
             return version
+
+    async def _transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:
+        transfers = self._transfers
+        match step:
+            case "init":
+                await self._gather()
+                await transfers.init(argument, deadlines)
+            case "start":
+                await transfers.start(argument, deadlines)
+            case "update":
+                await transfers.update(argument, deadlines)
+            case "finish":
+                return await transfers.finish(deadlines)
+        return None
 
     async def _commit(self, checkpoint: Checkpoint) -> None:
         await asyncio.to_thread(record.write, self._app, checkpoint)

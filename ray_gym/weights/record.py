@@ -7,7 +7,7 @@ from typing import Any
 
 from ray.experimental import internal_kv
 
-from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict
+from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, Transferred
 
 NAMESPACE = "ray_gym_weights"
 
@@ -35,13 +35,15 @@ def decode(text: bytes) -> Checkpoint:
 
 def _as_json(checkpoint: Checkpoint) -> dict[str, Any]:
     source, base = checkpoint.source, checkpoint.base
-    kind = "first" if source is None else "folder" if isinstance(source, Folder) else "state_dict"
-    more: dict[str, Any] = {}
-    if isinstance(source, Folder):
-        more = {"path": source.path, "adapter": source.adapter}
-    elif isinstance(source, StateDict):
-        more = {"id": source.id}
-    return {"version": checkpoint.version, "kind": kind, **more, "base": _as_json(base) if base else None}
+    told: dict[str, Any] = {"kind": "first"}
+    match source:
+        case Folder(path, adapter):
+            told = {"kind": "folder", "path": path, "adapter": adapter}
+        case StateDict():
+            told = {"kind": "state_dict", "id": source.id}
+        case Transferred(last):
+            told = {"kind": "transferred", "last": _as_json(last)}
+    return {"version": checkpoint.version, **told, "base": _as_json(base) if base else None}
 
 
 def _from_json(found: dict[str, Any]) -> Checkpoint:
@@ -52,4 +54,6 @@ def _from_json(found: dict[str, Any]) -> Checkpoint:
         return Checkpoint(
             found["version"], StateDict((None,), found["id"]), base
         )  # the reference went with the process
+    if found["kind"] == "transferred":
+        return Checkpoint(found["version"], Transferred(_from_json(found["last"])), base)
     return Checkpoint(found["version"], Folder(found["path"], found["adapter"]), base)

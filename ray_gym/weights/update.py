@@ -112,10 +112,10 @@ class Update:
             return
         for name in self._suspects:
             await self._fleet.evict(name)
-        for task, timeout_s in (
-            (Load(self._current), self._deadlines.load_s),
-            (Confirm(self._current), self._deadlines.confirm_s),
-        ):
+        steps: list[tuple[Task, float]] = [(Load(self._current), self._deadlines.load_s)]
+        if not self._new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
+            steps.append((Confirm(self._current), self._deadlines.confirm_s))
+        for task, timeout_s in steps:
             answers = await self._fleet.ask(task, timeout_s)
             for name in answers.failed:
                 self._suspects.add(name)
