@@ -70,7 +70,7 @@ class Fleet:
 
     async def ask_each(self, tasks: dict[str, Task], timeout_s: float) -> Answers:
         deadline = asyncio.get_running_loop().time() + timeout_s
-        waiting = {name: self._give(name, task) for name, task in tasks.items()}
+        waiting = {name: self._give(name, task) for name, task in tasks.items() if name in self._members}
         answers = Answers()
         while waiting:
             left = deadline - asyncio.get_running_loop().time()

@@ -89,7 +89,7 @@ class Transfers:
             self._changing.release()
             raise
         self._version = version
-        self._deadline = asyncio.create_task(self._give_up(deadlines.load_s))
+        self._deadline = asyncio.create_task(self._give_up(deadlines.transfer_s))
         await self._step(Pause("keep"), deadlines.pause_s)
         await self._step(Transfer("start"), deadlines.load_s)
 
@@ -106,7 +106,8 @@ class Transfers:
         await self._step(Confirm(new), deadlines.confirm_s)
         await self._commit(new)
         await self._step(Resume(), deadlines.resume_s)
-        self._end()
+        self._version = None
+        self._release()
         return version
 
     def _check_started(self) -> int:
@@ -137,15 +138,17 @@ class Transfers:
         await self._abandon()
 
     async def _abandon(self) -> None:
+        """Every replica of the group may hold halves."""
+        if self._version is None:
+            return
+        self._version = None
         group, self._group = self._group, []
-        self._end()
         for name in group:
             await self._fleet.evict(name)
+        self._release()
 
-    def _end(self) -> None:
-        self._version = None
+    def _release(self) -> None:
         if self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
-        if self._changing.locked():
-            self._changing.release()
+        self._changing.release()

@@ -30,6 +30,11 @@ class Deadlines:
     resume_s: float = 60
 
     @property
+    def transfer_s(self) -> float:
+        """From the start of a transfer to its end, whatever the trainer does in between."""
+        return self.pause_s + 2 * self.load_s + self.confirm_s
+
+    @property
     def total_s(self) -> float:
         """With the way back, and with another update that goes before."""
         return 2 * (self.check_s + self.pause_s + 2 * (self.load_s + self.confirm_s) + self.resume_s) + 60
