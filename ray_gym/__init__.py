@@ -16,6 +16,8 @@ from ray_gym.turn import Turn
 
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError
+    from ray_gym.weights.client import Weights
+    from ray_gym.weights.transfer_client import TransferClient
 
 __all__ = [
     "AsyncClient",
@@ -37,7 +39,9 @@ __all__ = [
     "ToolCall",
     "ToolError",
     "ToolSchema",
+    "TransferClient",
     "Turn",
+    "Weights",
     "load",
     "tool",
     "tool_by_schema",
@@ -46,9 +50,17 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The client brings httpx along, which takes a while to import and which workers don't need."""
+    """These bring httpx and Ray Serve along, which take a while to import and which environments don't need."""
     if name in ("AsyncClient", "Client", "ServiceError"):
         from ray_gym import client
 
         return getattr(client, name)
+    if name == "Weights":
+        from ray_gym.weights.client import Weights
+
+        return Weights
+    if name == "TransferClient":
+        from ray_gym.weights.transfer_client import TransferClient
+
+        return TransferClient
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

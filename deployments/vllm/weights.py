@@ -33,6 +33,7 @@ class EngineWeights:
         self._copies: dict[str, NodeCopy] = {}
         self._open = asyncio.Event()
         self._open.set()
+        self._asleep = False
         self.checkpoint = Checkpoint(version, None)
         self.adapter: Any = None
         """vLLM's LoRARequest that generations are to be made with."""
@@ -132,8 +133,24 @@ class EngineWeights:
             raise RuntimeError("the engine could not empty its prefix cache")
 
     async def resume(self) -> None:
+        if self._asleep:  # the KV cache has no memory yet
+            return
         await self._client.resume_generation()
         self._open.set()
+
+    async def sleep(self, level: int) -> None:
+        """What is under way is thrown away, and made again after waking. Errors: UserError; what vLLM raises."""
+        if not self._client.vllm_config.model_config.enable_sleep_mode:
+            raise UserError("set engine_args.enable_sleep_mode to put the engine to sleep (on GPUs only)")
+        self._open.clear()
+        self._asleep = True
+        self.aborts += 1
+        await self._client.sleep(level, mode="abort")
+
+    async def wake_up(self, tags: tuple[str, ...] | None) -> None:
+        if await self._client.wake_up(None if tags is None else list(tags)):
+            self._asleep = False
+            self._open.set()
 
     async def transfer(self, task: Transfer) -> None:
         await transfer.carry_out(self._client, task)

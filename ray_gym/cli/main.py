@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ray_gym.cli import data, serve
+from ray_gym.cli import data, serve, weights
 from ray_gym.errors import RunFailed, UserError
 
 PIPE_WIDTH = 160
@@ -29,6 +29,7 @@ app = typer.Typer(
 
 app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
+app.command("weights")(weights.weights)
 
 Overrides = Annotated[
     list[str] | None,

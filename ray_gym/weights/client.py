@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict
 from ray_gym.weights.holder import find_holder
-from ray_gym.weights.orders import PauseMode
+from ray_gym.weights.orders import PauseMode, Sleep, WakeUp
 from ray_gym.weights.update import Deadlines
 
 ANSWER_S = 60.0
@@ -60,6 +60,20 @@ class Weights:
         source = _source(path, state_dict, adapter)
         updated: int = self._answer(self._holder.update.remote(version, source, mode, given), given.total_s)
         return updated
+
+    def sleep(self, level: int = 1, deadlines: Deadlines | None = None) -> None:
+        """Give the GPUs' memory to a trainer on the same ones; requests wait. Level 2 also forgets the weights: update them when
+        `wake_up(["weights"])` has made room. Needs `engine_args.enable_sleep_mode`, and a GPU.
+        """
+        self._set_memory(Sleep(level), deadlines)
+
+    def wake_up(self, tags: Sequence[str] | None = None, deadlines: Deadlines | None = None) -> None:
+        """All of it, or first `weights` and then `kv_cache`."""
+        self._set_memory(WakeUp(None if tags is None else tuple(tags)), deadlines)
+
+    def _set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines | None) -> None:
+        given = deadlines or Deadlines()
+        self._answer(self._holder.set_memory.remote(task, given), given.total_s)
 
     def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> None:
         """For `TransferClient`. Errors: UserError, UpdateFailed, RunFailed."""

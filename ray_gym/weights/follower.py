@@ -24,9 +24,11 @@ from ray_gym.weights.orders import (
     Ready,
     Report,
     Resume,
+    Sleep,
     Task,
     Transfer,
     Wait,
+    WakeUp,
 )
 
 AGAIN_S = 0.5
@@ -60,6 +62,10 @@ class Host(Protocol):
     async def resume(self) -> None: ...
 
     async def transfer(self, task: Transfer) -> None: ...
+
+    async def sleep(self, level: int) -> None: ...
+
+    async def wake_up(self, tags: tuple[str, ...] | None) -> None: ...
 
 
 class Follower:
@@ -142,6 +148,10 @@ class Follower:
                 self._paused = False
             case Transfer():
                 await host.transfer(task)
+            case Sleep(level):
+                await host.sleep(level)
+            case WakeUp(tags):
+                await host.wake_up(tags)
             case CatchUp(checkpoint):
                 await self._catch_up(checkpoint)
 

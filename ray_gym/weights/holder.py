@@ -21,9 +21,9 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.weights import record
 from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, next_checkpoint
 from ray_gym.weights.fleet import Fleet
-from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Wait
+from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Sleep, Wait, WakeUp
 from ray_gym.weights.transfer import Transfers
-from ray_gym.weights.update import Deadlines, Update
+from ray_gym.weights.update import Deadlines, Update, UpdateFailed
 
 Result = TypeVar("Result")
 
@@ -81,6 +81,10 @@ class _Holder:
         """A step of vLLM's weight transfer. Errors: UserError (refused; nothing was touched), UpdateFailed."""
         return await self._carry_out(self._transfer(step, argument, deadlines))
 
+    async def set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines) -> None:
+        """Put all replicas to sleep, or wake them. Errors: UserError, UpdateFailed."""
+        await self._carry_out(self._set_memory(task, deadlines))
+
     async def _carry_out(self, work: Coroutine[Any, Any, Result]) -> Result:
         """To its end, also when the caller is gone."""
         task = asyncio.create_task(work)
@@ -108,6 +112,15 @@ class _Holder:
             case "finish":
                 return await transfers.finish(deadlines)
         return None
+
+    async def _set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines) -> None:
+        await self._gather()
+        async with self._changing:
+            answers = await self._fleet.ask(task, deadlines.load_s)
+            for name in answers.failed:
+                await self._fleet.evict(name)
+            if answers.failed:
+                raise UpdateFailed(f"killed, to be started again: {answers.failed}")
 
     async def _commit(self, checkpoint: Checkpoint) -> None:
         await asyncio.to_thread(record.write, self._app, checkpoint)

@@ -52,6 +52,20 @@ class Transfer:
 
 
 @dataclass(frozen=True, slots=True)
+class Sleep:
+    """Give the GPU's memory to a trainer on the same one. Level 1 keeps the weights in the machine's memory, 2 keeps nothing."""
+
+    level: int
+
+
+@dataclass(frozen=True, slots=True)
+class WakeUp:
+    """`tags`: only that part (`weights`, `kv_cache`); None: all. It serves again when all is back."""
+
+    tags: tuple[str, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
     """Nothing to do at the moment: ask again."""
 
@@ -68,7 +82,7 @@ class Admitted:
     """To a replica that joined: it may serve, and updates include it."""
 
 
-Task = Check | Pause | Load | Confirm | Resume | Transfer
+Task = Check | Pause | Load | Confirm | Resume | Transfer | Sleep | WakeUp
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,12 @@ class HostDouble:
         if task.step == "finish":
             self.checkpoint = self.serves = Checkpoint(task.version, None)
 
+    async def sleep(self, level: int) -> None:
+        await self._step(f"sleep {level}")
+
+    async def wake_up(self, tags: tuple[str, ...] | None) -> None:
+        await self._step(f"wake_up {tags}")
+
 
 class Model:
     """A holder without Ray."""
