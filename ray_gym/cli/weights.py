@@ -45,7 +45,7 @@ def weights(
     with connected():
         found = Weights(app)
         if version is not None:
-            here = {"path": path and path.absolute(), "adapter": adapter and adapter.absolute()}
-            found.update(version, mode=cast(PauseMode, mode), **here)
+            here, there = path and path.absolute(), adapter and adapter.absolute()
+            found.update(version, here, adapter=there, mode=cast(PauseMode, mode))
         current = found.current()
         typer.echo(f"{app}: {current} ({current.source or 'what it was started with'})")

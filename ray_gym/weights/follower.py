@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
-from ray_gym.errors import describe
+from ray_gym.errors import UserError, describe
 from ray_gym.weights.checkpoint import Checkpoint
 from ray_gym.weights.orders import (
     Admitted,
@@ -125,8 +125,8 @@ class Follower:
         try:
             await self._do(task)
         except Exception as error:
-            told = describe(error)
-            if isinstance(task, CatchUp | Transfer) or (isinstance(task, Load) and not task.checkpoint.is_adapter):
+            told = str(error) if isinstance(error, UserError) else describe(error)
+            if _breaks(task, error):
                 self._broken = told
             return told
         return None
@@ -165,3 +165,16 @@ class Follower:
         await self._host.confirm(checkpoint)
         await self._host.resume()
         self._paused = False
+
+
+def _breaks(task: Task | CatchUp, error: Exception) -> bool:
+    """Whether nobody knows what an engine holds after that."""
+    match task:
+        case CatchUp() | Transfer():
+            return True
+        case Load(checkpoint):
+            return not checkpoint.is_adapter
+        case Sleep() | WakeUp():
+            return not isinstance(error, UserError)
+        case _:
+            return False

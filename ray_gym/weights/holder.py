@@ -117,10 +117,8 @@ class _Holder:
         await self._gather()
         async with self._changing:
             answers = await self._fleet.ask(task, deadlines.load_s)
-            for name in answers.failed:
-                await self._fleet.evict(name)
             if answers.failed:
-                raise UpdateFailed(f"killed, to be started again: {answers.failed}")
+                raise UpdateFailed("; ".join(sorted(set(answers.failed.values()))))
 
     async def _commit(self, checkpoint: Checkpoint) -> None:
         await asyncio.to_thread(record.write, self._app, checkpoint)
