@@ -25,7 +25,7 @@ from ray_gym.run.cluster import connected
 from ray_gym.thread import Thread
 from ray_gym.weights.client import Weights
 
-CONVERSATIONS, TURNS, MAX_TOKENS = 100, 8, 24
+CONVERSATIONS, TURNS, MAX_TOKENS = 100, 5, 24
 ENGINE_ARGS = {
     "enforce_eager": True,
     "max_model_len": 2048,
@@ -40,7 +40,10 @@ ENGINE_ARGS = {
 
 
 class Conversations:
-    """Many at once, each with a thread of its own; all tokens and their versions end in their samples."""
+    """Many at once, each with a thread of its own; all tokens and their versions end in their samples.
+
+    They go on for so many turns at least, and until it is `ended`: the last turn of each begins after that.
+    """
 
     def __init__(self, model: Model, name: str, count: int, turns: int, max_tokens: int) -> None:
         policy = Participant("policy", "tiny", Sampling(max_tokens=max_tokens), True, turns, 1)
@@ -48,17 +51,22 @@ class Conversations:
         self.turns = turns
         self.answered = 0
         self.failures: list[str] = []
+        self.enough = asyncio.Event()
         self._progress = asyncio.Condition()
         self._playing = asyncio.gather(*map(self._play, self.threads))
 
     async def _play(self, thread: Thread) -> None:
         try:
-            for turn in range(self.turns):
-                thread.append(Message("user", f"Turn {turn} of {thread.session_id}: go on."), 2 * turn)
-                thread.accept(await one_call(thread, max_tokens=thread.participant.sampling.max_tokens), 2 * turn + 1)
+            while True:
+                last = self.enough.is_set() and thread.calls >= self.turns - 1
+                thread.append(Message("user", f"{thread.session_id} at {thread.calls}: go on."), 2 * thread.calls)
+                answer = await one_call(thread, max_tokens=thread.participant.sampling.max_tokens)
+                thread.accept(answer, 2 * thread.calls + 1)
                 async with self._progress:
                     self.answered += 1
                     self._progress.notify_all()
+                if last:
+                    return
         except Exception as error:
             async with self._progress:
                 self.failures.append(repr(error))
@@ -69,6 +77,7 @@ class Conversations:
             await self._progress.wait_for(lambda: self.answered >= answered or self.failures)
 
     async def ended(self) -> dict[str, Any]:
+        self.enough.set()
         await self._playing
         return {"failures": self.failures, "threads": [samples_of(thread) for thread in self.threads]}
 
@@ -126,7 +135,7 @@ async def under_load(model: Model, weights: Weights, folder: Path) -> dict[str, 
     refusals["version"] = await asyncio.to_thread(refused, lambda: update(0, folder / "second"))
     after_refusals = weights.version
     took = {}
-    for share, version, name, mode in ((2, 1, "second", "keep"), (4, 2, "third", "wait"), (6, 7, "second", "abort")):
+    for share, version, name, mode in ((1, 1, "second", "keep"), (2, 2, "third", "wait"), (3, 7, "second", "abort")):
         await talks.until(share * CONVERSATIONS)
         began = time.monotonic()
         await asyncio.to_thread(update, version, folder / name, mode=mode)  # type: ignore[arg-type]
@@ -142,7 +151,7 @@ async def lighter(model: Model, weights: Weights, folder: Path) -> dict[str, Any
     wrong = {**state, "model.norm.weight": state["model.norm.weight"][:3]}
     refusal = await asyncio.to_thread(refused, lambda: weights.update(8, state_dict=wrong))
     await asyncio.to_thread(weights.update, 8, state_dict=state)
-    talks = Conversations(model, "light", 8, 6, 16)
+    talks = Conversations(model, "light", 8, 4, 16)
     await talks.until(8)
     await asyncio.to_thread(weights.update, 9, adapter=folder / "adapter")
     await talks.until(24)
@@ -153,17 +162,18 @@ async def lighter(model: Model, weights: Weights, folder: Path) -> dict[str, Any
 async def killed(model: Model, weights: Weights, folder: Path, app: str) -> dict[str, Any]:
     """A replica dies in the middle of an update; when it is back, the other one does, so that the answers are its own."""
     long = Conversations(model, "long", 4, 1, 600)
-    short = Conversations(model, "short", 16, 12, 16)
+    long.enough.set()
+    short = Conversations(model, "short", 16, 3, 16)
     await short.until(8)
     first, second = await asyncio.to_thread(replicas_of, app)
     updating = asyncio.create_task(asyncio.to_thread(weights.update, 11, folder / "third", mode="wait"))
-    await asyncio.sleep(0.3)  # the pause waits for the long ones
+    await asyncio.to_thread(weights.current)  # so the holder has begun with it; its pause waits for the long ones
     under_way = not updating.done()
     first.kill()
     version = await updating
     played = await short.ended(), await long.ended()
     await eventually(lambda: running(app) < 2, 30)
-    await eventually(lambda: running(app) == 2, 120)
+    await eventually(lambda: running(app) == 2, 240)
     second.kill()
     alone = Conversations(model, "alone", 8, 2, 16)
     return {
