@@ -47,5 +47,8 @@ def weights(
         if version is not None:
             here, there = path and path.absolute(), adapter and adapter.absolute()
             found.update(version, here, adapter=there, mode=cast(PauseMode, mode))
-        current = found.current()
+        status = found.status()
+        current = status.current
         typer.echo(f"{app}: {current} ({current.source or 'what it was started with'})")
+        if status.updating_to is not None:
+            typer.echo(f"being updated to {status.updating_to} ({status.updating_to.source}): {status.step}")

@@ -11,10 +11,10 @@ import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict
+from ray_gym.weights.checkpoint import Folder, StateDict
 from ray_gym.weights.holder import find_holder
 from ray_gym.weights.orders import PauseMode, Sleep, WakeUp
-from ray_gym.weights.update import Deadlines
+from ray_gym.weights.update import Deadlines, Status
 
 ANSWER_S = 60.0
 MODES = ("wait", "keep", "abort")
@@ -30,14 +30,15 @@ class Weights:
         if self._holder is None:
             raise UserError(f"{app}: no run has a model up under this name whose weights can be changed (engine: vllm)")
 
-    def current(self) -> Checkpoint:
-        """What serves. Errors: RunFailed."""
-        found: Checkpoint = self._answer(self._holder.current.remote(), ANSWER_S)
+    def status(self) -> Status:
+        """What serves, and what an update is doing. Errors: RunFailed."""
+        found: Status = self._answer(self._holder.status.remote(), ANSWER_S)
         return found
 
     @property
     def version(self) -> int:
-        return self.current().version
+        """What serves. Errors: RunFailed."""
+        return self.status().current.version
 
     def update(
         self,

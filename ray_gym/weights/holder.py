@@ -23,7 +23,7 @@ from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, next_check
 from ray_gym.weights.fleet import Fleet
 from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Sleep, Wait, WakeUp
 from ray_gym.weights.transfer import Transfers
-from ray_gym.weights.update import Deadlines, Update, UpdateFailed
+from ray_gym.weights.update import Deadlines, Status, Update, UpdateFailed
 
 Result = TypeVar("Result")
 
@@ -53,6 +53,7 @@ class _Holder:
         self._fleet = Fleet(_is_alive, _kill)
         self._changing = asyncio.Lock()
         self._transfers = Transfers(self._fleet, first.ranks, self._changing, lambda: self._current, self._commit)
+        self._update_under_way: Update | None = None
         self._under_way: set[asyncio.Task[Any]] = set()
 
     async def next(self, name: str, report: Report) -> Order | Wait | CatchUp | Admitted:
@@ -70,8 +71,9 @@ class _Holder:
             raise LookupError(f"{name} is to join again")
         return await self._fleet.next(name, report if isinstance(report, Answer) else None)
 
-    async def current(self) -> Checkpoint:
-        return self._current
+    async def status(self) -> Status:
+        update = self._update_under_way
+        return Status(self._current, update.new, update.step) if update else Status(self._current)
 
     async def update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
         """The version that serves everywhere when it returns. Errors: UserError (refused; nothing was touched), UpdateFailed."""
@@ -96,7 +98,12 @@ class _Holder:
         await self._gather()
         async with self._changing:
             new = next_checkpoint(self._current, version, source)
-            await Update(self._fleet, self._current, new, mode, deadlines, self._commit).carry_out()
+            update = Update(self._fleet, self._current, new, mode, deadlines, self._commit)
+            self._update_under_way = update
+            try:
+                await update.carry_out()
+            finally:
+                self._update_under_way = None
             return version
 
     async def _transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:

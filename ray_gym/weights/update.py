@@ -40,6 +40,15 @@ class Deadlines:
         return 2 * (self.check_s + self.pause_s + 2 * (self.load_s + self.confirm_s) + self.resume_s) + 60
 
 
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a model serves; and while it is being updated, to what, and which step is being done."""
+
+    current: Checkpoint
+    updating_to: Checkpoint | None = None
+    step: str | None = None
+
+
 class UpdateFailed(RunFailed):
     """The weights fit, but some step went wrong; the message says what serves now."""
 
@@ -61,17 +70,19 @@ class Update:
         """`commit` makes the new one what replicas that start from now on load."""
         self._fleet = fleet
         self._current = current
-        self._new = new
+        self.new = new
         self._mode: PauseMode = mode
         self._deadlines = deadlines
         self._commit = commit
+        self.step = "check"
+        """What is being done, for who looks on."""
         self._touched = False
         self._suspects: set[str] = set()
 
     async def carry_out(self) -> None:
         """Errors: UserError (refused, nothing was touched), UpdateFailed (the previous weights serve)."""
         await self._check()
-        pauses = not self._new.is_adapter  # requests that are under way keep the adapter that they began with
+        pauses = not self.new.is_adapter  # requests that are under way keep the adapter that they began with
         try:
             await self._change(pauses)
         except BaseException as error:
@@ -84,28 +95,29 @@ class Update:
                 await self._resume()
 
     async def _check(self) -> None:
-        answers = await self._fleet.ask(Check(self._new), self._deadlines.check_s)
+        answers = await self._fleet.ask(Check(self.new), self._deadlines.check_s)
         if answers.failed:
             problems = "; ".join(sorted(set(answers.failed.values())))
-            raise UserError(f"{self._new} was not loaded, {self._current} serves on. {problems}")
+            raise UserError(f"{self.new} was not loaded, {self._current} serves on. {problems}")
         if not answers.done:
-            raise UserError(f"{self._new} was not loaded: the model has no replica at the moment")
+            raise UserError(f"{self.new} was not loaded: the model has no replica at the moment")
 
     async def _change(self, pauses: bool) -> None:
         if pauses:
             await self._step("pause", Pause(self._mode), self._deadlines.pause_s)
         self._touched = True
-        await self._step("load", Load(self._new), self._deadlines.load_s)
-        await self._step("confirm", Confirm(self._new), self._deadlines.confirm_s)
+        await self._step("load", Load(self.new), self._deadlines.load_s)
+        await self._step("confirm", Confirm(self.new), self._deadlines.confirm_s)
         try:
-            await self._commit(self._new)
+            await self._commit(self.new)
         except Exception as error:
             raise _StepFailed(f"commit: {error!r}") from error
 
     async def _step(self, name: str, task: Task, timeout_s: float) -> None:
+        self.step = name
         answers = await self._fleet.ask(task, timeout_s)
         if answers.failed:
-            if self._touched and not self._new.is_adapter:  # weights are as they were if an adapter can't be loaded
+            if self._touched and not self.new.is_adapter:  # weights are as they were if an adapter can't be loaded
                 self._suspects |= answers.failed.keys()
             raise _StepFailed(f"{name}: {_told(answers)}")
         if not answers.done:
@@ -113,12 +125,13 @@ class Update:
 
     async def _restore(self) -> None:
         """The previous weights, wherever others may be."""
+        self.step = "restore"
         if not self._touched:
             return
         for name in self._suspects:
             await self._fleet.evict(name)
         steps: list[tuple[Task, float]] = [(Load(self._current), self._deadlines.load_s)]
-        if not self._new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
+        if not self.new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
             steps.append((Confirm(self._current), self._deadlines.confirm_s))
         for task, timeout_s in steps:
             answers = await self._fleet.ask(task, timeout_s)
@@ -127,6 +140,7 @@ class Update:
                 await self._fleet.evict(name)
 
     async def _resume(self) -> None:
+        self.step = "resume"
         answers = await self._fleet.ask(Resume(), self._deadlines.resume_s)
         for name in answers.failed:
             await self._fleet.evict(name)

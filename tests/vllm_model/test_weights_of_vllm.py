@@ -148,11 +148,22 @@ def test_a_replica_that_dies_during_an_update_comes_back_with_the_right_weights(
     played: dict[str, Any], folder: Path
 ) -> None:
     scene = played["killed"]
-    assert scene["under_way"] and scene["version"] == 11 and scene["failures"] == []
+    assert scene["version"] == 11 and scene["failures"] == []
     checkpoints = Checkpoints(folder, {10: "second", 11: "third"})
     assert set(np.concatenate(check(scene["threads"], checkpoints)).tolist()) == {10, 11}
-    assert scene["alone"]["failures"] == []
-    assert set(np.concatenate(check(scene["alone"]["threads"], checkpoints)).tolist()) == {11}
+    assert scene["back"]["failures"] == []
+    assert set(np.concatenate(check(scene["back"]["threads"], checkpoints)).tolist()) == {11}
+
+
+def test_replicas_that_could_not_load_are_started_again_with_what_was_served(
+    played: dict[str, Any], folder: Path
+) -> None:
+    scene = played["vanished"]
+    assert scene["refusal"].startswith("failed: load: ") and "version 11 serves; killed" in scene["refusal"]
+    assert scene["version"] == 11 and scene["failures"] == []
+    assert scene["after"]["failures"] == []
+    told = check(scene["after"]["threads"], Checkpoints(folder, {11: "third"}))
+    assert set(np.concatenate(told).tolist()) == {11}
 
 
 @pytest.fixture(scope="module", autouse=True)

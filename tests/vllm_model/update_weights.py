@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -111,6 +112,10 @@ def replicas_of(app: str) -> list[psutil.Process]:
     return found
 
 
+def pids_of(app: str) -> set[int]:
+    return {process.pid for process in replicas_of(app)}
+
+
 def running(app: str) -> int:
     (deployment,) = serve.status().applications[app].deployments.values()
     return deployment.replica_states.get("RUNNING", 0)
@@ -165,23 +170,40 @@ async def killed(model: Model, weights: Weights, folder: Path, app: str) -> dict
     long.enough.set()
     short = Conversations(model, "short", 16, 3, 16)
     await short.until(8)
-    first, second = await asyncio.to_thread(replicas_of, app)
+    first, _ = await asyncio.to_thread(replicas_of, app)
     updating = asyncio.create_task(asyncio.to_thread(weights.update, 11, folder / "third", mode="wait"))
-    await asyncio.to_thread(weights.current)  # so the holder has begun with it; its pause waits for the long ones
-    under_way = not updating.done()
+    await eventually(lambda: weights.status().step == "pause", 30)  # it waits for the long ones
     first.kill()
     version = await updating
     played = await short.ended(), await long.ended()
-    await eventually(lambda: running(app) < 2, 30)
-    await eventually(lambda: running(app) == 2, 240)
-    second.kill()
-    alone = Conversations(model, "alone", 8, 2, 16)
+    await eventually(lambda: first.pid not in pids_of(app) and running(app) == 2, 240)
+    back = Conversations(model, "back", 16, 1, 16)
     return {
-        "under_way": under_way,
         "version": version,
         "failures": played[0]["failures"] + played[1]["failures"],
         "threads": played[0]["threads"] + played[1]["threads"],
-        "alone": await alone.ended(),
+        "back": await back.ended(),
+    }
+
+
+async def vanished(model: Model, weights: Weights, folder: Path, app: str) -> dict[str, Any]:
+    """Weights that were checked can't be loaded after all: a folder is removed under the feet of an update."""
+    before = await asyncio.to_thread(pids_of, app)
+    long = Conversations(model, "vanished", 8, 1, 400)
+    long.enough.set()
+    await Conversations(model, "meanwhile", 8, 1, 4).ended()  # so the long ones have begun
+    gone = shutil.copytree(folder / "second", folder / "gone")
+    updating = asyncio.create_task(asyncio.to_thread(refused, lambda: weights.update(12, gone, mode="wait")))
+    await eventually(lambda: weights.status().step == "pause", 30)
+    shutil.rmtree(gone)
+    refusal = await updating
+    await eventually(lambda: not before & pids_of(app) and running(app) == 2, 240)
+    after = Conversations(model, "after", 16, 1, 16)
+    return {
+        "refusal": refusal,
+        "version": weights.version,
+        "failures": (await long.ended())["failures"],
+        "after": await after.ended(),
     }
 
 
@@ -193,6 +215,7 @@ async def scenes(engine: VllmEngine, folder: Path) -> dict[str, Any]:
         ("under_load", under_load(model, weights, folder)),
         ("lighter", lighter(model, weights, folder)),
         ("killed", killed(model, weights, folder, engine.app)),
+        ("vanished", vanished(model, weights, folder, engine.app)),
     ):
         results[name] = await scene
         print(f"{name}: {time.monotonic() - began:.1f} s", file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 import pytest_asyncio
@@ -13,7 +14,9 @@ from replica_double import SOON, Model
 from vllm.distributed.weight_transfer.base import VLLMWeightSyncClient
 from vllm.distributed.weight_transfer.nccl_common import NCCLWeightTransferInitInfo
 from vllm.distributed.weight_transfer.nccl_engine import NCCLWeightTransferUpdateInfo
+from vllm.v1.engine.async_llm import AsyncLLM
 
+from deployments.vllm.transfer import carry_out
 from ray_gym.errors import UserError
 from ray_gym.weights import fleet
 from ray_gym.weights.checkpoint import Checkpoint, Folder, Transferred, next_checkpoint
@@ -68,6 +71,18 @@ def test_what_is_for_all_goes_to_all_and_lists_are_cut_by_process() -> None:
     assert infos("update", update) == [update] * 3 and NCCLWeightTransferUpdateInfo(**update)
     assert infos("update", [0, 1, 2, 3, 4, 5]) == [[0, 1], [2, 3], [4, 5]]
     assert infos("init", {"packed": True}) == [{"packed": True}] * 3  # CUDA IPC has no ranks
+
+
+async def test_each_step_is_a_call_that_the_installed_engine_has() -> None:
+    """Its backends can't run here; the double has the engine's methods and their arguments."""
+    engine = create_autospec(AsyncLLM, instance=True)
+    update = {"names": ["a"], "dtype_names": ["float32"], "shapes": [[1]]}
+    for task in (Transfer("init", INIT), Transfer("start"), Transfer("update", update), Transfer("finish", version=7)):
+        await carry_out(engine, task)
+    assert engine.init_weight_transfer_engine.await_args.args[0].init_info == INIT
+    engine.start_weight_update.assert_awaited_once_with()
+    assert engine.update_weights.await_args.args[0].update_info == update
+    engine.finish_weight_update.assert_awaited_once_with("7")
 
 
 def test_the_client_is_what_vllm_drives() -> None:
