@@ -31,6 +31,8 @@ from ray_gym.weights.orders import (
     WakeUp,
 )
 
+PAUSE_S = 60.0
+"""Without waiting for any request."""
 AGAIN_S = 0.5
 """Between tries to reach a holder that is being started again."""
 
@@ -136,9 +138,8 @@ class Follower:
         match task:
             case Check(checkpoint):
                 await host.check(checkpoint)
-            case Pause(mode):
-                self._paused = True
-                await host.pause(mode)
+            case Pause(mode, within_s):
+                await self._pause(mode, within_s)
             case Load(checkpoint):
                 await host.load(checkpoint)
             case Confirm(checkpoint):
@@ -155,10 +156,17 @@ class Follower:
             case CatchUp(checkpoint):
                 await self._catch_up(checkpoint)
 
+    async def _pause(self, mode: PauseMode, within_s: float) -> None:
+        self._paused = True
+        try:
+            async with asyncio.timeout(within_s):
+                await self._host.pause(mode)
+        except TimeoutError:
+            raise RuntimeError(f"not paused within {within_s:g} s") from None
+
     async def _catch_up(self, checkpoint: Checkpoint) -> None:
         if not self._paused:
-            self._paused = True
-            await self._host.pause("keep")
+            await self._pause("keep", PAUSE_S)
         if self._host.checkpoint != checkpoint:
             await self._host.check(checkpoint)
             await self._host.load(checkpoint)

@@ -19,9 +19,10 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """No token is generated after that, and nothing is left in the KV cache."""
+    """No token is generated after that, and nothing is left in the KV cache. A replica gives up after so long, and can be resumed then."""
 
     mode: PauseMode
+    within_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from ray_gym.errors import UserError
 from ray_gym.weights.checkpoint import Checkpoint, Transferred, check_version
 from ray_gym.weights.fleet import Fleet
 from ray_gym.weights.orders import Confirm, Pause, Resume, Task, Transfer
-from ray_gym.weights.update import Deadlines, UpdateFailed
+from ray_gym.weights.update import MARGIN_S, Deadlines, UpdateFailed
 
 
 def of_each(task: Transfer, replicas: Sequence[str], ranks: int) -> dict[str, Task]:
@@ -90,7 +90,7 @@ class Transfers:
             raise
         self._version = version
         self._deadline = asyncio.create_task(self._give_up(deadlines.transfer_s))
-        await self._step(Pause("keep"), deadlines.pause_s)
+        await self._step(Pause("keep", deadlines.pause_s), deadlines.pause_s + MARGIN_S)
         await self._step(Transfer("start"), deadlines.load_s)
 
     async def update(self, info: Any, deadlines: Deadlines) -> None:

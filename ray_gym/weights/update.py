@@ -17,6 +17,9 @@ from ray_gym.weights.checkpoint import Checkpoint
 from ray_gym.weights.fleet import Answers, Fleet
 from ray_gym.weights.orders import Check, Confirm, Load, Pause, PauseMode, Resume, Task
 
+MARGIN_S = 10.0
+"""For replicas that give up by themselves to say so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
@@ -104,7 +107,8 @@ class Update:
 
     async def _change(self, pauses: bool) -> None:
         if pauses:
-            await self._step("pause", Pause(self._mode), self._deadlines.pause_s)
+            within_s = self._deadlines.pause_s
+            await self._step("pause", Pause(self._mode, within_s), within_s + MARGIN_S)
         self._touched = True
         await self._step("load", Load(self.new), self._deadlines.load_s)
         await self._step("confirm", Confirm(self.new), self._deadlines.confirm_s)
