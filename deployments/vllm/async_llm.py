@@ -26,6 +26,7 @@ class AsyncLLMEngine:
             "model": path,
             "tensor_parallel_size": options.tensor_parallel,
             "logprobs_mode": "processed_logprobs",
+            "worker_extension_cls": "deployments.vllm.worker.ReloadingWorker",
             "disable_log_stats": True,
             "enable_log_requests": False,
             **({"dtype": cpu_dtype()} if options.gpus == 0 else {}),

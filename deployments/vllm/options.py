@@ -17,6 +17,7 @@ OWN_ENGINE_ARGS = {
     "tokenizer": None,
     "logprobs_mode": None,
     "logits_processors": None,
+    "worker_extension_cls": None,
 }
 """What `engine_args` must leave alone, since records would be wrong, and the option that is for it."""
 OWN_TEMPLATE_KWARGS = frozenset({"tokenize", "tools", "chat_template", "conversation", "add_generation_prompt"})

@@ -124,7 +124,7 @@ class EngineWeights:
     async def _load_whole(self, whole: Checkpoint) -> None:
         folder = await asyncio.to_thread(self._folder, whole)
         self.loads += 1
-        await self._client.collective_rpc("reload_weights", kwargs={"weights_path": str(folder)})
+        await self._client.collective_rpc("load_checkpoint", args=(str(folder),))
         await self._client.update_weight_version(str(whole.version))
 
     async def _load_adapter(self, checkpoint: Checkpoint) -> Any:
