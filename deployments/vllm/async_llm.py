@@ -9,11 +9,10 @@ import numpy as np
 
 from deployments.vllm.hardware import cpu_dtype
 from deployments.vllm.options import VllmOptions
-from deployments.vllm.said import NOTHING, Said, may_go_on, rest
 from deployments.vllm.token_engine import Generation, GenerationRequest
 from deployments.vllm.weights import EngineWeights
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
-from ray_gym.models.base import Logprobs, VersionSpan
+from ray_gym.models.base import Logprobs
 
 
 class AsyncLLMEngine:
@@ -52,60 +51,44 @@ class AsyncLLMEngine:
         return length
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Where an update of the weights cuts it, it goes on under the new ones, or begins anew."""
-        weights, said = self.weights, NOTHING
+        """Made again from the prompt if an update of the weights threw it away."""
         while True:
-            await weights.opened()
-            adapter, cuts, loads = weights.adapter, weights.cuts, weights.loads
-            asked = rest(request, said)
-            output = await self._answer(asked, adapter)
-            generated = output.outputs[0]
-            if adapter is not None and loads != weights.loads:  # what is below the adapter has changed
-                continue
-            more = _said(output, weights.spans(generated.weight_versions, len(generated.token_ids), adapter))
-            if generated.finish_reason in ("stop", "length"):
-                return self._generation(asked, output, said, said.then(more))
-            if cuts == weights.cuts:
-                raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine aborted the request")
-            said = said.then(more) if weights.cuts_go_on and may_go_on(request) else NOTHING
+            generation = await self._generate(request)
+            if generation is not None:
+                return generation
 
-    async def _answer(self, request: GenerationRequest, adapter: Any) -> Any:
-        """vLLM's, once it is over. Errors: EpisodeFailure."""
+    async def _generate(self, request: GenerationRequest) -> Generation | None:
+        """None if it is to be made again."""
         from vllm.inputs import TokensPrompt
 
-        prompt, request_id = TokensPrompt(prompt_token_ids=request.prompt_ids), uuid.uuid4().hex
+        weights = self.weights
+        await weights.opened()
+        adapter, aborts, loads = weights.adapter, weights.aborts, weights.loads
+        prompt = TokensPrompt(prompt_token_ids=request.prompt_ids)
         last = None
-        self.weights.under_way.add(request_id)
         try:
             async for output in self._engine.generate(
-                prompt, _sampling_params(request), request_id, lora_request=adapter
+                prompt, _sampling_params(request), uuid.uuid4().hex, lora_request=adapter
             ):
                 last = output
         except Exception as error:
             raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
-        finally:
-            self.weights.under_way.discard(request_id)
-        if last is None or last.prompt_token_ids != request.prompt_ids:
-            raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine was given other token ids, or said nothing")
-        return last
-
-    def _generation(self, asked: GenerationRequest, output: Any, before: Said, said: Said) -> Generation:
-        generated = output.outputs[0]
-        count = len(before.token_ids)
-        text = generated.text
-        if count:  # a character may lie on both sides of the cut
-            ids = said.token_ids.tolist()
-            spoken = ids[:-1] if generated.finish_reason == "stop" else ids
-            skip = not asked.keep_control_tokens
-            text = self._engine.get_tokenizer().decode(spoken, skip_special_tokens=skip)
+        if adapter is not None and loads != weights.loads:
+            return None  # what is below the adapter has changed
+        if last is None or last.outputs[0].finish_reason not in ("stop", "length"):
+            if aborts != weights.aborts:
+                return None
+            raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine aborted the request")
+        generated = last.outputs[0]
+        token_ids = np.array(generated.token_ids, dtype=np.int32)
         return Generation(
-            prompt_ids=asked.prompt_ids[: len(asked.prompt_ids) - count],
-            token_ids=said.token_ids,
-            logprobs=said.logprobs,
-            text=text,
+            prompt_ids=last.prompt_token_ids,
+            token_ids=token_ids,
+            logprobs=_sampled_logprobs(generated.logprobs, len(token_ids)),
+            text=generated.text,
             truncated=generated.finish_reason == "length",
-            versions=said.versions,
-            cached_tokens=said.cached_tokens,
+            versions=weights.spans(generated.weight_versions, len(token_ids), adapter),
+            cached_tokens=last.num_cached_tokens or 0,
         )
 
     async def check_health(self) -> None:
@@ -126,14 +109,6 @@ def _sampling_params(request: GenerationRequest) -> Any:
         flat_logprobs=True,
         output_kind=RequestOutputKind.FINAL_ONLY,
         structured_outputs=StructuredOutputsParams(**{grammar.kind: grammar.text}) if grammar else None,
-    )
-
-
-def _said(output: Any, versions: tuple[VersionSpan, ...]) -> Said:
-    generated = output.outputs[0]
-    token_ids = np.array(generated.token_ids, dtype=np.int32)
-    return Said(
-        token_ids, _sampled_logprobs(generated.logprobs, len(token_ids)), versions, output.num_cached_tokens or 0
     )
 
 

@@ -37,12 +37,8 @@ class EngineWeights:
         self.checkpoint = Checkpoint(version, None)
         self.adapter: Any = None
         """vLLM's LoRARequest that generations are to be made with."""
-        self.under_way: set[str] = set()
-        """The ids of requests of generations."""
-        self.cuts = 0
-        """How often all of them were cut off."""
-        self.cuts_go_on = False
-        """Whether what had been said when they were cut last is kept."""
+        self.aborts = 0
+        """How often everything under way was thrown away."""
         self.loads = 0
         """How often the weights below an adapter were replaced."""
 
@@ -100,18 +96,9 @@ class EngineWeights:
         self._open.clear()
         if mode == "keep" and self.adapter is not None:
             mode = "abort"  # an adapter is for the weights below it
-        await self._cut(mode)
+        if mode == "abort":
+            self.aborts += 1
         await self._client.pause_generation(mode=mode, clear_cache=True)
-        await self._cut(mode)  # what has begun in between
-
-    async def _cut(self, mode: PauseMode) -> None:
-        """What is under way goes on (or begins anew) as requests of their own, which wait until the engine is resumed. vLLM could keep them
-        itself, but what its runner for CPUs generated after that was not what the new weights say (vLLM 0.32)."""
-        if mode == "wait" or not self.under_way:
-            return
-        self.cuts += 1
-        self.cuts_go_on = mode == "keep"
-        await self._client.abort(list(self.under_way))
 
     async def load(self, checkpoint: Checkpoint) -> None:
         """Errors: what vLLM raises. After that its model is half of one and half of another, and can't be loaded again."""
@@ -157,8 +144,7 @@ class EngineWeights:
             raise UserError("set engine_args.enable_sleep_mode to put the engine to sleep (on GPUs only)")
         self._open.clear()
         self._asleep = True
-        self.cuts += 1
-        self.cuts_go_on = False
+        self.aborts += 1
         await self._client.sleep(level, mode="abort")
 
     async def wake_up(self, tags: tuple[str, ...] | None) -> None:
