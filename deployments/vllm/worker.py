@@ -15,9 +15,9 @@ class ReloadingWorker:
         """vLLM's reload, completed. A head that is tied to the embedding has no weights of its own in the files, so vLLM leaves alone
         what it once made of them: on CPUs a packed copy, which would give the logits of the old head (vLLM 0.32).
         """
-        from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
+        from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead, UnquantizedEmbeddingMethod
 
         self.reload_weights(weights_path=path)
         for layer in self.model_runner.get_model().modules():
-            if isinstance(layer, ParallelLMHead):
+            if isinstance(layer, ParallelLMHead) and isinstance(layer.quant_method, UnquantizedEmbeddingMethod):
                 layer.quant_method.process_weights_after_loading(layer)
