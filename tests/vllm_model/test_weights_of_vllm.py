@@ -145,10 +145,6 @@ def test_tensors_from_memory_and_adapters(played: dict[str, Any], folder: Path) 
     assert set(np.concatenate(told).tolist()) == {8, 9, 10}
 
 
-def test_a_holder_that_is_started_again_knows_what_is_served(played: dict[str, Any]) -> None:
-    assert played["orphaned"]["version"] == 10
-
-
 def test_a_replica_that_dies_during_an_update_comes_back_with_the_right_weights(
     played: dict[str, Any], folder: Path
 ) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Callable
@@ -166,23 +164,6 @@ async def lighter(model: Model, weights: Weights, folder: Path) -> dict[str, Any
     return {"refusal": refusal, **await talks.ended()}
 
 
-async def orphaned(weights: Weights) -> dict[str, Any]:
-    """The holder's process dies. The next scene shows that the replicas have joined the one that came after it."""
-
-    def pid() -> int | None:
-        try:
-            found: int = ray.get(weights._holder.__ray_call__.remote(lambda _: os.getpid()), timeout=30)
-            return found
-        except ray.exceptions.RayActorError:  # it is being started again
-            return None
-
-    before = await asyncio.to_thread(pid)
-    assert before is not None
-    os.kill(before, signal.SIGKILL)
-    await eventually(lambda: pid() not in (before, None), 60)
-    return {"version": weights.version}
-
-
 async def killed(model: Model, weights: Weights, folder: Path, app: str) -> dict[str, Any]:
     """A replica dies in the middle of an update; when it is back, the other one does, so that the answers are its own."""
     long = Conversations(model, "long", 4, 1, 600)
@@ -233,7 +214,6 @@ async def scenes(engine: VllmEngine, folder: Path) -> dict[str, Any]:
     for name, scene in (
         ("under_load", under_load(model, weights, folder)),
         ("lighter", lighter(model, weights, folder)),
-        ("orphaned", orphaned(weights)),
         ("killed", killed(model, weights, folder, engine.app)),
         ("vanished", vanished(model, weights, folder, engine.app)),
     ):
