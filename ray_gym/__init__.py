@@ -18,6 +18,8 @@ from ray_gym.turn import Turn
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError
     from ray_gym.stream import open_stream
+    from ray_gym.weights.client import Weights
+    from ray_gym.weights.transfer_client import TransferClient
 
 __all__ = [
     "AsyncClient",
@@ -39,7 +41,9 @@ __all__ = [
     "ToolCall",
     "ToolError",
     "ToolSchema",
+    "TransferClient",
     "Turn",
+    "Weights",
     "load",
     "open_stream",
     "tool",
@@ -48,7 +52,14 @@ __all__ = [
 ]
 
 
-_LATER = {"AsyncClient": "client", "Client": "client", "ServiceError": "client", "open_stream": "stream"}
+_LATER = {
+    "AsyncClient": "client",
+    "Client": "client",
+    "ServiceError": "client",
+    "TransferClient": "weights.transfer_client",
+    "Weights": "weights.client",
+    "open_stream": "stream",
+}
 """By the module that has it: they bring httpx and Ray along, which take a while to import, and which environments don't need."""
 
 

@@ -17,6 +17,7 @@ from ray.serve.schema import ApplicationStatus
 
 from ray_gym.application_lease import GRACE_S, Lease, digest_of, dismiss, find_janitor, start_janitor
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.weights.holder import FirstWeights, start_holder
 
 RELEASE_S = 15.0
 """How long the lease of a driver that was just killed may live on."""
@@ -48,6 +49,8 @@ class Replicas:
     """Of all options: an application that an earlier driver left is taken over only if it is the same."""
     more: dict[str, Any] = field(default_factory=dict)
     """Further settings of the deployment."""
+    weights: FirstWeights | None = None
+    """For a model whose weights can be changed while it serves."""
 
     def bind(self) -> Any:
         deployment = serve.deployment(
@@ -89,6 +92,8 @@ class Application:
             say(f"model {model}: found {self.name} up, left by an earlier driver of this run")
             return
         say(f"model {model}: loading {replicas.loading} as the Serve application {self.name}")
+        if replicas.weights is not None:
+            start_holder(self.name, replicas.weights)
         target = serve.RunTarget(target=replicas.bind(), name=self.name, route_prefix=None)
         serve.run_many([target], wait_for_applications_running=False)
         self._wait_until_up(model, replicas)

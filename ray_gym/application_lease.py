@@ -18,6 +18,7 @@ from ray import serve
 from ray.exceptions import GetTimeoutError, RayActorError
 
 from ray_gym.errors import RunFailed
+from ray_gym.weights.holder import dismiss_holder
 
 NAMESPACE = "ray_gym_app_leases"
 """The Ray namespace of leases and janitors."""
@@ -128,7 +129,9 @@ def digest_of(app: str) -> str | None:
 
 
 def dismiss(app: str) -> None:
-    """End the janitor of an application that is deleted, if there is one. Its name is free when this returns."""
+    """End the janitor of an application that is deleted, if there is one, and the holder of its weights. Their names are free when this
+    returns."""
+    dismiss_holder(app)
     janitor = find_janitor(app)
     if janitor is None:
         return

@@ -11,13 +11,14 @@ from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
 from deployments.vllm.hardware import cpu_dtype
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.token_engine import OWN, Generation, GenerationRequest
+from deployments.vllm.weights import EngineWeights
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
-from ray_gym.models.base import Logprobs, VersionSpan
+from ray_gym.models.base import Logprobs
 
 
 class AsyncLLMEngine:
-    def __init__(self, path: str, options: VllmOptions, reasoning_parser: str | None) -> None:
-        """Loads the model. Errors: UserError for engine arguments that vLLM doesn't have."""
+    def __init__(self, path: str, options: VllmOptions, reasoning_parser: str | None, app: str = "") -> None:
+        """Loads the model, for the Serve application `app`. Errors: UserError for engine arguments that vLLM doesn't have."""
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -25,6 +26,7 @@ class AsyncLLMEngine:
             "model": path,
             "tensor_parallel_size": options.tensor_parallel,
             "logprobs_mode": "processed_logprobs",
+            "worker_extension_cls": "deployments.vllm.worker.ReloadingWorker",
             "disable_log_stats": True,
             "enable_log_requests": False,
             **({"dtype": cpu_dtype()} if options.gpus == 0 else {}),
@@ -38,6 +40,7 @@ class AsyncLLMEngine:
         except TypeError as error:
             raise UserError(f"engine_args: {error}") from error
         self.gate = GrammarGate(self._engine)
+        self.weights = EngineWeights(self._engine, path, options.weights_version, app)
 
     @property
     def client(self) -> Any:
@@ -50,19 +53,32 @@ class AsyncLLMEngine:
         return length
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        from vllm.exceptions import VLLMClientError
-        from vllm.inputs import TokensPrompt
-
+        """Made again from the prompt if an update of the weights threw it away."""
         grammar = request.grammar
         if grammar is not None and grammar.asked_by != OWN:
             try:
                 await self.gate.admit({grammar.kind: grammar.text})
             except GrammarRefused as error:
                 raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, str(error)) from error
+        while True:
+            generation = await self._generate(request)
+            if generation is not None:
+                return generation
+
+    async def _generate(self, request: GenerationRequest) -> Generation | None:
+        """None if it is to be made again."""
+        from vllm.exceptions import VLLMClientError
+        from vllm.inputs import TokensPrompt
+
+        weights, grammar = self.weights, request.grammar
+        await weights.opened()
+        adapter, aborts, loads = weights.adapter, weights.aborts, weights.loads
         prompt = TokensPrompt(prompt_token_ids=request.prompt_ids)
         last = None
         try:
-            async for output in self._engine.generate(prompt, _sampling_params(request), uuid.uuid4().hex):
+            async for output in self._engine.generate(
+                prompt, _sampling_params(request), uuid.uuid4().hex, lora_request=adapter
+            ):
                 last = output
         except Exception as error:
             if grammar is not None and isinstance(error, VLLMClientError | ValueError):
@@ -70,7 +86,11 @@ class AsyncLLMEngine:
             raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
         if grammar is not None and last is not None and last.outputs[0].finish_reason == "error":
             raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, "no grammar can be made of it")
+        if adapter is not None and loads != weights.loads:
+            return None  # what is below the adapter has changed
         if last is None or last.outputs[0].finish_reason not in ("stop", "length"):
+            if aborts != weights.aborts:
+                return None
             raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine aborted the request")
         generated = last.outputs[0]
         token_ids = np.array(generated.token_ids, dtype=np.int32)
@@ -80,7 +100,7 @@ class AsyncLLMEngine:
             logprobs=_sampled_logprobs(generated.logprobs, len(token_ids)),
             text=generated.text,
             truncated=generated.finish_reason == "length",
-            versions=_version_spans(generated.weight_versions, len(token_ids)),
+            versions=weights.spans(generated.weight_versions, len(token_ids), adapter),
             cached_tokens=last.num_cached_tokens or 0,
         )
 
@@ -110,13 +130,3 @@ def _sampled_logprobs(flat: Any, count: int) -> Logprobs:
     if flat is None:
         return np.zeros(count, dtype=np.float32)
     return np.array([flat.logprobs[start] for start in flat.start_indices], dtype=np.float32)
-
-
-def _version_spans(spans: Any, count: int) -> tuple[VersionSpan, ...]:
-    if not spans:
-        return (VersionSpan(0, 0, count),) if count else ()
-    return tuple(VersionSpan(_as_version(span.version), span.start, span.end) for span in spans)
-
-
-def _as_version(version: str) -> int:
-    return int(version) if version.isdigit() else 0

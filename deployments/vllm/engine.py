@@ -21,6 +21,7 @@ from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.models.placement import Replicas as Placed
 from ray_gym.transport import ServeModel
+from ray_gym.weights.holder import FirstWeights
 
 ROUTER = "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
 
@@ -62,8 +63,9 @@ class VllmEngine:
             self._check_seeds(request, on_cpu=self.options.gpus == 0)
 
     def _check_attached(self, where: str) -> None:
-        """How a model that is up writes and reads was settled when it came up."""
-        for name in sorted(ChatOptions.model_fields.keys() & self.options.model_fields_set):
+        """How a model that is up writes and reads was settled when it came up, and what its weights are is another's to say."""
+        own = {*ChatOptions.model_fields, "weights_version"}
+        for name in sorted(own & self.options.model_fields_set):
             raise UserError(f"{where}.{name}: {self.options.app!r} is attached to, and has its own; leave it out here")
 
     def _check_seeds(self, request: EngineCheck, on_cpu: bool) -> None:
@@ -122,4 +124,5 @@ class VllmEngine:
             options,
             (options, self._uses_tools, name),
             more={"request_router_config": RequestRouterConfig(request_router_class=ROUTER)},
+            weights=FirstWeights(options.weights_version, options.ranks),
         )

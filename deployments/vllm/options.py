@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from ray_gym.weights.checkpoint import LARGEST_VERSION
+
 Count = Annotated[int, Field(ge=1)]
 
 OWN_ENGINE_ARGS = {
@@ -15,6 +17,7 @@ OWN_ENGINE_ARGS = {
     "tokenizer": None,
     "logprobs_mode": None,
     "logits_processors": None,
+    "worker_extension_cls": None,
 }
 """What `engine_args` must leave alone, since records would be wrong, and the option that is for it."""
 OWN_TEMPLATE_KWARGS = frozenset({"tokenize", "tools", "chat_template", "conversation", "add_generation_prompt"})
@@ -72,6 +75,11 @@ class ReplicaOptions(BaseModel):
     def gpus_per_replica(self) -> float:
         return self.gpus * self.tensor_parallel
 
+    @property
+    def ranks(self) -> int:
+        """The processes of a replica that hold a part of the model each."""
+        return self.tensor_parallel * int(self.engine_args.get("pipeline_parallel_size", 1))
+
     @field_validator("engine_args")
     @classmethod
     def _leaves_records_right(cls, value: dict[str, Any]) -> dict[str, Any]:
@@ -84,3 +92,5 @@ class ReplicaOptions(BaseModel):
 class VllmOptions(ReplicaOptions, ChatOptions):
     affinity: Literal["session", "none"] = "session"
     """session: all calls of an episode reach one replica, whose prefix cache has its history."""
+    weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
+    """What the tokens of the weights that are loaded first are marked with. Updates count on from here."""

@@ -19,6 +19,7 @@ from deployments.vllm.openai_door import OpenAIDoor
 from deployments.vllm.options import VllmOptions
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.door import DoorPart, DoorRequest
+from ray_gym.weights.serving import make_follower, served_app
 
 
 class VllmReplica:
@@ -30,7 +31,9 @@ class VllmReplica:
         model = options.model or ""
         self._chat_format, self._tool_format = make_formats(options, model, load_tokens(model), uses_tools)
         self._reaper = reaper.watch()
-        self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser)
+        app = served_app()
+        self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser, app)
+        self._follower = make_follower(app, self._engine.weights)
         self._completer = Completer(self._chat_format, self._tool_format, self._engine)
         self._name = name
         self._door = OpenAIDoor(name, self._openai_app, options.gpus > 0, self._engine.gate)
@@ -50,8 +53,13 @@ class VllmReplica:
         return await build_openai_app(client, path, self._name, self.options, self._chat_format, self._tool_format)
 
     async def check_health(self) -> None:
-        """Asked by Serve; an engine that died makes Serve replace the replica."""
+        """Asked by Serve, also before the replica serves: then it takes up what the others have as weights.
+
+        An engine that died makes Serve replace the replica.
+        """
         await self._engine.check_health()
+        if self._follower is not None:
+            await self._follower.check_health()
 
     async def describe(self) -> dict[str, Any]:
         """What a run that attaches wants to know."""
@@ -60,6 +68,7 @@ class VllmReplica:
             "gpus": self.options.gpus,
             "max_model_len": self._engine.max_model_len,
             "reads_tool_calls": self._tool_format.reads_calls,
+            "weights_version": self._engine.weights.checkpoint.version,
         }
 
     def __del__(self) -> None:

@@ -10,10 +10,15 @@ from deployments.vllm.options import ReplicaOptions
 from ray_gym.application import Replicas, digest_options
 from ray_gym.errors import UserError
 from ray_gym.models.placement import Replicas as Placed
+from ray_gym.weights.holder import FirstWeights
 
 
 def replicas(
-    of: type, options: ReplicaOptions, arguments: tuple[Any, ...], more: dict[str, Any] | None = None
+    of: type,
+    options: ReplicaOptions,
+    arguments: tuple[Any, ...],
+    more: dict[str, Any] | None = None,
+    weights: FirstWeights | None = None,
 ) -> Replicas:
     """`of` is made with `arguments` in each; `more` are further options of the deployment."""
     return Replicas(
@@ -32,6 +37,7 @@ def replicas(
         loading=f"{options.model} (vLLM)",
         digest=digest_options(*arguments),
         more=more or {},
+        weights=weights,
     )
 
 

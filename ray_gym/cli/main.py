@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ray_gym.cli import data, doctor, export, serve
+from ray_gym.cli import data, doctor, export, serve, weights
 from ray_gym.errors import RunFailed, UserError
 
 PIPE_WIDTH = 160
@@ -31,6 +31,7 @@ app.add_typer(data.app, name="data")
 app.command("serve")(serve.serve)
 app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
+app.command("weights")(weights.weights)
 
 Overrides = Annotated[
     list[str] | None,

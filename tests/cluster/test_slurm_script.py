@@ -19,7 +19,7 @@ from ray_gym.load import load
 COMMANDS = {
     "scontrol": 'for node in $3; do echo "$node"; done',  # show hostnames LIST
     "srun": 'while [[ "$1" == --* ]]; do shift; done; exec "$@"',
-    "getent": 'echo "127.0.0.1 STREAM"',
+    "getent": 'case "$2" in p1) echo 127.0.0.2;; u1) echo 127.0.0.3;; *) echo 127.0.0.1;; esac',
 }
 
 

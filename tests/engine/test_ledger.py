@@ -56,6 +56,18 @@ def test_spans_give_every_new_message_its_tokens_and_the_rest_to_the_event_that_
     ]
 
 
+def test_a_thread_goes_on_under_other_weights_and_every_token_keeps_its_version() -> None:
+    """Earlier turns came from one version, an answer from two (an update in its middle), the last from the second alone."""
+    ledger = Ledger()
+    ledger.add(step([1, 2], [3, 4], versions=(VersionSpan(0, 0, 2),)), [], 0, PLAIN)
+    ledger.add(step([5], [6, 7, 8], versions=(VersionSpan(0, 0, 1), VersionSpan(1, 1, 3))), [], 1, PLAIN)
+    ledger.add(step([9], [10], versions=(VersionSpan(1, 0, 1),)), [], 2, PLAIN)
+    (sample,) = ledger.samples
+    versions = {position: span.version for span in sample.versions for position in range(span.start, span.end)}
+    assert versions == {2: 0, 3: 0, 5: 0, 6: 1, 7: 1, 9: 1}
+    assert sorted(versions) == np.flatnonzero(sample.loss_mask).tolist()
+
+
 def test_versions_count_from_the_start_of_the_sample() -> None:
     ledger = Ledger()
     ledger.add(step([1, 2], [3, 4, 5], versions=(VersionSpan(1, 0, 2), VersionSpan(2, 2, 3))), [], 0, PLAIN)

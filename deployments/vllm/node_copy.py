@@ -1,0 +1,122 @@
+"""A state dict as a checkpoint in the memory of this node: the first of its replicas writes it, all of them load it, the last removes it.
+
+Loading by path works with tensor parallelism and any quantisation that vLLM does itself; handing tensors over would not. Who uses a
+copy holds a lock on it, which the kernel drops however a process ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from ray_gym.errors import UserError
+
+MEMORY = Path("/dev/shm")
+FILE = "model.safetensors"
+
+
+def copies_dir(app: str) -> Path:
+    root = MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir())
+    return root / f"ray_gym-weights-{os.getuid()}" / hashlib.sha256(app.encode()).hexdigest()[:16]
+
+
+class NodeCopy:
+    """Blocking; made and released in a thread."""
+
+    def __init__(self, directory: Path, name: str, fetch: Callable[[], Mapping[str, Any]]) -> None:
+        """Errors: UserError if it is no state dict; OSError."""
+        directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        remove_unused(directory)
+        self.folder = directory / name
+        self._lock = _locked(_lock_path(self.folder), fcntl.LOCK_SH)
+        if self.folder.exists():
+            return
+        self._lock.close()
+        self._lock = _locked(_lock_path(self.folder), fcntl.LOCK_EX)
+        try:
+            if not self.folder.exists():
+                _write(self.folder, fetch())
+        except BaseException:
+            self.release()
+            raise
+        fcntl.flock(self._lock, fcntl.LOCK_SH)
+
+    def release(self) -> None:
+        if not self._lock.closed:
+            _remove_if_unused(self.folder, self._lock)
+            self._lock.close()
+
+
+def remove_unused(directory: Path) -> None:
+    """What processes that were killed have left."""
+    for path in directory.glob("*.lock"):
+        with path.open("a") as lock:
+            _remove_if_unused(path.with_suffix(""), lock)
+
+
+def _lock_path(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.lock")
+
+
+def _scratch_path(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.part")
+
+
+def _locked(path: Path, how: int) -> IO[str]:
+    """Open and locked. The one before may have removed the file while we waited for its lock."""
+    while True:
+        lock = path.open("a")
+        fcntl.flock(lock, how)
+        if path.exists() and path.stat().st_ino == os.fstat(lock.fileno()).st_ino:
+            return lock
+        lock.close()
+
+
+def _remove_if_unused(folder: Path, lock: IO[str]) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return
+    for path in (folder, _scratch_path(folder)):
+        shutil.rmtree(path, ignore_errors=True)
+    _lock_path(folder).unlink(missing_ok=True)
+
+
+def _write(folder: Path, state: Mapping[str, Any]) -> None:
+    """Renamed into place whole."""
+    from safetensors import numpy as with_numpy
+    from safetensors import torch as with_torch
+
+    if not isinstance(state, Mapping) or not all(hasattr(tensor, "shape") for tensor in state.values()):
+        raise UserError("state_dict: not a mapping of names to tensors (of torch or numpy)")
+    scratch = _scratch_path(folder)
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir()
+    tensors = {name: tensor for name, tensor in state.items() if hasattr(tensor, "detach")}
+    if tensors and len(tensors) < len(state):
+        raise UserError("state_dict: some tensors are torch's and some numpy's; give one kind")
+    if tensors:
+        with_torch.save_file(_apart(tensors), scratch / FILE)
+    else:
+        import numpy as np
+
+        with_numpy.save_file({name: np.ascontiguousarray(array) for name, array in state.items()}, scratch / FILE)
+    scratch.rename(folder)
+
+
+def _apart(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """On the CPU, and none shares memory with another, as tied ones do."""
+    made: dict[str, Any] = {}
+    seen: set[int] = set()
+    for name, tensor in tensors.items():
+        plain = tensor.detach().cpu().contiguous()
+        address = plain.untyped_storage().data_ptr()
+        made[name] = plain.clone() if address in seen else plain
+        seen.add(address)
+    return made

@@ -1,0 +1,203 @@
+"""The weights of an engine in this process, as the holder of the application's weights has them changed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from deployments.vllm import transfer
+from deployments.vllm.node_copy import NodeCopy, copies_dir
+from ray_gym.errors import UserError, describe
+from ray_gym.models.base import VersionSpan
+from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, Transferred
+from ray_gym.weights.manifest import Manifest, differences, read_manifest, summary
+from ray_gym.weights.orders import PauseMode, Transfer
+from ray_gym.weights.settings import setting_differences
+
+
+class EngineWeights:
+    """What generations need to know of the weights, and how they are changed."""
+
+    def __init__(self, client: Any, first: str, version: int, app: str) -> None:
+        """`client` is an AsyncLLM that has loaded `first` as `version`."""
+        self._client = client
+        self._first = first
+        self._first_version = version
+        self._app = app
+        self._expected: Manifest | None = None
+        self._copies: dict[str, NodeCopy] = {}
+        self._open = asyncio.Event()
+        self._open.set()
+        self._asleep = False
+        self.checkpoint = Checkpoint(version, None)
+        self.adapter: Any = None
+        """vLLM's LoRARequest that generations are to be made with."""
+        self.aborts = 0
+        """How often everything under way was thrown away."""
+        self.loads = 0
+        """How often the weights below an adapter were replaced."""
+
+    async def opened(self) -> None:
+        """What is new waits here while the engine is paused, so that it begins with the adapter of that moment."""
+        await self._open.wait()
+
+    def spans(self, found: Any, count: int, adapter: Any) -> tuple[VersionSpan, ...]:
+        """vLLM's spans of weight version, as numbers. An adapter's version covers the whole of what was generated with it."""
+        if count == 0:
+            return ()
+        if adapter is not None:
+            return (VersionSpan(adapter.lora_int_id, 0, count),)
+        return tuple(VersionSpan(self._number(span.version), span.start, span.end) for span in found or ()) or (
+            VersionSpan(self._first_version, 0, count),
+        )
+
+    def _number(self, label: str) -> int:
+        return int(label) if label.isdigit() else self._first_version  # vLLM's name for what it loaded first
+
+    async def check(self, checkpoint: Checkpoint) -> None:
+        """Errors: UserError."""
+        if checkpoint.is_adapter:
+            return await asyncio.to_thread(self._check_adapter, checkpoint)
+        if checkpoint.source is None:
+            return None
+        await asyncio.to_thread(self._check_whole, checkpoint)
+
+    def _check_whole(self, checkpoint: Checkpoint) -> None:
+        self._release_copies()  # of one that another replica refused
+        if self._expected is None:
+            self._expected = read_manifest(_local(self._first))
+        folder = self._folder(checkpoint)
+        given = read_manifest(folder)
+        problems = differences(self._expected, given) + setting_differences(self._expected.folder, folder)
+        if problems:
+            self._release_copies()
+            raise UserError(summary(problems))
+
+    def _check_adapter(self, checkpoint: Checkpoint) -> None:
+        config = self._client.vllm_config.lora_config
+        if config is None:
+            raise UserError("the model was started without adapters; set engine_args.enable_lora (and max_lora_rank)")
+        folder = self._folder(checkpoint)
+        read_manifest(folder)
+        try:
+            rank = json.loads((folder / "adapter_config.json").read_bytes())["r"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UserError(f"{folder / 'adapter_config.json'}: no description of a LoRA adapter: {error!r}") from None
+        if rank > config.max_lora_rank:
+            raise UserError(f"{folder}: its rank is {rank}, engine_args.max_lora_rank is {config.max_lora_rank}")
+
+    async def pause(self, mode: PauseMode) -> None:
+        """The KV cache is always emptied: what was computed with other weights is computed anew."""
+        self._open.clear()
+        if mode == "keep" and self.adapter is not None:
+            mode = "abort"  # an adapter is for the weights below it
+        if mode == "abort":
+            self.aborts += 1
+        await self._client.pause_generation(mode=mode, clear_cache=True)
+
+    async def load(self, checkpoint: Checkpoint) -> None:
+        """Errors: what vLLM raises. After that its model is half of one and half of another, and can't be loaded again."""
+        if self.checkpoint.whole != checkpoint.whole:
+            await self._load_whole(checkpoint.whole)
+        self.adapter = await self._load_adapter(checkpoint) if checkpoint.is_adapter else None
+        self.checkpoint = checkpoint
+        await asyncio.to_thread(self._release_copies)
+
+    async def _load_whole(self, whole: Checkpoint) -> None:
+        folder = await asyncio.to_thread(self._folder, whole)
+        self.loads += 1
+        await self._client.collective_rpc("load_checkpoint", args=(str(folder),))
+        await self._client.update_weight_version(str(whole.version))
+
+    async def _load_adapter(self, checkpoint: Checkpoint) -> Any:
+        from vllm.lora.request import LoRARequest
+
+        folder = await asyncio.to_thread(self._folder, checkpoint)
+        request = LoRARequest(f"version-{checkpoint.version}", checkpoint.version, str(folder))
+        await self._client.add_lora(request)
+        return request
+
+    async def confirm(self, checkpoint: Checkpoint) -> None:
+        """Errors: RuntimeError."""
+        if checkpoint.is_adapter and checkpoint.version not in await self._client.list_loras():
+            raise RuntimeError(f"the engine does not have the adapter of {checkpoint}")
+        label = await self._client.get_weight_version()
+        if self._number(label) != checkpoint.whole.version:
+            raise RuntimeError(f"the engine says that its weights are {label!r}, not {checkpoint.whole.version}")
+        if not checkpoint.is_adapter and not await self._client.reset_prefix_cache():
+            raise RuntimeError("the engine could not empty its prefix cache")
+
+    async def resume(self) -> None:
+        if self._asleep:  # the KV cache has no memory yet
+            return
+        await self._client.resume_generation()
+        self._open.set()
+
+    async def sleep(self, level: int) -> None:
+        """What is under way is thrown away, and made again after waking. Errors: UserError; what vLLM raises."""
+        if not self._client.vllm_config.model_config.enable_sleep_mode:
+            raise UserError("set engine_args.enable_sleep_mode to put the engine to sleep (on GPUs only)")
+        self._open.clear()
+        self._asleep = True
+        self.aborts += 1
+        await self._client.sleep(level, mode="abort")
+
+    async def wake_up(self, tags: tuple[str, ...] | None) -> None:
+        if await self._client.wake_up(None if tags is None else list(tags)):
+            self._asleep = False
+            self._open.set()
+
+    async def transfer(self, task: Transfer) -> None:
+        await transfer.carry_out(self._client, task)
+        if task.step == "finish":
+            self.loads += 1
+            self.adapter = None
+            self.checkpoint = Checkpoint(task.version, Transferred(self.checkpoint.loadable))
+
+    def _folder(self, checkpoint: Checkpoint) -> Path:
+        """Where a checkpoint is on this node. Errors: UserError, OSError."""
+        source = checkpoint.source
+        if source is None:
+            return _local(self._first)
+        if isinstance(source, Transferred):
+            raise UserError(f"{checkpoint} was transferred, and is in no folder")
+        if isinstance(source, Folder):
+            return Path(source.path)
+        if source.id not in self._copies:
+            self._copies[source.id] = NodeCopy(copies_dir(self._app), source.id, lambda: _fetch(source))
+        return self._copies[source.id].folder
+
+    def _release_copies(self) -> None:
+        for name in list(self._copies):
+            with contextlib.suppress(OSError):
+                self._copies.pop(name).release()
+
+
+def _fetch(source: StateDict) -> Any:
+    (reference,) = source.reference
+    if reference is None:
+        raise UserError(
+            "the state dict that was served is gone with the process that held it; update the weights again"
+        )
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayError as error:
+        raise UserError(f"state_dict: it can't be read from Ray's object store: {describe(error)}") from None
+
+
+def _local(model: str) -> Path:
+    """The folder of a model, which may go by a hub's name. Errors: UserError."""
+    if Path(model).is_dir():
+        return Path(model)
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        return Path(snapshot_download(model, local_files_only=True))
+    except (LocalEntryNotFoundError, ValueError) as error:
+        raise UserError(f"{model}: its files are not on this node: {describe(error)}") from None

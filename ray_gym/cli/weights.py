@@ -1,0 +1,54 @@
+"""`ray-gym weights`: which version of its weights a model serves, and other weights for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def weights(
+    app: Annotated[
+        str, typer.Argument(metavar="APP", help="The model's Serve application: RUN-MODEL.", show_default=False)
+    ],
+    version: Annotated[int | None, typer.Option(metavar="N", help="Greater than the one that is served.")] = None,
+    path: Annotated[Path | None, typer.Option(metavar="DIR", help="A checkpoint that every node sees.")] = None,
+    adapter: Annotated[Path | None, typer.Option(metavar="DIR", help="A LoRA adapter instead.")] = None,
+    mode: Annotated[
+        str, typer.Option(metavar="MODE", help="What becomes of requests under way: keep, wait or abort.")
+    ] = "keep",
+) -> None:
+    """Show which version of its weights a model serves, or have all its replicas serve another.
+
+    Uses the Ray cluster that is running (`RAY_ADDRESS`, or one on this machine). If the weights don't fit, or can't be loaded, the model
+    serves on with those that it has.
+
+    Examples:
+
+        ray-gym weights my-run-policy
+
+        ray-gym weights my-run-policy --version 7 --path /shared/checkpoints/step-700
+    """
+    from typing import cast, get_args
+
+    from ray_gym.errors import UserError
+    from ray_gym.run.cluster import connected
+    from ray_gym.weights.client import Weights
+    from ray_gym.weights.orders import PauseMode
+
+    given = path is not None or adapter is not None
+    if (version is not None) != given:
+        raise UserError("give --version with --path or --adapter, or none of them to see what is served")
+    if mode not in get_args(PauseMode):
+        raise UserError(f"--mode: {mode!r} is none of {', '.join(get_args(PauseMode))}")
+    with connected():
+        found = Weights(app)
+        if version is not None:
+            here, there = path and path.absolute(), adapter and adapter.absolute()
+            found.update(version, here, adapter=there, mode=cast(PauseMode, mode))
+        status = found.status()
+        current = status.current
+        typer.echo(f"{app}: {current} ({current.source or 'what it was started with'})")
+        if status.updating_to is not None:
+            typer.echo(f"being updated to {status.updating_to} ({status.updating_to.source}): {status.step}")

@@ -1,0 +1,188 @@
+"""A replica's side of updates: it joins before it serves, then does what the holder of the weights orders."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from ray_gym.errors import UserError, describe
+from ray_gym.weights.checkpoint import Checkpoint
+from ray_gym.weights.orders import (
+    Admitted,
+    Answer,
+    CatchUp,
+    Check,
+    Confirm,
+    Joining,
+    Load,
+    Order,
+    Pause,
+    PauseMode,
+    Ready,
+    Report,
+    Resume,
+    Sleep,
+    Task,
+    Transfer,
+    Wait,
+    WakeUp,
+)
+
+PAUSE_S = 60.0
+"""Without waiting for any request."""
+AGAIN_S = 0.5
+"""Between tries to reach a holder that is being started again."""
+
+Next = Callable[[Report], Awaitable[Order | Wait | CatchUp | Admitted]]
+
+
+class Host(Protocol):
+    """An engine with weights."""
+
+    @property
+    def checkpoint(self) -> Checkpoint:
+        """What was loaded last without an error."""
+        ...
+
+    async def check(self, checkpoint: Checkpoint) -> None:
+        """Errors: UserError if the weights don't fit."""
+        ...
+
+    async def pause(self, mode: PauseMode) -> None: ...
+
+    async def load(self, checkpoint: Checkpoint) -> None:
+        """Whatever is loaded now. After an error the engine can't be used any more."""
+        ...
+
+    async def confirm(self, checkpoint: Checkpoint) -> None:
+        """Errors: RuntimeError if the engine has another version, or its prefix cache could not be emptied."""
+        ...
+
+    async def resume(self) -> None: ...
+
+    async def transfer(self, task: Transfer) -> None: ...
+
+    async def sleep(self, level: int) -> None: ...
+
+    async def wake_up(self, tags: tuple[str, ...] | None) -> None: ...
+
+
+class Follower:
+    def __init__(self, host: Host, ask: Next) -> None:
+        """`ask` reports to the holder and gives what it answers; what it raises is taken for a holder that is away."""
+        self._host = host
+        self._ask = ask
+        self._admitted = asyncio.Event()
+        self._paused = False
+        self._broken: str | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def check_health(self) -> None:
+        """Returns the first time when the replica has joined. Errors: RuntimeError if it can't follow any more."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._follow())
+        joining = asyncio.create_task(self._admitted.wait())
+        try:
+            await asyncio.wait({joining, self._task}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            joining.cancel()
+        if self._task.done():
+            raise RuntimeError(f"the replica can't follow updates of its weights: {self._broken or 'it was ended'}")
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+
+    async def _follow(self) -> None:
+        """Ends when the engine can't be used any more; then the replica is not healthy, and Serve replaces it."""
+        report: Report = self._joining()
+        while self._broken is None or isinstance(report, Answer):
+            try:
+                told = await self._ask(report)
+            except Exception as error:
+                logging.getLogger(__name__).info("the holder of the weights is away: %s", describe(error))
+                await asyncio.sleep(AGAIN_S)
+                report = self._joining()
+                continue
+            if isinstance(told, Order):
+                report = Answer(told.number, await self._done(told.task))
+            elif isinstance(told, CatchUp):
+                await self._done(told)
+                report = self._joining()
+            else:
+                if isinstance(told, Admitted):
+                    self._admitted.set()
+                report = Ready()
+
+    def _joining(self) -> Joining:
+        return Joining(self._host.checkpoint.version, self._paused)
+
+    async def _done(self, task: Task | CatchUp) -> str | None:
+        """What went wrong, if anything did."""
+        try:
+            await self._do(task)
+        except Exception as error:
+            told = str(error) if isinstance(error, UserError) else describe(error)
+            if _breaks(task, error):
+                self._broken = told
+            return told
+        return None
+
+    async def _do(self, task: Task | CatchUp) -> None:
+        host = self._host
+        match task:
+            case Check(checkpoint):
+                await host.check(checkpoint)
+            case Pause(mode, within_s):
+                await self._pause(mode, within_s)
+            case Load(checkpoint):
+                await host.load(checkpoint)
+            case Confirm(checkpoint):
+                await host.confirm(checkpoint)
+            case Resume():
+                await host.resume()
+                self._paused = False
+            case Transfer():
+                await host.transfer(task)
+            case Sleep(level):
+                await host.sleep(level)
+            case WakeUp(tags):
+                await host.wake_up(tags)
+            case CatchUp(checkpoint):
+                await self._catch_up(checkpoint)
+
+    async def _pause(self, mode: PauseMode, within_s: float) -> None:
+        self._paused = True
+        try:
+            async with asyncio.timeout(within_s):
+                await self._host.pause(mode)
+        except TimeoutError:
+            raise RuntimeError(f"not paused within {within_s:g} s") from None
+
+    async def _catch_up(self, checkpoint: Checkpoint) -> None:
+        if not self._paused:
+            await self._pause("keep", PAUSE_S)
+        if self._host.checkpoint != checkpoint:
+            await self._host.check(checkpoint)
+            await self._host.load(checkpoint)
+        await self._host.confirm(checkpoint)
+        await self._host.resume()
+        self._paused = False
+
+
+def _breaks(task: Task | CatchUp, error: Exception) -> bool:
+    """Whether nobody knows what an engine holds after that."""
+    match task:
+        case CatchUp() | Transfer():
+            return True
+        case Load(checkpoint):
+            return not checkpoint.is_adapter
+        case Sleep() | WakeUp():
+            return not isinstance(error, UserError)
+        case _:
+            return False

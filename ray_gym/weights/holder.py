@@ -1,0 +1,200 @@
+"""The holder of a model's weights: a detached actor, one an application, that knows what is served and changes it.
+
+It lives as long as the application (see `ray_gym.application_lease`). What it knows is kept in the cluster's own store, too, so that
+it goes on with it when Ray starts it again after its death; replicas then join again, and those that were left in the middle of
+an update are brought to what was served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import ray
+from ray import serve
+from ray.exceptions import RayActorError, RayTaskError
+
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.weights import record
+from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, next_checkpoint
+from ray_gym.weights.fleet import Fleet
+from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Sleep, Wait, WakeUp
+from ray_gym.weights.transfer import Transfers
+from ray_gym.weights.update import Deadlines, Status, Update, UpdateFailed
+
+Result = TypeVar("Result")
+
+NAMESPACE = "ray_gym_weights"
+REPLICAS_NAMESPACE = "serve"
+"""Where Serve names its replicas."""
+GATHER_S = 30.0
+"""How long an update waits for replicas that serve but have not joined (again) yet."""
+ANSWER_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class FirstWeights:
+    """What the replicas of an application load by themselves."""
+
+    version: int
+    ranks: int
+    """The processes of a replica that hold a part of the model each."""
+
+
+class _Holder:
+    def __init__(self, app: str, first: FirstWeights) -> None:
+        """Also called when Ray starts it again after its death."""
+        self._app = app
+        self._first = first
+        self._current = record.read(app) or Checkpoint(first.version, None)
+        self._fleet = Fleet(_is_alive, _kill)
+        self._changing = asyncio.Lock()
+        self._transfers = Transfers(self._fleet, first.ranks, self._changing, lambda: self._current, self._commit)
+        self._update_under_way: Update | None = None
+        self._under_way: set[asyncio.Task[Any]] = set()
+
+    async def next(self, name: str, report: Report) -> Order | Wait | CatchUp | Admitted:
+        """A replica reports, and is told what to do. One that joins is kept waiting while an update is under way."""
+        if isinstance(report, Joining):
+            if self._fleet.knows(name):
+                self._fleet.lost(name)
+            async with self._changing:
+                wanted = self._current if report.version == self._current.version else self._current.loadable
+                if report.paused or report.version != wanted.version:
+                    return CatchUp(wanted)
+                self._fleet.admit(name)
+                return Admitted()
+        if not self._fleet.knows(name):
+            raise LookupError(f"{name} is to join again")
+        return await self._fleet.next(name, report if isinstance(report, Answer) else None)
+
+    async def status(self) -> Status:
+        update = self._update_under_way
+        return Status(self._current, update.new, update.step) if update else Status(self._current)
+
+    async def update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
+        """The version that serves everywhere when it returns. Errors: UserError (refused; nothing was touched), UpdateFailed."""
+        return await self._carry_out(self._update(version, source, mode, deadlines))
+
+    async def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:
+        """A step of vLLM's weight transfer. Errors: UserError (refused; nothing was touched), UpdateFailed."""
+        return await self._carry_out(self._transfer(step, argument, deadlines))
+
+    async def set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines) -> None:
+        """Put all replicas to sleep, or wake them. Errors: UserError, UpdateFailed."""
+        await self._carry_out(self._set_memory(task, deadlines))
+
+    async def _carry_out(self, work: Coroutine[Any, Any, Result]) -> Result:
+        """To its end, also when the caller is gone."""
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+        return await asyncio.shield(task)
+
+    async def _update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
+        await self._gather()
+        async with self._changing:
+            new = next_checkpoint(self._current, version, source)
+            update = Update(self._fleet, self._current, new, mode, deadlines, self._commit)
+            self._update_under_way = update
+            try:
+                await update.carry_out()
+            finally:
+                self._update_under_way = None
+            return version
+
+    async def _transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:
+        transfers = self._transfers
+        match step:
+            case "init":
+                await self._gather()
+                await transfers.init(argument, deadlines)
+            case "start":
+                await transfers.start(argument, deadlines)
+            case "update":
+                await transfers.update(argument, deadlines)
+            case "finish":
+                return await transfers.finish(deadlines)
+        return None
+
+    async def _set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines) -> None:
+        await self._gather()
+        async with self._changing:
+            answers = await self._fleet.ask(task, deadlines.load_s)
+            if answers.failed:
+                raise UpdateFailed("; ".join(sorted(set(answers.failed.values()))))
+
+    async def _commit(self, checkpoint: Checkpoint) -> None:
+        await asyncio.to_thread(record.write, self._app, checkpoint)
+        self._current = checkpoint
+
+    async def _gather(self) -> None:
+        """Until all that serve have joined. Errors: UserError for replicas that don't, since they would keep other weights."""
+        deadline = time.monotonic() + GATHER_S
+        while True:
+            await self._fleet.drop_dead()
+            serving = await asyncio.to_thread(_count_running, self._app)
+            joined = len(self._fleet.names)
+            if joined >= serving:
+                return
+            if time.monotonic() > deadline:
+                raise UserError(f"{self._app}: {serving} replicas serve, and {joined} of them have joined; try again")
+            await asyncio.sleep(0.2)
+
+
+def start_holder(app: str, first: FirstWeights) -> None:
+    """Before the application is deployed: its replicas look for it. Errors: RunFailed if there is one."""
+    record.forget(app)
+    options = {"name": app, "namespace": NAMESPACE, "lifetime": "detached", "max_restarts": -1}
+    try:
+        ray.remote(num_cpus=0)(_Holder).options(**options).remote(app, first)
+    except ValueError:
+        raise RunFailed(f"another run is starting the Serve application {app} right now; choose another name") from None
+
+
+def find_holder(app: str) -> Any | None:
+    """None for an application that no run started, or whose engine's weights can't be changed."""
+    try:
+        return ray.get_actor(app, namespace=NAMESPACE)
+    except ValueError:
+        return None
+
+
+def dismiss_holder(app: str) -> None:
+    """Of an application that is deleted, if it has one. Its name is free when this returns."""
+    holder = find_holder(app)
+    if holder is None:
+        return
+    ray.kill(holder)
+    record.forget(app)
+    deadline = time.monotonic() + ANSWER_S
+    while find_holder(app) is not None and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+async def _is_alive(replica: str) -> bool:
+    try:
+        await asyncio.to_thread(ray.get_actor, replica, namespace=REPLICAS_NAMESPACE)
+    except ValueError:
+        return False
+    return True
+
+
+async def _kill(replica: str) -> None:
+    try:
+        ray.kill(await asyncio.to_thread(ray.get_actor, replica, namespace=REPLICAS_NAMESPACE))
+    except ValueError:
+        return
+
+
+def _count_running(app: str) -> int:
+    """As Serve has it, when it can be asked."""
+    try:
+        application = serve.status().applications.get(app)
+    except (RayActorError, RayTaskError):
+        return 0
+    deployments = application.deployments.values() if application else ()
+    return sum(deployment.replica_states.get("RUNNING", 0) for deployment in deployments)

@@ -1,0 +1,37 @@
+"""A follower in a Serve replica: who it is, and how it reaches the holder."""
+
+from __future__ import annotations
+
+import asyncio
+
+import ray
+from ray import serve
+from ray.serve.exceptions import RayServeException
+
+from ray_gym.weights.follower import Follower, Host
+from ray_gym.weights.holder import find_holder
+from ray_gym.weights.orders import Admitted, CatchUp, Order, Report, Wait
+
+
+def served_app() -> str:
+    """The application that this process is a replica of; "" if it is none."""
+    try:
+        return str(serve.get_replica_context().app_name)
+    except RayServeException:
+        return ""
+
+
+def make_follower(app: str, host: Host) -> Follower | None:
+    """None in an application that has no holder of weights: what was loaded first is served for good."""
+    if not app or find_holder(app) is None:
+        return None
+    name = ray.get_runtime_context().get_actor_name()
+
+    async def ask(report: Report) -> Order | Wait | CatchUp | Admitted:
+        holder = await asyncio.to_thread(find_holder, app)
+        if holder is None:
+            raise LookupError(f"{app} has no holder of its weights any more")
+        told: Order | Wait | CatchUp | Admitted = await holder.next.remote(name, report)
+        return told
+
+    return Follower(host, ask)

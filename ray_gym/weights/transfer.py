@@ -1,0 +1,154 @@
+"""Weights straight from a trainer's memory into the replicas', by vLLM's weight transfer (NCCL, CUDA IPC, ...).
+
+The trainer's side is vLLM's own; it drives the replicas through `ray_gym.weights.transfer_client`. All replicas and the trainer form
+one group, so their number is fixed from `init` on. Weights that come this way are in no folder: a transfer that fails costs the
+replicas, which hold parts of two versions then, and those that Serve starts in their place load what came from a folder last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from ray_gym.errors import UserError
+from ray_gym.weights.checkpoint import Checkpoint, Transferred, check_version
+from ray_gym.weights.fleet import Fleet
+from ray_gym.weights.orders import Confirm, Pause, Resume, Task, Transfer
+from ray_gym.weights.update import MARGIN_S, Deadlines, UpdateFailed
+
+
+def of_each(task: Transfer, replicas: Sequence[str], ranks: int) -> dict[str, Task]:
+    """The same step with each replica's own arguments, by its place: `ranks` is how many processes of the group a replica is.
+
+    `rank_offset` is given for the first replica; lists have one entry for each process of all replicas, in order. Errors: UserError.
+    """
+    made: dict[str, Task] = {}
+    for place, name in enumerate(replicas):
+        made[name] = Transfer(task.step, _of_one(task, place, len(replicas), ranks), task.version)
+    return made
+
+
+def _of_one(task: Transfer, place: int, count: int, ranks: int) -> Any:
+    info = task.info
+    if isinstance(info, list):
+        if len(info) != count * ranks:
+            raise UserError(f"update_info: {len(info)} entries, but {count} replicas have {ranks} processes each")
+        return info[place * ranks : (place + 1) * ranks]
+    if task.step != "init" or not isinstance(info, dict) or "rank_offset" not in info:
+        return info
+    last = info["rank_offset"] + count * ranks
+    if info.get("world_size", last) != last:
+        raise UserError(
+            f"init_info.world_size: {info['world_size']}, but {info['rank_offset']} ranks of the trainer and {count} replicas with "
+            f"{ranks} each are {last}"
+        )
+    return {**info, "rank_offset": info["rank_offset"] + place * ranks}
+
+
+class Transfers:
+    def __init__(
+        self,
+        fleet: Fleet,
+        ranks: int,
+        changing: asyncio.Lock,
+        current: Callable[[], Checkpoint],
+        commit: Callable[[Checkpoint], Awaitable[None]],
+    ) -> None:
+        """`changing` is held from `start` to `finish`."""
+        self._fleet = fleet
+        self._ranks = ranks
+        self._changing = changing
+        self._current = current
+        self._commit = commit
+        self._group: list[str] = []
+        self._version: int | None = None
+        self._deadline: asyncio.Task[None] | None = None
+
+    async def init(self, info: Any, deadlines: Deadlines) -> None:
+        """Errors: UserError, UpdateFailed."""
+        async with self._changing:
+            self._group = []
+            group = self._fleet.names
+            answers = await self._fleet.ask_each(of_each(Transfer("init", info), group, self._ranks), deadlines.load_s)
+            if answers.done != group:
+                for name in group:  # a group of which some are not part can't be left
+                    await self._fleet.evict(name)
+                raise UpdateFailed(f"init: {answers.failed or 'a replica died'}. All replicas are started again")
+            self._group = group
+
+    async def start(self, version: int, deadlines: Deadlines) -> None:
+        """Errors: UserError (nothing was touched), UpdateFailed."""
+        await self._changing.acquire()
+        try:
+            check_version(self._current(), version)
+            await self._fleet.drop_dead()
+            if not self._group or self._fleet.names != self._group:
+                raise UserError("the replicas are not those of the last init_weight_transfer_engine; call it again")
+        except BaseException:
+            self._changing.release()
+            raise
+        self._version = version
+        self._deadline = asyncio.create_task(self._give_up(deadlines.transfer_s))
+        await self._step(Pause("keep", deadlines.pause_s), deadlines.pause_s + MARGIN_S)
+        await self._step(Transfer("start"), deadlines.load_s)
+
+    async def update(self, info: Any, deadlines: Deadlines) -> None:
+        """Errors: UserError, UpdateFailed."""
+        self._check_started()
+        await self._step(Transfer("update", info), deadlines.load_s)
+
+    async def finish(self, deadlines: Deadlines) -> int:
+        """The version that serves. Errors: UserError, UpdateFailed."""
+        version = self._check_started()
+        new = Checkpoint(version, Transferred(self._current().loadable))
+        await self._step(Transfer("finish", version=version), deadlines.load_s)
+        await self._step(Confirm(new), deadlines.confirm_s)
+        await self._commit(new)
+        await self._step(Resume(), deadlines.resume_s)
+        self._version = None
+        self._release()
+        return version
+
+    def _check_started(self) -> int:
+        if self._version is None:
+            raise UserError("no transfer is under way: start_weight_update comes first, and one that failed is over")
+        return self._version
+
+    async def _step(self, task: Task, timeout_s: float) -> None:
+        try:
+            tasks: dict[str, Task] = dict.fromkeys(self._group, task)
+            if isinstance(task, Transfer):
+                tasks = of_each(task, self._group, self._ranks)
+            answers = await self._fleet.ask_each(tasks, timeout_s)
+            if answers.done and not answers.failed and set(answers.done) == set(self._group):
+                return
+        except BaseException:
+            await self._abandon()
+            raise
+        await self._abandon()
+        told = "; ".join(f"{name}: {error}" for name, error in answers.failed.items()) or "a replica died"
+        last = self._current().loadable
+        raise UpdateFailed(f"{told}. The replicas are started again with {last}, which came from a folder last")
+
+    async def _give_up(self, after_s: float) -> None:
+        """On a trainer that died between `start` and `finish`."""
+        await asyncio.sleep(after_s)
+        self._deadline = None
+        await self._abandon()
+
+    async def _abandon(self) -> None:
+        """Every replica of the group may hold halves."""
+        if self._version is None:
+            return
+        self._version = None
+        group, self._group = self._group, []
+        for name in group:
+            await self._fleet.evict(name)
+        self._release()
+
+    def _release(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+        self._changing.release()

@@ -1,0 +1,160 @@
+"""One update of a model's weights: all replicas, or none.
+
+    check -> pause -> load -> confirm -> commit -> resume
+
+Nothing is touched before every replica has found that the weights fit. If a later step fails anywhere, the previous weights are
+loaded again wherever others are; a replica that may hold half of some weights is killed (an engine can't load anything more after
+a load that failed), and the one that Serve starts in its place loads what is being served. However it ends, the model is resumed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.weights.checkpoint import Checkpoint
+from ray_gym.weights.fleet import Answers, Fleet
+from ray_gym.weights.orders import Check, Confirm, Load, Pause, PauseMode, Resume, Task
+
+MARGIN_S = 10.0
+"""For replicas that give up by themselves to say so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadlines:
+    """Seconds that each step may take, on all replicas at once."""
+
+    check_s: float = 120
+    pause_s: float = 300
+    """With `wait`, as long as the longest generation takes."""
+    load_s: float = 1800
+    confirm_s: float = 60
+    resume_s: float = 60
+
+    @property
+    def transfer_s(self) -> float:
+        """From the start of a transfer to its end, whatever the trainer does in between."""
+        return self.pause_s + 2 * self.load_s + self.confirm_s
+
+    @property
+    def total_s(self) -> float:
+        """With the way back, and with another update that goes before."""
+        return 2 * (self.check_s + self.pause_s + 2 * (self.load_s + self.confirm_s) + self.resume_s) + 60
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What a model serves; and while it is being updated, to what, and which step is being done."""
+
+    current: Checkpoint
+    updating_to: Checkpoint | None = None
+    step: str | None = None
+
+
+class UpdateFailed(RunFailed):
+    """The weights fit, but some step went wrong; the message says what serves now."""
+
+
+class _StepFailed(Exception):
+    pass
+
+
+class Update:
+    def __init__(
+        self,
+        fleet: Fleet,
+        current: Checkpoint,
+        new: Checkpoint,
+        mode: PauseMode,
+        deadlines: Deadlines,
+        commit: Callable[[Checkpoint], Awaitable[None]],
+    ) -> None:
+        """`commit` makes the new one what replicas that start from now on load."""
+        self._fleet = fleet
+        self._current = current
+        self.new = new
+        self._mode: PauseMode = mode
+        self._deadlines = deadlines
+        self._commit = commit
+        self.step = "check"
+        """What is being done, for who looks on."""
+        self._touched = False
+        self._suspects: set[str] = set()
+
+    async def carry_out(self) -> None:
+        """Errors: UserError (refused, nothing was touched), UpdateFailed (the previous weights serve)."""
+        await self._check()
+        pauses = not self.new.is_adapter  # requests that are under way keep the adapter that they began with
+        try:
+            await self._change(pauses)
+        except BaseException as error:
+            await self._restore()
+            if isinstance(error, _StepFailed):
+                raise UpdateFailed(f"{error}. {self._outcome()}") from None
+            raise
+        finally:
+            if pauses:
+                await self._resume()
+
+    async def _check(self) -> None:
+        answers = await self._fleet.ask(Check(self.new), self._deadlines.check_s)
+        if answers.failed:
+            problems = "; ".join(sorted(set(answers.failed.values())))
+            raise UserError(f"{self.new} was not loaded, {self._current} serves on. {problems}")
+        if not answers.done:
+            raise UserError(f"{self.new} was not loaded: the model has no replica at the moment")
+
+    async def _change(self, pauses: bool) -> None:
+        if pauses:
+            within_s = self._deadlines.pause_s
+            await self._step("pause", Pause(self._mode, within_s), within_s + MARGIN_S)
+        self._touched = True
+        await self._step("load", Load(self.new), self._deadlines.load_s)
+        await self._step("confirm", Confirm(self.new), self._deadlines.confirm_s)
+        try:
+            await self._commit(self.new)
+        except Exception as error:
+            raise _StepFailed(f"commit: {error!r}") from error
+
+    async def _step(self, name: str, task: Task, timeout_s: float) -> None:
+        self.step = name
+        answers = await self._fleet.ask(task, timeout_s)
+        if answers.failed:
+            if self._touched and not self.new.is_adapter:  # weights are as they were if an adapter can't be loaded
+                self._suspects |= answers.failed.keys()
+            raise _StepFailed(f"{name}: {_told(answers)}")
+        if not answers.done:
+            raise _StepFailed(f"{name}: no replica is left alive")
+
+    async def _restore(self) -> None:
+        """The previous weights, wherever others may be."""
+        self.step = "restore"
+        if not self._touched:
+            return
+        for name in self._suspects:
+            await self._fleet.evict(name)
+        steps: list[tuple[Task, float]] = [(Load(self._current), self._deadlines.load_s)]
+        if not self.new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
+            steps.append((Confirm(self._current), self._deadlines.confirm_s))
+        for task, timeout_s in steps:
+            answers = await self._fleet.ask(task, timeout_s)
+            for name in answers.failed:
+                self._suspects.add(name)
+                await self._fleet.evict(name)
+
+    async def _resume(self) -> None:
+        self.step = "resume"
+        answers = await self._fleet.ask(Resume(), self._deadlines.resume_s)
+        for name in answers.failed:
+            await self._fleet.evict(name)
+
+    def _outcome(self) -> str:
+        if not self._suspects:
+            return f"{self._current} serves on all replicas again"
+        killed = ", ".join(sorted(self._suspects))
+        return f"{self._current} serves; killed, to be started again with it: {killed}"
+
+
+def _told(answers: Answers) -> str:
+    return "; ".join(f"{name}: {error}" for name, error in sorted(answers.failed.items()))
