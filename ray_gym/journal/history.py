@@ -42,6 +42,8 @@ class History:
     calls: list[Called] = field(default_factory=list)
     intended: set[tuple[str, int]] = field(default_factory=set)
     commands: list[Commanded] = field(default_factory=list)
+    queued_at: float | None = None
+    """Of an episode that is begun now: since when it has waited."""
 
 
 @dataclass(slots=True)

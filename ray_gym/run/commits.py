@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
@@ -31,6 +33,7 @@ class Commits:
     on_committed: OnCommitted | None = None
     _useful: set[str] = field(default_factory=set)
     """Workers of which a file was committed."""
+    metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
 
     async def take(self, worker: str, report: Report) -> None:
         """Errors: RunFailed when another driver has taken the run directory over; OSError."""
@@ -47,8 +50,8 @@ class Commits:
             await asyncio.to_thread(self.directory.commit, staged.name)
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
-            for episode_id in ids:
-                uncommitted.pop(episode_id, None)
+            receipts = [uncommitted.pop(episode_id, None) for episode_id in ids]
+            self.metrics.committed(receipt for receipt in receipts if receipt is not None)
             self._told.setdefault(worker, []).extend(ids)
             await asyncio.to_thread(self.fences.committed, ids)
             if self.on_committed is not None:
@@ -70,6 +73,7 @@ class Commits:
             self.tally.add(receipt, sign=-1)
         self._told.pop(worker, None)
         self.tally.workers_lost += 1
+        self.metrics.worker_lost()
         found = journal.episodes.values() if journal else ()
         if worker in self._useful:
             self._useful.discard(worker)

@@ -69,6 +69,11 @@ class Dispatcher:
         """Leased and not yet over."""
         return sum(not held.over for leases in self._held.values() for held in leases.values())
 
+    @property
+    def awaiting_commit(self) -> int:
+        """Over, with rows that are still at a worker."""
+        return sum(held.over for leases in self._held.values() for held in leases.values())
+
     def holds(self, worker: str) -> bool:
         """Whether anything leased to the worker is not accepted yet."""
         return bool(self._held.get(worker))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from ray_gym.spec import EpisodeSpec
 
@@ -27,6 +28,8 @@ class Lease:
     adopted: tuple[str, ...] = ()
     charged: str | None = None
     alone: bool = False
+    queued_at: float = field(default_factory=time.time, compare=False)
+    """When the episode could be leased for the first time."""
 
     @property
     def key(self) -> EpisodeKey:

@@ -95,6 +95,7 @@ class Player:
         history = await self._history(lease)
         spec = replace(spec, try_=history.try_)
         history.started_at = history.started_at or time.time()
+        history.queued_at = None if lease.adopted else lease.queued_at
         self._record(Begun(spec.episode_id, spec.try_, spec.attempt, history.started_at, lease.adopted))
         return await self._tries(spec, history)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +26,8 @@ class Receipt:
     try_: int = 0
     replayed: int = 0
     """Calls that its last attempt had answered from the journal."""
+    versions: tuple[tuple[str, int], ...] = ()
+    """The oldest weight version of its trainable tokens, by model."""
 
 
 def receipt_of(row: Mapping[str, Any], replayed: int = 0) -> Receipt:
@@ -42,4 +44,14 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0) -> Receipt:
         turns=row["turns"] or 0,
         try_=row["try"],
         replayed=replayed,
+        versions=_oldest_versions(row.get("samples") or ()),
     )
+
+
+def _oldest_versions(samples: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, int], ...]:
+    oldest: dict[str, int] = {}
+    for sample in samples:
+        if sample["trainable"] and sample["versions"]:
+            version = min(span["version"] for span in sample["versions"])
+            oldest[sample["model"]] = min(version, oldest.get(sample["model"], version))
+    return tuple(oldest.items())

@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,8 @@ from ray_gym.errors import UserError, describe
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
+from ray_gym.metrics.pulse import Export
+from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
@@ -55,6 +57,8 @@ class WorkerSetup:
     storage: Storage
     journal: Path | None
     """None: nothing is journaled."""
+    export: Callable[[], Export] | None = None
+    """Where metrics go; None: nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,8 @@ class Worker:
         self._setup = setup
         self._concurrency = concurrency
         self._journal = _open_journal(name, setup)
-        stage = Stage(setup.environment, setup.participants, models, setup.limits)
+        self._metrics = WorkerMetrics(setup.env_id, self._journal, setup.export)
+        stage = Stage(setup.environment, setup.participants, models, setup.limits, metrics=self._metrics.play)
         histories = HistoryReader(setup.journal) if setup.journal else None
         self._player = self._make_player(stage, setup.groups, self._journal, histories)
         self._waiting: deque[tuple[Lease, _Gathering]] = deque()
@@ -113,6 +118,7 @@ class Worker:
     async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
+        self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
@@ -168,6 +174,7 @@ class Worker:
     async def close(self) -> None:
         """Nothing is left to do. From here on the journal may go away without this process taking that for a fence."""
         self._watchdog.stop()
+        await self._metrics.stop()
         await self._player.stage.tool_runner.close()
         await self._player.stage.environment.close()
         for model in self._player.stage.models.values():

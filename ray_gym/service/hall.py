@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.commits import Commits, OnCommitted
 from ray_gym.run.directory import CONFIG, RunDirectory, create, plan_directory, reopen
 from ray_gym.run.driver import Driver, setup_of, standing
@@ -24,11 +25,12 @@ LEASE_S = 30.0
 
 
 class Hall:
-    def __init__(self, name: str, plan: Plan, on_committed: OnCommitted) -> None:
+    def __init__(self, name: str, plan: Plan, on_committed: OnCommitted, recorder: Recorder) -> None:
         """`plan`: without episodes."""
         self.name = name
         self.plan = plan
         self._on_committed = on_committed
+        self._recorder = recorder
         self._directory: RunDirectory | None = None
         self._commits: Commits | None = None
         self._driver: Driver | None = None
@@ -49,7 +51,9 @@ class Hall:
         """With the sessions that were open when an earlier service ended. Errors: UserError, RunFailed, OSError."""
         plan = replace(self.plan, specs=list(specs))
         self._directory = await asyncio.to_thread(_directory_of, plan)
-        self._commits = await asyncio.to_thread(standing, plan, self._directory, lambda tally, in_flight: None)
+        self._commits = await asyncio.to_thread(
+            standing, plan, self._directory, lambda tally, in_flight: None, self._recorder
+        )
         self._commits.on_committed = self._on_committed
         self._commits.dispatcher.isolates = False
         workers, most = plan.config.service.session_workers, plan.config.service.max_sessions

@@ -20,6 +20,7 @@ from weakref import WeakValueDictionary
 
 from ray_gym.config import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.commits import Commits
 from ray_gym.run.directory import RunDirectory, closed, reopen
@@ -51,12 +52,14 @@ class Rollouts:
         engines: Mapping[str, Engine],
         offers: Mapping[str, Offer],
         folder: Path,
+        recorder: Recorder,
     ) -> None:
         self._config = config.model_copy(update={"output": config.output.model_copy(update={"dir": str(folder)})})
         self._config_dir = config_dir
         self._engines = engines
         self._offers = offers
         self._folder = folder
+        self._recorder = recorder
         self._rollouts: dict[str, Rollout] = {}
         self._queue: deque[Rollout] = deque()
         self._making = 0
@@ -235,7 +238,8 @@ class Rollouts:
         """Errors: UserError, RunFailed, OSError when its directory can't be opened, or written any more."""
         plan, directory = await asyncio.to_thread(self._opened, self._folder / rollout.id)
         try:
-            commits = await asyncio.to_thread(standing, plan, directory, self._notify(rollout, directory))
+            notify = self._notify(rollout, directory)
+            commits = await asyncio.to_thread(standing, plan, directory, notify, self._recorder)
             for problem in commits.fences.problems:
                 print(f"rollout {rollout.id}: journal: {problem}", file=sys.stderr, flush=True)
             rollout.begin(commits.tally)

@@ -18,6 +18,7 @@ from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.rows import Row, not_finite
 from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.plan import Plan, make_environment, participants_of
 from ray_gym.seeds import derive_seed
@@ -49,12 +50,18 @@ class Sessions:
     """To be used on one event loop. Its methods raise Refused."""
 
     def __init__(
-        self, config: RunConfig, engines: Mapping[str, Engine], offers: Mapping[str, Offer], root: Path
+        self,
+        config: RunConfig,
+        engines: Mapping[str, Engine],
+        offers: Mapping[str, Offer],
+        root: Path,
+        recorder: Recorder,
     ) -> None:
         self._config = config
         self._engines = engines
         self._offers = offers
         self._folder = root / "sessions"
+        self._recorder = recorder
         self._registry = Registry(root / "registry")
         self._halls: dict[str, Hall] = {}
         self._open: dict[str, Registered] = {}
@@ -121,7 +128,7 @@ class Sessions:
                 await hall.close()
             try:
                 plan = await asyncio.to_thread(self._plan, offer)
-                hall = Hall(offer.name, plan, self._committed)
+                hall = Hall(offer.name, plan, self._committed, self._recorder)
                 await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
             except (UserError, RunFailed, OSError) as error:
                 print(f"sessions of {offer.name}: {error}", file=sys.stderr, flush=True)
