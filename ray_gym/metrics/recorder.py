@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from ray_gym.metrics.table import Metric
 
-MOST_VALUES = 256
+MOST_VALUES = 128
 """Of one histogram series between two drains. Ray takes values one by one, at 3 us each: of more, every second (fourth, ...) is kept."""
 
 

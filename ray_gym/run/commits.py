@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ray_gym.logs import about
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
+from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.receipt import Receipt
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report
+
+logger = logging.getLogger(__name__)
 
 Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
@@ -45,9 +50,15 @@ class Commits:
         for staged in report.staged:
             if not self.dispatcher.accept(worker, staged.episodes):
                 self.tally.refused_files += 1
+                _log_each(
+                    logging.WARNING,
+                    staged.episodes,
+                    f"a row of an attempt that does not count: {staged.name} is refused",
+                )
                 await asyncio.to_thread(self.directory.refuse, staged.name)
                 continue
             await asyncio.to_thread(self.directory.commit, staged.name)
+            _log_each(logging.DEBUG, staged.episodes, f"committed with {staged.name}")
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
             receipts = [uncommitted.pop(episode_id, None) for episode_id in ids]
@@ -67,6 +78,9 @@ class Commits:
 
         Returns whether it had got anything done.
         """
+        held = self.dispatcher.leased_to(worker)
+        logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))
+        _log_each(logging.INFO, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         journal = await asyncio.to_thread(self.fences.lost, worker, self.dispatcher.held_by(worker))
         self.dispatcher.lost(worker, journal, reason)
         for receipt in self._uncommitted.pop(worker, {}).values():
@@ -79,3 +93,10 @@ class Commits:
             self._useful.discard(worker)
             return True
         return any(episode.calls or episode.over or episode.charged for episode in found)
+
+
+def _log_each(level: int, episodes: Iterable[EpisodeKey], message: str) -> None:
+    if logger.isEnabledFor(level):
+        for episode in episodes:
+            with about(**ids_of(episode)):
+                logger.log(level, message)

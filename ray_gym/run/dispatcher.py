@@ -82,6 +82,10 @@ class Dispatcher:
         """What is leased to the worker and not accepted yet."""
         return list(self._held.get(worker, ()))
 
+    def leased_to(self, worker: str) -> list[EpisodeKey]:
+        """What `held_by` names, by attempt."""
+        return [held.lease.key for held in self._held.get(worker, {}).values()]
+
     def all_over(self, worker: str) -> bool:
         """Whether the worker has played all that it holds, so that only its rows are missing."""
         return self.holds(worker) and all(held.over for held in self._held[worker].values())

@@ -16,6 +16,7 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from ray_gym.backoff import pause_s
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.logs import about
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.ray_export import RayExport
@@ -131,6 +132,7 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
         storage=directory.storage,
         journal=directory.journal if directory.keeps_journal else None,
         export=RayExport,
+        log=config.log,
     )
 
 
@@ -174,8 +176,8 @@ class Driver:
         count = self._fanout.workers
         if not self._open_ended:
             count = min(count, max(1, self._dispatcher.waiting))
-        drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
-        with self._commits.metrics.showing(self._dispatcher):
+        with about(run=self._setup.run_id), self._commits.metrics.showing(self._dispatcher):
+            drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
             results = await asyncio.gather(*drives, return_exceptions=True)
         self._tally.took_s = self._tally.elapsed_s
         errors = [error for error in results if isinstance(error, BaseException)]

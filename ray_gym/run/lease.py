@@ -16,6 +16,11 @@ class EpisodeKey:
     attempt: int
 
 
+def ids_of(episode: EpisodeKey) -> dict[str, str | int]:
+    """What a log line says of it."""
+    return {"episode": episode.episode_id, "attempt": episode.attempt}
+
+
 @dataclass(frozen=True, slots=True)
 class Lease:
     """One attempt at an episode. `spec.attempt` is its fencing number: only the newest counts.

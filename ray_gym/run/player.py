@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +19,8 @@ from ray_gym.play import Played, Stage, at_its_end, bare_episode, failed, play, 
 from ray_gym.run.group import GROUP, settle, to_play_again
 from ray_gym.run.lease import Lease
 from ray_gym.spec import EpisodeSpec
+
+logger = logging.getLogger(__name__)
 
 NONDETERMINISM = "nondeterminism"
 
@@ -106,7 +108,7 @@ class Player:
         try:
             return await asyncio.to_thread(self.histories.read, lease.spec.episode_id, lease.adopted)
         except FileNotFoundError as error:
-            print(f"journal {error.filename} is gone; episode {lease.spec.episode_id} starts anew", file=sys.stderr)
+            logger.warning("journal %s is gone; the episode starts anew", error.filename)
             return History()
         except OSError as error:
             raise EpisodeFailure(FailureKind.INFRA, "journal", describe(error)) from error
@@ -132,6 +134,7 @@ class Player:
 
     def _new_try(self, spec: EpisodeSpec, causes: dict[int, str], cause: str) -> tuple[EpisodeSpec, History]:
         spec = replace(spec, try_=spec.try_ + 1)
+        logger.info("try %d of the episode: %s", spec.try_, cause)
         history = History(spec.try_, now := time.time(), {**causes, spec.try_: cause})
         self._record(Begun(spec.episode_id, spec.try_, spec.attempt, now, cause=cause))
         return spec, history

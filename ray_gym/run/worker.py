@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
-import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -13,23 +13,26 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
+from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
+from ray_gym.logs import about, configure, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
-from ray_gym.run.lease import EpisodeKey, Group, Lease
+from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
 from ray_gym.run.player import Player
-from ray_gym.run.receipt import Receipt, receipt_of
+from ray_gym.run.receipt import Receipt, log_end, receipt_of
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
+
+logger = logging.getLogger(__name__)
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
@@ -59,6 +62,8 @@ class WorkerSetup:
     """None: nothing is journaled."""
     export: Callable[[], Export] | None = None
     """Where metrics go; None: nowhere."""
+    log: LogSection | None = None
+    """How this process logs; None: as it did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,8 @@ class _Gathering:
 
 class Worker:
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int) -> None:
+        if setup.log is not None:
+            configure(setup.log, run=setup.run_id, worker=name)
         models = {model: engine.connect() for model, engine in setup.engines.items()}
         self._name = name
         self._setup = setup
@@ -200,7 +207,8 @@ class Worker:
             blamed = EpisodeKey(charge.episode_id, charge.attempt)
         if self._journal is not None and blamed is not None:
             self._journal.append(Charged(blamed.episode_id, blamed.attempt, charge.message))
-        self._end(charge.message)
+        with about(**(ids_of(blamed) if blamed else {})):
+            self._end(charge.message)
 
     def _end_if_overdue(self) -> None:
         """Code that swallows its cancellation can't be stopped in any other way."""
@@ -213,7 +221,7 @@ class Worker:
 
     def _end(self, reason: str) -> None:
         """Like any other death of a worker: what it had goes on elsewhere from the journal."""
-        print(f"worker {self._name} ends itself: {reason}", file=sys.stderr, flush=True)
+        logger.error("worker %s ends itself: %s", self._name, reason)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _start_waiting(self) -> None:
@@ -229,6 +237,7 @@ class Worker:
     async def _play(self, lease: Lease, gathering: _Gathering) -> None:
         """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
         self._alone = lease.key if lease.alone else None
+        speak_of(**ids_of(lease.key))
         played = await self._played(lease)
         self._report.over.append(lease.key)
         gathering.played.append(played)
@@ -259,6 +268,7 @@ class Worker:
         self._row_keys.append(receipt.episode)
         self._bytes += _weight(row)
         self._report.finished.append(receipt)
+        log_end(receipt)
 
     async def _take_report(self) -> Report:
         if self._journal is not None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import re
 import secrets
 import shutil
-import sys
 import time
-import traceback
 from collections import Counter, deque
 from collections.abc import Mapping
 from functools import partial
@@ -33,6 +32,8 @@ from ray_gym.service.errors import Refused, busy, unavailable, unknown
 from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.rollout import CANCELLED, REQUEST, Rollout, recovered
 from ray_gym.service.submission import plan_again, submission_of
+
+logger = logging.getLogger(__name__)
 
 PLANNED_AT_ONCE = 2
 """Requests that are checked at the same time: one may have 100,000 tasks."""
@@ -208,7 +209,7 @@ class Rollouts:
         return rollout
 
     def _unwritable(self, error: Exception) -> Refused:
-        print(f"rollouts can't be written: {describe(error)}", file=sys.stderr, flush=True)
+        logger.error("rollouts can't be written: %s", describe(error))
         return unavailable("the service can't write its files now", RETRY_S)
 
     # ---- playing them ----
@@ -229,7 +230,7 @@ class Rollouts:
         except (UserError, RunFailed, OSError) as error:
             rollout.fail(self._reason(error))
         except Exception as error:
-            traceback.print_exc()
+            logger.exception("rollout %s: the service failed", rollout.id)
             rollout.fail(f"the service failed: {type(error).__name__}")
         finally:
             rollout.release()
@@ -241,7 +242,7 @@ class Rollouts:
             notify = self._notify(rollout, directory)
             commits = await asyncio.to_thread(standing, plan, directory, notify, self._recorder)
             for problem in commits.fences.problems:
-                print(f"rollout {rollout.id}: journal: {problem}", file=sys.stderr, flush=True)
+                logger.warning("rollout %s: journal: %s", rollout.id, problem)
             rollout.begin(commits.tally)
             outcome = await self._driven(plan, directory, commits, rollout.stopping)
             own = rollout.end(outcome)

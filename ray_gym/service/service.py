@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from ray_gym.logs import configure
 from ray_gym.metrics.pulse import Pulse
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
@@ -20,6 +21,7 @@ class Service:
     def __init__(self, setup: ServiceSetup) -> None:
         """Errors: UserError for an environment that can't be made."""
         offers = offers_of(setup.config)
+        self._log, self._name = setup.config.log, setup.config.service.name
         self._models = list(setup.config.models)
         self._environments = EnvironmentList(environments=[offer.info(setup.config) for offer in offers.values()])
         recorder = Recorder()
@@ -31,6 +33,7 @@ class Service:
 
     async def start(self) -> None:
         """Go on with what an earlier service left."""
+        configure(self._log, service=self._name)
         self._pulse.start()
         await self._rollouts.recover()
         await self._sessions.recover()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import secrets
-import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +29,8 @@ from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.registry import Registered, Registry
 from ray_gym.spec import EpisodeSpec
 from ray_gym.tasks import generated, with_ids
+
+logger = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
 """Sessions that have ended and can still be asked for; their episodes stay in the run."""
@@ -131,7 +133,7 @@ class Sessions:
                 hall = Hall(offer.name, plan, self._committed, self._recorder)
                 await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
             except (UserError, RunFailed, OSError) as error:
-                print(f"sessions of {offer.name}: {error}", file=sys.stderr, flush=True)
+                logger.warning("sessions of %s: %s", offer.name, error)
                 raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
             self._halls[offer.name] = hall
             for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):
