@@ -9,14 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from errands import LIMITS, SPECS, Errand, played, setup_of_errands
 
-from ray_gym import Environment, Message, Opening, Task, tool
-from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection, ParticipantSection, RunConfig
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
 from ray_gym.load import load
-from ray_gym.messages import ToolCall
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.metrics.recorder import Reading, Recorder
@@ -37,65 +34,9 @@ from ray_gym.metrics.table import (
     WORKERS_LOST,
     Metric,
 )
-from ray_gym.models.base import Completion, CompletionRequest, VersionSpan
-from ray_gym.participant import Participant
 from ray_gym.play import Stage
 from ray_gym.run.commits import Commits
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.dispatcher import Dispatcher
-from ray_gym.run.fences import Fences
-from ray_gym.run.tally import Tally
-from ray_gym.run.worker import Report, Worker, WorkerSetup
-from ray_gym.spec import EpisodeSpec
-
-LIMITS = LimitsSection(max_turns=1)
-SPECS = [EpisodeSpec(f"e{number}", f"g{number}", "t", 0, number, "{}") for number in range(6)]
-
-
-class Errand(Environment[Task, None]):
-    """One call of a tool, then words."""
-
-    def setup(self, task: Task, episode: Any) -> None:
-        return None
-
-    def opening(self, task: Task, state: None) -> Opening:
-        return Opening(messages={"policy": "go"})
-
-    @tool()
-    def walk(self, state: None, caller: Participant) -> str:
-        """Walk."""
-        return "walked"
-
-    def score(self, state: None, episode: Any) -> float:
-        return 1.0
-
-
-@dataclass
-class Walker:
-    """Answers with tokens of weights that are renewed while it is asked."""
-
-    answers: int = 0
-
-    def connect(self) -> Walker:
-        return self
-
-    async def complete(self, request: CompletionRequest) -> Completion:
-        self.answers += 1
-        calls = (ToolCall(f"c{self.answers}", "walk", "{}"),) if len(request.messages) < 2 else ()
-        ids = np.arange(3, dtype=np.int32)
-        return Completion(
-            Message("assistant", "" if calls else "done", tool_calls=calls),
-            prompt_ids=ids,
-            token_ids=ids,
-            logprobs=np.zeros(3, dtype=np.float32),
-            versions=(VersionSpan(self.answers // 4, 0, 3),),
-            prompt_tokens=10,
-            generated_tokens=3,
-            cached_tokens=4,
-        )
-
-    async def close(self) -> None:
-        return None
+from ray_gym.run.worker import Worker
 
 
 class Sums:
@@ -115,52 +56,13 @@ class Sums:
                 self.of[key] = value + (self.of[key] if reading.metric.kind == "counter" else 0)
 
 
-def setup(tmp_path: Path, export: Any, **output: Any) -> tuple[WorkerSetup, Commits, Recorder]:
-    config = RunConfig.model_validate(
-        {
-            "environment": {"id": "errand"},
-            "tasks": {"generate": 1},
-            "models": {"m": {"engine": "scripted"}},
-            "participants": {"policy": {"model": "m"}},
-            "output": {"dir": str(tmp_path), **output},
-        }
-    )
-    directory = plan_directory(config, Path("mine.yaml"))
-    create(directory)
-    cast = {"policy": Participant.from_config("policy", ParticipantSection(model="m"), LIMITS)}
-    sections = (LIMITS, GroupsSection(), FanoutSection(), OutputSection(**output))
-    journal = directory.journal if directory.keeps_journal else None
-    made = WorkerSetup(
-        "run", "errand", Errand(), cast, {"m": Walker()}, *sections, directory.storage, journal, export=export
-    )
-    recorder = Recorder()
-    commits = Commits(
-        directory,
-        Dispatcher.of(SPECS),
-        Fences(journal, "run"),
-        Tally(len(SPECS)),
-        lambda *_: None,
-        metrics=RunMetrics(recorder, "errand"),
-    )
-    return made, commits, recorder
-
-
 def rows_of(commits: Commits) -> list[dict[str, Any]]:
     return load(commits.directory.location).episodes.to_pylist()
 
 
-async def played(worker: Worker, commits: Commits, name: str, episodes: int) -> Report:
-    report = await worker.exchange(commits.dispatcher.lease(name, episodes), [])
-    while len(report.over) < episodes:
-        more = await worker.exchange([], [])
-        report.over += more.over
-        report.finished += more.finished
-    return report
-
-
 async def test_the_numbers_of_a_run_are_those_of_its_rows(tmp_path: Path) -> None:
     seen, driver = Sums(), Sums()
-    made, commits, recorder = setup(tmp_path, lambda: seen, durability="disk")
+    made, commits, recorder = setup_of_errands(tmp_path, lambda: seen, durability="disk")
     worker = Worker("1-0", made, 2)
     await worker.hello()
     with commits.metrics.showing(commits.dispatcher):
@@ -237,7 +139,7 @@ def test_staleness_is_against_the_version_that_one_is_told_of() -> None:
 async def test_what_a_lost_worker_played_is_not_recorded_again(tmp_path: Path) -> None:
     """Its answers come from the journal; what is left to play is recorded, and the worker's end."""
     first, second = Sums(), Sums()
-    made, commits, recorder = setup(tmp_path, lambda: first)
+    made, commits, recorder = setup_of_errands(tmp_path, lambda: first)
     worker = Worker("1-0", made, 1)
     await worker.hello()
     await commits.take("1-0", await played(worker, commits, "1-0", 1))
@@ -260,7 +162,7 @@ async def test_what_a_lost_worker_played_is_not_recorded_again(tmp_path: Path) -
 
 
 async def test_without_an_export_nothing_is_recorded_and_no_task_is_begun(tmp_path: Path) -> None:
-    made, commits, _ = setup(tmp_path, None)
+    made, commits, _ = setup_of_errands(tmp_path, None)
     worker = Worker("1-0", made, 1)
     await worker.hello()
     assert not [task for task in asyncio.all_tasks() if task.get_name() == "metrics"]
