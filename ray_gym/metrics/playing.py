@@ -33,7 +33,7 @@ class RecordedPlay(PlayMetrics):
         self._environment = environment
         self._queued = recorder.values(EPISODE_QUEUE, environment)
         self._steps: dict[str, Values] = {}
-        self._calls: dict[tuple[str, str], tuple[Values, Count, Count, Count]] = {}
+        self._calls: dict[str, tuple[Values, Count, Count, Count]] = {}
 
     def begun(self, queued_s: float) -> None:
         self._queued.observe(max(0.0, queued_s))  # two nodes' clocks may differ
@@ -45,8 +45,7 @@ class RecordedPlay(PlayMetrics):
         values.observe(seconds)
 
     def answered(self, participant: str, model: str, completion: Completion, seconds: float) -> None:
-        series = self._calls.get((participant, model)) or self._series(participant, model)
-        values, prompt, cached, generated = series
+        values, prompt, cached, generated = self._calls.get(participant) or self._series(participant, model)
         values.observe(seconds)
         prompt.since += completion.prompt_tokens
         cached.since += completion.cached_tokens
@@ -56,5 +55,5 @@ class RecordedPlay(PlayMetrics):
         calls = self._recorder.values(MODEL_CALL, model, participant)
         tokens = (PROMPT_TOKENS, CACHED_PROMPT_TOKENS, GENERATED_TOKENS)
         prompt, cached, generated = (self._recorder.count(metric, model) for metric in tokens)
-        self._calls[participant, model] = (calls, prompt, cached, generated)
-        return calls, prompt, cached, generated
+        self._calls[participant] = (calls, prompt, cached, generated)
+        return self._calls[participant]

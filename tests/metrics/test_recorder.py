@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from ray_gym.metrics.recorder import MOST_VALUES, Reading, Recorder
+from ray_gym.metrics.recorder import MOST_HELD, MOST_VALUES, Reading, Recorder
 from ray_gym.metrics.table import EPISODES, GENERATED_TOKENS, JOURNAL_WRITTEN, STEP, WEIGHT_VERSION
 
 
@@ -45,18 +45,13 @@ def test_a_total_that_is_shown_is_handed_on_by_its_increase() -> None:
 
 def test_values_are_all_kept_up_to_a_bound_and_then_evenly_thinned() -> None:
     values = Recorder().values(STEP, "env", "policy")
-    few = [float(index) for index in range(MOST_VALUES - 1)]
-    for value in few:
-        values.observe(value)
-    assert values.drain() == few
-    for index in range(100 * MOST_VALUES):
-        values.observe(index)
-    kept = values.drain()
-    assert MOST_VALUES / 2 <= len(kept) < MOST_VALUES
-    gaps = {later - earlier for earlier, later in itertools.pairwise(kept)}
-    assert len(gaps) == 1, "as dense at the end as at the beginning"
-    values.observe(1.5)
-    assert values.drain() == [1.5], "the next second begins with all of them again"
+    for count in (0, 1, MOST_VALUES, MOST_VALUES + 1, 20 * MOST_VALUES, 2 * MOST_HELD):
+        for index in range(count):
+            values.observe(index)
+        kept = values.drain()
+        assert len(kept) == count if count <= MOST_VALUES else MOST_VALUES / 2 <= len(kept) <= MOST_VALUES
+        assert len({later - earlier for earlier, later in itertools.pairwise(kept)}) <= 1, "as dense at the end"
+        assert values.drain() == []
 
 
 def test_labels_are_those_of_the_table() -> None:
