@@ -161,7 +161,7 @@ class LogSection(Section):
     format: Literal["plain", "json"] = "plain"
     """json: one object a line, and nothing else is written."""
     level: Literal["debug", "info", "warning", "error"] = "info"
-    """debug has a line for every episode that ends and for every one that is committed."""
+    """debug has lines for every episode: that it ended, that it is committed, that it goes on elsewhere."""
 
 
 class OfferSection(Section):

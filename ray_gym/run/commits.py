@@ -80,7 +80,7 @@ class Commits:
         """
         held = self.dispatcher.leased_to(worker)
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))
-        _log_each(logging.INFO, held, f"its worker {worker} is lost; the episode goes on elsewhere")
+        _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         journal = await asyncio.to_thread(self.fences.lost, worker, self.dispatcher.held_by(worker))
         self.dispatcher.lost(worker, journal, reason)
         for receipt in self._uncommitted.pop(worker, {}).values():

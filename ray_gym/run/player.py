@@ -15,6 +15,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import SCORING, History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
+from ray_gym.logs import speak_of
 from ray_gym.play import Played, Stage, at_its_end, bare_episode, failed, play, score_group
 from ray_gym.run.group import GROUP, settle, to_play_again
 from ray_gym.run.lease import Lease
@@ -84,7 +85,9 @@ class Player:
 
         async def one_more(one: Played) -> Played:
             cause = causes.get(id(one))
-            return one if cause is None else await self._tries(*self._new_try(one.episode.spec, one.causes, cause))
+            spec = one.episode.spec
+            speak_of(episode=spec.episode_id, attempt=spec.attempt)  # in a task of its own
+            return one if cause is None else await self._tries(*self._new_try(spec, one.causes, cause))
 
         return list(await asyncio.gather(*(one_more(one) for one in group)))
 

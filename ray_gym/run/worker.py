@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import signal
 import time
@@ -19,7 +18,7 @@ from ray_gym.errors import UserError, describe
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
-from ray_gym.logs import about, configure, speak_of
+from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
@@ -31,8 +30,6 @@ from ray_gym.run.receipt import Receipt, log_end, receipt_of
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
-
-logger = logging.getLogger(__name__)
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
@@ -207,8 +204,7 @@ class Worker:
             blamed = EpisodeKey(charge.episode_id, charge.attempt)
         if self._journal is not None and blamed is not None:
             self._journal.append(Charged(blamed.episode_id, blamed.attempt, charge.message))
-        with about(**(ids_of(blamed) if blamed else {})):
-            self._end(charge.message)
+        self._end(charge.message, blamed)
 
     def _end_if_overdue(self) -> None:
         """Code that swallows its cancellation can't be stopped in any other way."""
@@ -219,9 +215,9 @@ class Worker:
                     Charge("stuck", spec.episode_id, spec.attempt, "its code swallows its cancellation at a deadline")
                 )
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, blamed: EpisodeKey | None = None) -> None:
         """Like any other death of a worker: what it had goes on elsewhere from the journal."""
-        logger.error("worker %s ends itself: %s", self._name, reason)
+        last_words(__name__, f"worker {self._name} ends itself: {reason}", **(ids_of(blamed) if blamed else {}))
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _start_waiting(self) -> None:

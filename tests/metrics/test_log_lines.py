@@ -5,17 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from errands import Errand, played, setup_of_errands
+from errands import LIMITS, SPECS, Errand, Walker, played, setup_of_errands
 
-from ray_gym.config import LogSection
-from ray_gym.logs import OURS, about, configure, is_json
-from ray_gym.run.lease import EpisodeKey
+from ray_gym.commands import Turn
+from ray_gym.config import GroupsSection, LogSection, ParticipantSection, RetriesSection
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.journal.call_log import CallLog
+from ray_gym.logs import OURS, about, configure, is_json, last_words
+from ray_gym.participant import Participant
+from ray_gym.play import Stage
+from ray_gym.run.lease import EpisodeKey, Lease
+from ray_gym.run.player import Player
 from ray_gym.run.worker import Report, StagedFile, Worker
+from ray_gym.session import Session
 
 logger = logging.getLogger("ray_gym.tests")
 
@@ -106,3 +114,50 @@ async def test_lines_of_a_worker_and_a_driver_name_episode_and_attempt(capsys: S
         assert ("its worker 1-0 is lost; the episode goes on elsewhere", f"e{number}", 0) in spoken
     assert (f"a row of an attempt that does not count: {stale.name} is refused", "e0", 7) in spoken
     assert ("worker 1-0 is lost: killed; 2 episodes go on elsewhere", None, None) in spoken
+
+
+def test_last_words_wait_for_nobody(capfd: pytest.CaptureFixture[str]) -> None:
+    """Whoever holds the log's lock may be the one who is stuck."""
+    configure(LogSection(format="json"), run="r1")
+    (handler,) = (each for each in logging.getLogger().handlers if type(each).__module__ == "ray_gym.logs")
+    spoken = threading.Thread(
+        target=last_words, args=("ray_gym.run.worker", "stuck"), kwargs={"episode": "e1"}, daemon=True
+    )
+    assert handler.lock is not None
+    with handler.lock:
+        spoken.start()
+        spoken.join(20)
+    line = json.loads(capfd.readouterr().err)
+    assert (line["message"], line["run"], line["episode"]) == ("stuck", "r1", "e1") and not spoken.is_alive()
+
+
+async def test_lines_of_a_session_name_it_whoever_gives_the_commands(capsys: Said) -> None:
+    class Watchful(Errand):
+        def finished(self, state: None, episode: Any) -> None:
+            logging.getLogger("shop").warning("looked")
+
+    configure(LogSection(format="json"))
+    cast = {"policy": Participant.from_config("policy", ParticipantSection(model="m"), LIMITS)}
+    session = Session(SPECS[3], Stage(Watchful(), cast, {"m": Walker()}, LIMITS), CallLog("e3"))
+    await session.open()
+    capsys.readouterr()
+    await session.perform("k", Turn("policy"))
+    await session.close()
+    spoken = {(line["message"], line.get("episode"), line.get("attempt")) for line in lines(capsys)}
+    assert spoken == {("looked", "e3", 0)}
+
+
+async def test_a_new_try_of_a_group_s_member_names_that_member(capsys: Said) -> None:
+    class Left(Errand):
+        def score(self, state: None, episode: Any) -> float:
+            raise EpisodeFailure(FailureKind.USER, "user", "it left")
+
+    configure(LogSection(format="json"))
+    limits = LIMITS.model_copy(update={"retries": RetriesSection(user=0)})
+    cast = {"policy": Participant.from_config("policy", ParticipantSection(model="m"), limits)}
+    stage = Stage(Left(), cast, {"m": Walker()}, limits)
+    player = Player(stage, GroupsSection(incomplete="wait", extra_tries=1), None, None)
+    with about(episode="of whom the last line spoke"):
+        await player.close_group([await player.play(Lease(spec)) for spec in SPECS[:2]])
+    tries = [(line["message"].partition(":")[0], line["episode"]) for line in lines(capsys) if "try" in line["message"]]
+    assert sorted(tries) == [("try 1 of the episode", "e0"), ("try 1 of the episode", "e1")]
