@@ -63,6 +63,8 @@ class Calls:
         self._metrics = metrics
         self._numbers: Counter[str] = Counter()
         self.log = log
+        self.live = 0
+        """Model calls that a model answered, and no journal."""
         if not log.is_live:
             clock.replaying(True)
         self.broken: EpisodeFailure | None = None
@@ -119,7 +121,7 @@ class Calls:
             await self._recall(made.recorded)
             recorded = made.recorded
             return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
-        if (queued_s := self.log.waited_s()) is not None:
+        if not self.live and (queued_s := self.log.waited_s()) is not None:
             self._metrics.begun(queued_s)
         started_at, began = time.time(), time.monotonic()
         try:
@@ -129,6 +131,7 @@ class Calls:
             raise
         timing = self._timing(started_at, began)
         await self.log.record(made, stored, timing)
+        self.live += 1
         participant = thread.participant
         self._metrics.answered(participant.name, participant.model, completion, timing.duration_s)
         return Answered(completion, timing.started_at, timing.duration_s)

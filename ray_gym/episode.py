@@ -111,11 +111,9 @@ class Episode(EpisodeView):
     async def step(self, turn: Turn) -> bool:
         """One model call and the tool calls that it made. Returns whether there were any."""
         self._require_open()
-        if not self.calls.log.is_live:  # its time was that of an earlier attempt
-            return await self._step(turn)
-        began, calls = time.monotonic(), self.usage.model_calls
+        began, live = time.monotonic(), self.calls.live
         called_tools = await self._step(turn)
-        if self.usage.model_calls > calls:
+        if self.calls.live > live:
             self._metrics.step(turn.speaker, time.monotonic() - began)
         return called_tools
 
