@@ -71,4 +71,4 @@ def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, st
     assert {dict(labels)["role"] for labels in sums[f"{LOOP_LAG.name}_count"]} == {"worker", "driver"}
     assert sum(sums[JOURNAL_WRITTEN.name].values()) > 0
     known = {name for metric in TABLE for name in metric.series}
-    assert set(sums) <= known | {"ray_gym_sessions"}
+    assert set(sums) <= known
