@@ -27,6 +27,7 @@ from ray_gym.held import held
 from ray_gym.journal import answers
 from ray_gym.journal.call_log import CallLog, Made, Timing
 from ray_gym.journal.records import Called
+from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.thread import Thread
 from ray_gym.tools import WhenLost
@@ -53,12 +54,17 @@ class Answered(msgspec.Struct, frozen=True):
 
 
 class Calls:
-    def __init__(self, limits: LimitsSection, log: CallLog, clock: ActiveClock, slots: CallSlots) -> None:
+    def __init__(
+        self, limits: LimitsSection, log: CallLog, clock: ActiveClock, slots: CallSlots, metrics: PlayMetrics
+    ) -> None:
         self._limits = limits
         self._clock = clock
         self._slots = slots
+        self._metrics = metrics
         self._numbers: Counter[str] = Counter()
         self.log = log
+        self.live = 0
+        """Model calls that a model answered, and no journal."""
         if not log.is_live:
             clock.replaying(True)
         self.broken: EpisodeFailure | None = None
@@ -115,6 +121,8 @@ class Calls:
             await self._recall(made.recorded)
             recorded = made.recorded
             return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
+        if not self.live and (queued_s := self.log.waited_s()) is not None:
+            self._metrics.begun(queued_s)
         started_at, began = time.time(), time.monotonic()
         try:
             completion, stored = _storable(await self._until_answered(thread, request))
@@ -123,6 +131,9 @@ class Calls:
             raise
         timing = self._timing(started_at, began)
         await self.log.record(made, stored, timing)
+        self.live += 1
+        participant = thread.participant
+        self._metrics.answered(participant.name, participant.model, completion, timing.duration_s)
         return Answered(completion, timing.started_at, timing.duration_s)
 
     async def _effect(self, made: Made, key: str, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost) -> Any:

@@ -155,6 +155,15 @@ class OutputSection(Section):
         return "off" if value is False else value
 
 
+class LogSection(Section):
+    """Lines on the standard error of the command, and of workers (Ray keeps theirs in its own log folder)."""
+
+    format: Literal["plain", "json"] = "plain"
+    """json: one object a line, and nothing else is written."""
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    """debug has lines for every episode: that it ended, that it is committed, that it goes on elsewhere."""
+
+
 class OfferSection(Section):
     """An environment that a service offers beside that of its config, with the participants who play it."""
 
@@ -221,6 +230,7 @@ class RunConfig(Section):
     groups: GroupsSection = GroupsSection()
     fanout: FanoutSection = FanoutSection()
     output: OutputSection = OutputSection()
+    log: LogSection = LogSection()
     service: ServiceSection = ServiceSection()
     """Only `ray-gym serve` looks at it."""
     _filled_in: tuple[Interpolation, ...] = PrivateAttr(())

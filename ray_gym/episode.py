@@ -111,6 +111,13 @@ class Episode(EpisodeView):
     async def step(self, turn: Turn) -> bool:
         """One model call and the tool calls that it made. Returns whether there were any."""
         self._require_open()
+        began, live = time.monotonic(), self.calls.live
+        called_tools = await self._step(turn)
+        if self.calls.live > live:
+            self._metrics.step(turn.speaker, time.monotonic() - began)
+        return called_tools
+
+    async def _step(self, turn: Turn) -> bool:
         self.transcript.step = turn.steps
         turn.steps += 1
         participant = self.participants[turn.speaker]

@@ -13,6 +13,7 @@ from ray_gym.config import LimitsSection
 from ray_gym.environment import Environment, Task
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
+from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed, stable_id
@@ -37,6 +38,7 @@ class EpisodeView:
         log: CallLog | None = None,
         tool_runner: ToolRunner | None = None,
         call_slots: CallSlots | None = None,
+        metrics: PlayMetrics | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
@@ -55,7 +57,8 @@ class EpisodeView:
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
-        self.calls = Calls(limits, log, self.clock, call_slots or CallSlots())
+        self._metrics = metrics or PlayMetrics()
+        self.calls = Calls(limits, log, self.clock, call_slots or CallSlots(), self._metrics)
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0

@@ -20,6 +20,7 @@ from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
+from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
 from ray_gym.spec import EpisodeSpec
@@ -56,6 +57,7 @@ class Stage:
     tool_runner: ToolRunner = field(default_factory=ToolRunner)
     call_slots: CallSlots = field(default_factory=CallSlots)
     under_way: WeakSet[Episode] = field(default_factory=WeakSet)
+    metrics: PlayMetrics = field(default_factory=PlayMetrics)
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
@@ -107,8 +109,8 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    runner, slots = stage.tool_runner, stage.call_slots
-    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, runner, slots)
+    own = (stage.tool_runner, stage.call_slots, stage.metrics)
+    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, *own)
     stage.under_way.add(episode)
     return episode
 

@@ -25,6 +25,7 @@ from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.records import SETUP
 from ray_gym.journal.replay import Diverged
+from ray_gym.logs import speak_of
 from ray_gym.models.base import Completion
 from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
 from ray_gym.spec import EpisodeSpec
@@ -254,6 +255,7 @@ class Session:
 
     async def _carry_out(self, number: int, command: Command, cut: Sequence[asyncio.Task[Done]]) -> Done:
         episode, before = self.episode, len(self.episode.events)
+        speak_of(episode=episode.spec.episode_id, attempt=episode.spec.attempt)
         episode.clock.resting(False)
         try:
             if cut:

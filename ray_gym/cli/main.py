@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import shlex
 import sys
 from pathlib import Path
@@ -14,6 +15,9 @@ from rich.table import Table
 
 from ray_gym.cli import data, doctor, export, serve, weights
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.logs import is_json
+
+logger = logging.getLogger(__name__)
 
 PIPE_WIDTH = 160
 
@@ -51,6 +55,7 @@ def rollout(
         str | None, typer.Option(metavar="RUN", help="Go on with this run directory: a path, or a URI like s3://...")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
+    log: serve.Log = None,
 ) -> None:
     """Play the episodes of a config and write them to a run directory.
 
@@ -69,7 +74,7 @@ def rollout(
     from ray_gym.run import submit
 
     console = make_console()
-    given = list(overrides or [])
+    given = [*(overrides or []), *serve.as_override(log)]
     if resume is not None:
         again, given = _config_and_overrides(config, given)
         submitted = submit.resume(resume, given, console, config_path=again, wait=wait)
@@ -77,7 +82,10 @@ def rollout(
         submitted = submit.submit(Path(config), given, console, wait=wait)
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
-    print_summary(console, submitted.location, submitted.summary)
+    if is_json():
+        logger.info("the run has ended", extra={"data": {"location": submitted.location, **submitted.summary}})
+    else:
+        print_summary(console, submitted.location, submitted.summary)
     if submitted.summary["failure"]:
         raise RunFailed(submitted.summary["failure"])
     if submitted.interrupted:
@@ -235,5 +243,8 @@ def main() -> None:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"ray-gym: {message}", file=sys.stderr)
+    if is_json():
+        logger.error(message)
+    else:
+        print(f"ray-gym: {message}", file=sys.stderr)
     sys.exit(code)

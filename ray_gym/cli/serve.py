@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from ray_gym.logs import is_json
+
+logger = logging.getLogger(__name__)
+
+Log = Annotated[
+    str | None, typer.Option(metavar="FORMAT", help="How to log: `plain` or `json`, one object a line (`log.format`).")
+]
 
 
 def serve(
@@ -17,6 +26,7 @@ def serve(
         typer.Argument(metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `service.port=8080`."),
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
+    log: Log = None,
 ) -> None:
     """Open the models and environments of a config to callers over HTTP: rollouts, sessions, an OpenAI-compatible door.
 
@@ -33,6 +43,18 @@ def serve(
     from ray_gym.service.serving import serve as carry_out
 
     try:
-        carry_out(config, list(overrides or []), say=lambda text: typer.echo(text), wait=wait)
+        carry_out(config, [*(overrides or []), *as_override(log)], say=_say, wait=wait)
     except KeyboardInterrupt:  # typer would end without a word
         raise RunFailed("interrupted before the service was up, or while it went down") from None
+
+
+def _say(text: str) -> None:
+    if is_json():
+        logger.info(text)
+    else:
+        typer.echo(text)
+
+
+def as_override(log: str | None) -> list[str]:
+    """An option as what it stands for in a config."""
+    return [] if log is None else [f"log.format={log}"]

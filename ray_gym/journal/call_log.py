@@ -74,6 +74,11 @@ class CallLog:
         """Whether all that was recorded is given."""
         return self._replay.is_over
 
+    def waited_s(self) -> float | None:
+        """How long an episode waited until now to be begun; asked again, or of one that is gone on with, None."""
+        queued_at, self._history.queued_at = self._history.queued_at, None
+        return None if queued_at is None else time.time() - queued_at
+
     @property
     def commands(self) -> list[Commanded]:
         return self._history.commands

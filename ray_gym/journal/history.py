@@ -44,6 +44,8 @@ class History:
     commands: list[Commanded] = field(default_factory=list)
     survived: set[int] = field(default_factory=set)
     """Steps of a session of which no worker died."""
+    queued_at: float | None = None
+    """Of an episode that is begun now: since when it has waited."""
 
 
 @dataclass(slots=True)

@@ -56,6 +56,16 @@ class Journal:
     def size(self) -> int:
         return self._size
 
+    @property
+    def appended(self) -> int:
+        """Bytes, over its whole life."""
+        return self._appended
+
+    @property
+    def unsynced(self) -> int:
+        """Bytes that are not on the disk yet, where the run asks for that."""
+        return self._appended - self._flushed if self._flush else 0
+
     def append(self, record: EpisodeRecord) -> None:
         """Errors: OSError (a full disk, say): the record may then be torn, and nothing after it counts as written."""
         data = frame(encode(record))

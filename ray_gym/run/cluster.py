@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,8 @@ import ray
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import Engine
+
+logger = logging.getLogger(__name__)
 
 ADDRESS_TIMEOUT_S = 5
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
@@ -110,11 +111,7 @@ def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:
                 "Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
             )
         if not told:
-            print(
-                f"waiting for {sum(wanted.values()):g} GPUs ({asked}); the cluster has {there:g}",
-                file=sys.stderr,
-                flush=True,
-            )
+            logger.warning("waiting for %g GPUs (%s); the cluster has %g", sum(wanted.values()), asked, there)
             told = True
         time.sleep(2)
 

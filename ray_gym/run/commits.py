@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ray_gym.logs import about
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
+from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.receipt import Receipt
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report
+
+logger = logging.getLogger(__name__)
 
 Notify = Callable[[Tally, int], None]
 """Told of progress: the tally and how many episodes are in flight."""
@@ -31,6 +38,7 @@ class Commits:
     on_committed: OnCommitted | None = None
     _useful: set[str] = field(default_factory=set)
     """Workers of which a file was committed."""
+    metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
 
     async def take(self, worker: str, report: Report) -> None:
         """Errors: RunFailed when another driver has taken the run directory over; OSError."""
@@ -42,13 +50,19 @@ class Commits:
         for staged in report.staged:
             if not self.dispatcher.accept(worker, staged.episodes):
                 self.tally.refused_files += 1
+                _log_each(
+                    logging.WARNING,
+                    staged.episodes,
+                    f"a row of an attempt that does not count: {staged.name} is refused",
+                )
                 await asyncio.to_thread(self.directory.refuse, staged.name)
                 continue
             committed = await asyncio.to_thread(self.directory.commit, staged.name)
+            _log_each(logging.DEBUG, staged.episodes, f"committed with {staged.name}")
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
-            for episode_id in ids:
-                uncommitted.pop(episode_id, None)
+            receipts = [uncommitted.pop(episode_id, None) for episode_id in ids]
+            self.metrics.committed(receipt for receipt in receipts if receipt is not None)
             self._told.setdefault(worker, []).extend(ids)
             await asyncio.to_thread(self.fences.committed, ids)
             if self.on_committed is not None:
@@ -64,6 +78,9 @@ class Commits:
 
         Returns whether it had got anything done, be it that a session is charged now.
         """
+        held = self.dispatcher.leased_to(worker)
+        logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))
+        _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
         journal = await asyncio.to_thread(self.fences.lost, worker, self.dispatcher.held_by(worker))
         sessions = self.dispatcher.sessions
         charged_before = sessions.charged if sessions else 0
@@ -72,6 +89,7 @@ class Commits:
             self.tally.add(receipt, sign=-1)
         self._told.pop(worker, None)
         self.tally.workers_lost += 1
+        self.metrics.worker_lost()
         found = journal.episodes.values() if journal else ()
         if worker in self._useful:
             self._useful.discard(worker)
@@ -79,3 +97,10 @@ class Commits:
         if sessions is not None and sessions.charged > charged_before:
             return True
         return any(one.calls or one.survived or one.over or one.charged for one in found)
+
+
+def _log_each(level: int, episodes: Iterable[EpisodeKey], message: str) -> None:
+    if logger.isEnabledFor(level):
+        for episode in episodes:
+            with about(**ids_of(episode)):
+                logger.log(level, message)

@@ -71,6 +71,11 @@ class Dispatcher:
         """Leased and not yet over."""
         return sum(not held.over for leases in self._held.values() for held in leases.values())
 
+    @property
+    def awaiting_commit(self) -> int:
+        """Over, with rows that are still at a worker."""
+        return sum(held.over for leases in self._held.values() for held in leases.values())
+
     def holds(self, worker: str) -> bool:
         """Whether anything leased to the worker is not accepted yet."""
         return bool(self._held.get(worker))
@@ -78,6 +83,10 @@ class Dispatcher:
     def held_by(self, worker: str) -> list[str]:
         """What is leased to the worker and not accepted yet."""
         return list(self._held.get(worker, ()))
+
+    def leased_to(self, worker: str) -> list[EpisodeKey]:
+        """What `held_by` names, by attempt."""
+        return [held.lease.key for held in self._held.get(worker, {}).values()]
 
     def all_over(self, worker: str) -> bool:
         """Whether the worker has played all that it holds, so that only its rows are missing."""

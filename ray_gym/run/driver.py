@@ -16,6 +16,11 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from ray_gym.backoff import pause_s
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.logs import about
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.metrics.pulse import beating
+from ray_gym.metrics.ray_export import RayExport
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.commits import Commits, Notify
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
@@ -68,21 +73,23 @@ def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], n
 
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
     """
-    commits = standing(plan, directory, notify)
+    recorder = Recorder()
+    commits = standing(plan, directory, notify, recorder)
     for problem in commits.fences.problems:
         say(f"journal: {problem}")
     with ExitStack() as started:
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits))
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder))
 
 
-async def _until_signalled(plan: Plan, directory: RunDirectory, commits: Commits) -> Outcome:
+async def _until_signalled(plan: Plan, directory: RunDirectory, commits: Commits, recorder: Recorder) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopping.set)
-    return await drive(plan, directory, commits, stopping)
+    async with beating(recorder, "driver", RayExport()):
+        return await drive(plan, directory, commits, stopping)
 
 
 async def drive(plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
@@ -97,7 +104,7 @@ async def drive(plan: Plan, directory: RunDirectory, commits: Commits, stopping:
     return outcome
 
 
-def standing(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
+def standing(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Recorder | None = None) -> Commits:
     """Where the run stands: what is committed, and what was under way when an earlier driver ended. Blocks."""
     planned = {spec.episode_id: spec for spec in plan.specs}
     done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
@@ -105,7 +112,9 @@ def standing(plan: Plan, directory: RunDirectory, notify: Notify) -> Commits:
         del planned[receipt.episode.episode_id]
     fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
     tally = Tally.going_on(len(plan.specs), done)
-    return Commits(directory, Dispatcher.of(planned.values(), fences.begun(planned)), fences, tally, notify)
+    metrics = RunMetrics(recorder or Recorder(), plan.config.environment.id)
+    dispatcher = Dispatcher.of(planned.values(), fences.begun(planned))
+    return Commits(directory, dispatcher, fences, tally, notify, metrics=metrics)
 
 
 def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
@@ -122,6 +131,8 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
         output=config.output,
         storage=directory.storage,
         journal=directory.journal if directory.keeps_journal else None,
+        export=RayExport,
+        log=config.log,
     )
 
 
@@ -165,8 +176,9 @@ class Driver:
         count = self._fanout.workers
         if not self._open_ended:
             count = min(count, max(1, self._dispatcher.waiting))
-        drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
-        results = await asyncio.gather(*drives, return_exceptions=True)
+        with about(run=self._setup.run_id), self._commits.metrics.showing(self._dispatcher):
+            drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
+            results = await asyncio.gather(*drives, return_exceptions=True)
         self._tally.took_s = self._tally.elapsed_s
         errors = [error for error in results if isinstance(error, BaseException)]
         for error in errors:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
 from ray_gym.spec import EpisodeSpec
 
@@ -13,6 +14,11 @@ class EpisodeKey:
 
     episode_id: str
     attempt: int
+
+
+def ids_of(episode: EpisodeKey) -> dict[str, str | int]:
+    """What a log line says of it."""
+    return {"episode": episode.episode_id, "attempt": episode.attempt}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +35,8 @@ class Lease:
     charged: str | None = None
     alone: bool = False
     suspect: bool = False
+    queued_at: float = field(default_factory=time.time, compare=False)
+    """When the episode could be leased for the first time."""
 
     @property
     def key(self) -> EpisodeKey:

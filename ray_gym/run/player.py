@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
+import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,10 +15,13 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import SCORING, History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
+from ray_gym.logs import speak_of
 from ray_gym.play import Played, Stage, at_its_end, bare_episode, failed, play, score_group
 from ray_gym.run.group import GROUP, settle, to_play_again
 from ray_gym.run.lease import Lease
 from ray_gym.spec import EpisodeSpec
+
+logger = logging.getLogger(__name__)
 
 NONDETERMINISM = "nondeterminism"
 
@@ -85,7 +88,9 @@ class Player:
 
         async def one_more(one: Played) -> Played:
             cause = causes.get(id(one))
-            return one if cause is None else await self._tries(*self._new_try(one.episode.spec, one.causes, cause))
+            spec = one.episode.spec
+            speak_of(episode=spec.episode_id, attempt=spec.attempt)  # in a task of its own
+            return one if cause is None else await self._tries(*self._new_try(spec, one.causes, cause))
 
         return list(await asyncio.gather(*(one_more(one) for one in group)))
 
@@ -98,6 +103,7 @@ class Player:
         history = await self._history(lease)
         spec = replace(spec, try_=history.try_)
         history.started_at = history.started_at or time.time()
+        history.queued_at = None if lease.adopted else lease.queued_at
         self._record(Begun(spec.episode_id, spec.try_, spec.attempt, history.started_at, lease.adopted))
         return await self._tries(spec, history)
 
@@ -108,7 +114,7 @@ class Player:
         try:
             return await asyncio.to_thread(self.histories.read, lease.spec.episode_id, lease.adopted)
         except FileNotFoundError as error:
-            print(f"journal {error.filename} is gone; episode {lease.spec.episode_id} starts anew", file=sys.stderr)
+            logger.warning("journal %s is gone; the episode starts anew", error.filename)
             return History()
         except OSError as error:
             raise EpisodeFailure(FailureKind.INFRA, "journal", describe(error)) from error
@@ -134,6 +140,7 @@ class Player:
 
     def _new_try(self, spec: EpisodeSpec, causes: dict[int, str], cause: str) -> tuple[EpisodeSpec, History]:
         spec = replace(spec, try_=spec.try_ + 1)
+        logger.info("try %d of the episode: %s", spec.try_, cause)
         history = History(spec.try_, now := time.time(), {**causes, spec.try_: cause})
         self._record(Begun(spec.episode_id, spec.try_, spec.attempt, now, cause=cause))
         return spec, history

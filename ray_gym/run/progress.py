@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from types import TracebackType
 
@@ -9,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from ray_gym.run.tally import Tally
+
+logger = logging.getLogger(__name__)
 
 LINE_EVERY_S = 10.0
 
@@ -43,6 +46,29 @@ class Reporter:
         elif time.monotonic() - self._last_line >= LINE_EVERY_S:
             self._last_line = time.monotonic()
             self._console.print(f"episodes {tally.done}/{tally.total}, {_figures(tally, in_flight)}", soft_wrap=True)
+
+
+class LoggedProgress:
+    """The same as lines of the log, for those that read it by machine."""
+
+    def __init__(self) -> None:
+        self._last_line = time.monotonic()
+
+    def __enter__(self) -> LoggedProgress:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def __call__(self, tally: Tally, in_flight: int) -> None:
+        if time.monotonic() - self._last_line >= LINE_EVERY_S:
+            self._last_line = time.monotonic()
+            figures = {
+                "episodes": tally.done,
+                "of": tally.total,
+                "in_flight": in_flight,
+                "mean_reward": tally.mean_reward,
+            }
+            logger.info("progress", extra={"data": {**figures, "tokens_per_s": round(tally.tokens_per_s, 1)}})
 
 
 def _figures(tally: Tally, in_flight: int) -> str:

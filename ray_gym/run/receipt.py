@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ray_gym.run.lease import EpisodeKey
+from ray_gym.logs import about
+from ray_gym.run.lease import EpisodeKey, ids_of
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = ("episode_id", "try", "attempt", "status", "stop_reason", "stop_text", "failure", "reward", "turns", "usage")
 """The columns of a row that a receipt is made of."""
@@ -26,6 +30,8 @@ class Receipt:
     try_: int = 0
     replayed: int = 0
     """Calls that its last attempt had answered from the journal."""
+    versions: tuple[tuple[str, int], ...] = ()
+    """The oldest weight version of its trainable tokens, by model."""
 
 
 def receipt_of(row: Mapping[str, Any], replayed: int = 0) -> Receipt:
@@ -42,4 +48,21 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0) -> Receipt:
         turns=row["turns"] or 0,
         try_=row["try"],
         replayed=replayed,
+        versions=_oldest_versions(row.get("samples") or ()),
     )
+
+
+def log_end(receipt: Receipt) -> None:
+    level = logging.WARNING if receipt.status == "failed" else logging.DEBUG
+    if logger.isEnabledFor(level):
+        with about(**ids_of(receipt.episode)):
+            logger.log(level, "the episode is %s: %s", receipt.status, receipt.failure or receipt.stop_reason)
+
+
+def _oldest_versions(samples: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, int], ...]:
+    oldest: dict[str, int] = {}
+    for sample in samples:
+        if sample["trainable"] and sample["versions"]:
+            version = min(span["version"] for span in sample["versions"])
+            oldest[sample["model"]] = min(version, oldest.get(sample["model"], version))
+    return tuple(oldest.items())

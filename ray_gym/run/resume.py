@@ -21,6 +21,7 @@ MAY_CHANGE = (
     "limits.*_deadline_s",
     "limits.retries*",
     "limits.max_failed*",
+    "log.*",
 )
 PLACE = ("run.name", "output.dir", "output.journal_dir")
 """Where a run is: `--resume` says that, whatever a config says."""

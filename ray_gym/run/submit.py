@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,13 +15,16 @@ from rich.console import Console
 
 from ray_gym.config_file import read_config
 from ray_gym.errors import UserError
+from ray_gym.logs import configure, is_json
 from ray_gym.run import cluster
 from ray_gym.run.directory import STREAM, RunDirectory, closed, create, plan_directory, reopen
 from ray_gym.run.driver import Outcome, carry_out, summary_of
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
-from ray_gym.run.progress import Reporter
+from ray_gym.run.progress import LoggedProgress, Reporter
 from ray_gym.run.resume import resumed_config, with_absolute_path
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wai
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
+    configure(config.log, run=directory.name)
     with terminable(), cluster.connected():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait)
@@ -65,6 +70,7 @@ def resume(
     if (began := before.read_fingerprint()) is not None:
         began.check(Fingerprint.of(plan), before.location, config.tasks.path or "the generator")
     directory = reopen(run, config.output)
+    configure(config.log, run=directory.name)
     try:
         with terminable(), cluster.connected():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
@@ -86,12 +92,15 @@ def terminable() -> Iterator[None]:
 
 def _play(plan: Plan, directory: RunDirectory, console: Console) -> Submitted:
     def say(text: str) -> None:
-        console.print(text, soft_wrap=True, highlight=False, markup=False)
+        if is_json():
+            logger.info(text)
+        else:
+            console.print(text, soft_wrap=True, highlight=False, markup=False)
 
     say(f"run {directory.location}: {len(plan.specs)} episodes of {plan.config.environment.id}")
     for warning in plan.warnings:
         say(f"note: {warning}")
-    with Reporter(console) as reporter:
+    with LoggedProgress() if is_json() else Reporter(console) as reporter:
         outcome = carry_out(plan, directory, say, reporter)
     return _close(plan, directory, outcome)
 

@@ -5,26 +5,28 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
+from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
+from ray_gym.logs import configure, last_words, speak_of
+from ray_gym.metrics.pulse import Export
+from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
-from ray_gym.run.lease import EpisodeKey, Group, Lease
+from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
 from ray_gym.run.player import Player
-from ray_gym.run.receipt import Receipt, receipt_of
+from ray_gym.run.receipt import Receipt, log_end, receipt_of
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
 from ray_gym.trajectory import as_row, as_table, checked, failed_row
@@ -55,6 +57,10 @@ class WorkerSetup:
     storage: Storage
     journal: Path | None
     """None: nothing is journaled."""
+    export: Callable[[], Export] | None = None
+    """Where metrics go; None: nowhere."""
+    log: LogSection | None = None
+    """How this process logs; None: as it did."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +88,15 @@ class _Gathering:
 
 class Worker:
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int) -> None:
+        if setup.log is not None:
+            configure(setup.log, run=setup.run_id, worker=name)
         models = {model: engine.connect() for model, engine in setup.engines.items()}
         self._name = name
         self._setup = setup
         self._concurrency = concurrency
         self._journal = _open_journal(name, setup)
-        stage = Stage(setup.environment, setup.participants, models, setup.limits)
+        self._metrics = WorkerMetrics(setup.env_id, self._journal, setup.export)
+        stage = Stage(setup.environment, setup.participants, models, setup.limits, metrics=self._metrics.play)
         histories = HistoryReader(setup.journal) if setup.journal else None
         self._player = self._make_player(stage, setup.groups, self._journal, histories)
         self._waiting: deque[tuple[Lease, _Gathering]] = deque()
@@ -113,6 +122,7 @@ class Worker:
     async def hello(self) -> str:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
+        self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
@@ -168,6 +178,7 @@ class Worker:
     async def close(self) -> None:
         """Nothing is left to do. From here on the journal may go away without this process taking that for a fence."""
         self._watchdog.stop()
+        await self._metrics.stop()
         await self._player.stage.tool_runner.close()
         await self._player.stage.environment.close()
         for model in self._player.stage.models.values():
@@ -193,7 +204,7 @@ class Worker:
             blamed = EpisodeKey(charge.episode_id, charge.attempt)
         if self._journal is not None and blamed is not None:
             self._journal.append(Charged(blamed.episode_id, blamed.attempt, charge.message))
-        self._end(charge.message)
+        self._end(charge.message, blamed)
 
     def _end_if_overdue(self) -> None:
         """Code that swallows its cancellation can't be stopped in any other way."""
@@ -204,9 +215,9 @@ class Worker:
                     Charge("stuck", spec.episode_id, spec.attempt, "its code swallows its cancellation at a deadline")
                 )
 
-    def _end(self, reason: str) -> None:
+    def _end(self, reason: str, blamed: EpisodeKey | None = None) -> None:
         """Like any other death of a worker: what it had goes on elsewhere from the journal."""
-        print(f"worker {self._name} ends itself: {reason}", file=sys.stderr, flush=True)
+        last_words(__name__, f"worker {self._name} ends itself: {reason}", **(ids_of(blamed) if blamed else {}))
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _start_waiting(self) -> None:
@@ -222,6 +233,7 @@ class Worker:
     async def _play(self, lease: Lease, gathering: _Gathering) -> None:
         """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
         self._alone = lease.key if lease.alone else None
+        speak_of(**ids_of(lease.key))
         played = await self._played(lease)
         self._report.over.append(lease.key)
         gathering.played.append(played)
@@ -252,6 +264,7 @@ class Worker:
         self._row_keys.append(receipt.episode)
         self._bytes += _weight(row)
         self._report.finished.append(receipt)
+        log_end(receipt)
 
     async def _take_report(self) -> Report:
         if self._journal is not None:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import shutil
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ray_gym.errors import RunFailed, describe
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.commits import Commits, OnCommitted
 from ray_gym.run.directory import CONFIG, RunDirectory, create, plan_directory, reopen
 from ray_gym.run.driver import Driver, setup_of, standing
@@ -21,16 +22,19 @@ from ray_gym.service.errors import unavailable
 from ray_gym.service.session_worker import session_workers
 from ray_gym.spec import EpisodeSpec
 
+logger = logging.getLogger(__name__)
+
 LEASE_S = 30.0
 """How long a session may wait for a worker: one that died is replaced in seconds."""
 
 
 class Hall:
-    def __init__(self, name: str, plan: Plan, on_committed: OnCommitted) -> None:
+    def __init__(self, name: str, plan: Plan, on_committed: OnCommitted, recorder: Recorder) -> None:
         """`plan`: without episodes."""
         self.name = name
         self.plan = plan
         self._on_committed = on_committed
+        self._recorder = recorder
         self._directory: RunDirectory | None = None
         self._commits: Commits | None = None
         self._driver: Driver | None = None
@@ -59,7 +63,9 @@ class Hall:
     async def _made(self, specs: Sequence[EpisodeSpec]) -> Driver:
         plan = replace(self.plan, specs=list(specs))
         self._directory = await asyncio.to_thread(_directory_of, plan)
-        self._commits = await asyncio.to_thread(standing, plan, self._directory, lambda tally, in_flight: None)
+        self._commits = await asyncio.to_thread(
+            standing, plan, self._directory, lambda tally, in_flight: None, self._recorder
+        )
         self._commits.on_committed = self._on_committed
         self._commits.dispatcher.sessions = SuspectSessions()
         workers, most = plan.config.service.session_workers, plan.config.service.max_sessions
@@ -103,7 +109,7 @@ class Hall:
         if self._driving is not None:
             await asyncio.wait({self._driving})
             if (error := self._driving.exception()) is not None:
-                print(f"sessions of {self.name}: {describe(error)}", file=sys.stderr, flush=True)
+                logger.warning("sessions of %s: %s", self.name, describe(error))
         if self._directory is not None:
             await asyncio.to_thread(self._directory.close)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
+import logging
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,8 @@ from ray_gym.run.location import storage_at
 from ray_gym.run.tally import Tally
 from ray_gym.service.api import RolloutState, RolloutStatus
 from ray_gym.service.pages import last_commit
+
+logger = logging.getLogger(__name__)
 
 REQUEST = "request.json"
 """The last file that is written when a rollout is made: a directory without it was never promised to anybody."""
@@ -141,7 +143,7 @@ def recovered(folder: Path) -> Rollout | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        print(f"rollout {folder.name} can't be read, and is left out: {describe(error)}", file=sys.stderr, flush=True)
+        logger.warning("rollout %s can't be read, and is left out: %s", folder.name, describe(error))
         return None
     return rollout
 

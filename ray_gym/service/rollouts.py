@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import secrets
-import sys
 import time
-import traceback
 from collections import deque
 from collections.abc import Mapping
 from functools import partial
@@ -18,6 +17,7 @@ from weakref import WeakValueDictionary
 
 from ray_gym.config import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.commits import Commits
 from ray_gym.run.directory import RunDirectory, closed, reopen
@@ -31,6 +31,8 @@ from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.remembered import Remembered
 from ray_gym.service.rollout import CANCELLED, Rollout
 from ray_gym.service.submission import plan_again, submission_of
+
+logger = logging.getLogger(__name__)
 
 PLANNED_AT_ONCE = 2
 """Requests that are checked at the same time: one may have 100,000 tasks."""
@@ -49,12 +51,14 @@ class Rollouts:
         engines: Mapping[str, Engine],
         offers: Mapping[str, Offer],
         folder: Path,
+        recorder: Recorder,
     ) -> None:
         self._config = config.model_copy(update={"output": config.output.model_copy(update={"dir": str(folder)})})
         self._config_dir = config_dir
         self._engines = engines
         self._offers = offers
         self._folder = folder
+        self._recorder = recorder
         self._rollouts = Remembered(folder)
         self._queue: deque[Rollout] = deque()
         self._making = 0
@@ -189,7 +193,7 @@ class Rollouts:
         return rollout
 
     def _unwritable(self, error: Exception) -> Refused:
-        print(f"rollouts can't be written: {describe(error)}", file=sys.stderr, flush=True)
+        logger.error("rollouts can't be written: %s", describe(error))
         return unavailable("the service can't write its files now", RETRY_S)
 
     # ---- playing them ----
@@ -210,7 +214,7 @@ class Rollouts:
         except (UserError, RunFailed, OSError) as error:
             rollout.fail(self._reason(error))
         except Exception as error:
-            traceback.print_exc()
+            logger.exception("rollout %s: the service failed", rollout.id)
             rollout.fail(f"the service failed: {type(error).__name__}")
         finally:
             rollout.release()
@@ -220,9 +224,10 @@ class Rollouts:
         """Errors: UserError, RunFailed, OSError when its directory can't be opened, or written any more."""
         plan, directory = await asyncio.to_thread(self._opened, self._folder / rollout.id)
         try:
-            commits = await asyncio.to_thread(standing, plan, directory, self._notify(rollout, directory))
+            notify = self._notify(rollout, directory)
+            commits = await asyncio.to_thread(standing, plan, directory, notify, self._recorder)
             for problem in commits.fences.problems:
-                print(f"rollout {rollout.id}: journal: {problem}", file=sys.stderr, flush=True)
+                logger.warning("rollout %s: journal: %s", rollout.id, problem)
             rollout.begin(commits.tally)
             outcome = await self._driven(plan, directory, commits, rollout.stopping)
             own = rollout.end(outcome)

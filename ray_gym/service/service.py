@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import asyncio
 
+from ray_gym.logs import configure
+from ray_gym.metrics.pulse import Pulse
+from ray_gym.metrics.ray_export import RayExport
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.service.api import EnvironmentList, Readiness, RolloutList, RolloutRequest, RolloutStatus, SessionRequest
 from ray_gym.service.offers import offers_of
 from ray_gym.service.rollouts import Rollouts
@@ -17,14 +21,20 @@ class Service:
     def __init__(self, setup: ServiceSetup) -> None:
         """Errors: UserError for an environment that can't be made."""
         offers = offers_of(setup.config)
+        self._log, self._name = setup.config.log, setup.config.service.name
         self._models = list(setup.config.models)
         self._environments = EnvironmentList(environments=[offer.info(setup.config) for offer in offers.values()])
-        self._rollouts = Rollouts(setup.config, setup.folder, setup.engines, offers, setup.directory / "rollouts")
-        self._sessions = Sessions(setup.config, setup.engines, offers, setup.directory)
+        recorder = Recorder()
+        self._pulse = Pulse(recorder, "service", RayExport())
+        rollouts = setup.directory / "rollouts"
+        self._rollouts = Rollouts(setup.config, setup.folder, setup.engines, offers, rollouts, recorder)
+        self._sessions = Sessions(setup.config, setup.engines, offers, setup.directory, recorder)
         self._state: Readiness = Readiness(status="starting", models=self._models)
 
     async def start(self) -> None:
         """Go on with what an earlier service left."""
+        configure(self._log, service=self._name)
+        self._pulse.start()
         await self._rollouts.recover()
         await self._sessions.recover()
         self._state = Readiness(status="ready", models=self._models)
@@ -33,6 +43,7 @@ class Service:
         """What is under way is stopped, to be gone on with."""
         self._state = Readiness(status="stopping", models=self._models)
         await asyncio.gather(self._rollouts.close(), self._sessions.close())
+        await self._pulse.stop()
 
     async def ready(self) -> Readiness:
         return self._state

@@ -14,6 +14,7 @@ from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskErro
 from ray_gym.application import RELEASE_S
 from ray_gym.config_file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.logs import configure
 from ray_gym.models.base import Engine
 from ray_gym.plugins import find_gateway
 from ray_gym.run import cluster
@@ -40,6 +41,7 @@ Say = Callable[[str], None]
 def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool = False) -> None:
     """Errors: UserError, with nothing left behind; RunFailed. Returns when it was told to end."""
     config = with_absolute_path(read_config(config_path, overrides), config_path)
+    configure(config.log, service=config.service.name)
     engines = make_engines(config, offers_of(config), config_path)
     setup = ServiceSetup(config, config_path.parent.absolute(), service_directory(config), engines)
     gateway: Gateway = find_gateway()(config.service, setup.directory, setup.folder)

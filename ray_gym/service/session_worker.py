@@ -42,6 +42,7 @@ class SessionPlayer(Player):
         return await Player.play(self, lease)  # no `super()`: a dataclass with slots is made anew
 
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
+        history.queued_at = None  # its first call comes when its caller wants it
         patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
         log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
         played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log, self.most_waiting))

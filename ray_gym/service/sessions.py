@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 import secrets
-import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -19,6 +19,7 @@ from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.rows import Row, not_finite
 from ray_gym.environment import Environment
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.plan import Plan, make_environment, participants_of
 from ray_gym.seeds import derive_seed
@@ -29,6 +30,8 @@ from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.registry import Registered, Registry
 from ray_gym.spec import EpisodeSpec
 from ray_gym.tasks import generated, with_ids
+
+logger = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
 """Sessions that have ended and can still be asked for; their episodes stay in the run."""
@@ -52,12 +55,18 @@ class Sessions:
     """To be used on one event loop. Its methods raise Refused."""
 
     def __init__(
-        self, config: RunConfig, engines: Mapping[str, Engine], offers: Mapping[str, Offer], root: Path
+        self,
+        config: RunConfig,
+        engines: Mapping[str, Engine],
+        offers: Mapping[str, Offer],
+        root: Path,
+        recorder: Recorder,
     ) -> None:
         self._config = config
         self._engines = engines
         self._offers = offers
         self._folder = root / "sessions"
+        self._recorder = recorder
         self._registry = Registry(root / "registry")
         self._halls: dict[str, Hall] = {}
         self._open: dict[str, Registered] = {}
@@ -149,10 +158,10 @@ class Sessions:
             await ended.close()
         try:
             plan = await asyncio.to_thread(self._plan, offer)
-            hall = Hall(offer.name, plan, self._committed)
+            hall = Hall(offer.name, plan, self._committed, self._recorder)
             await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
         except (UserError, RunFailed, OSError) as error:
-            print(f"sessions of {offer.name}: {error}", file=sys.stderr, flush=True)
+            logger.warning("sessions of %s: %s", offer.name, error)
             raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
         self._halls[offer.name] = hall
         for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+import logging
 import re
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,8 @@ from ray_gym.service.errors import Refused, invalid
 from ray_gym.service.offers import DEFAULT, Offer
 from ray_gym.service.rollout import REQUEST as REQUEST_FILE
 from ray_gym.tasks import MAX_PROBLEMS, Placed, TaskRow, read_tasks, with_ids
+
+logger = logging.getLogger(__name__)
 
 TASKS = "tasks.jsonl"
 """In the run's directory: the tasks that came with the request."""
@@ -243,7 +245,7 @@ def _limit(episodes: int, most: int) -> None:
 def _broken_source(request: RolloutRequest, error: UserError) -> Refused:
     """What is wrong with a file of the service's own is for its operator."""
     name = request.source or DEFAULT
-    print(f"source {name}: {error}", file=sys.stderr, flush=True)
+    logger.warning("source %s: %s", name, error)
     return Refused(
         503, "broken_source", f"source: the tasks of {name!r} can't be played now; name others", "source", 60
     )

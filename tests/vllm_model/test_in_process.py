@@ -9,6 +9,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
+from deployments.vllm.grammar_gate import GrammarGate
 from deployments.vllm.in_process import call
 from deployments.vllm.openai_door import OpenAIDoor
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
@@ -61,7 +62,7 @@ async def test_an_app_that_fails_gives_an_error_and_a_path_that_is_not_offered_n
     async def build() -> Any:
         return broken
 
-    door = OpenAIDoor("small", build, takes_seeds=False)
+    door = OpenAIDoor("small", build, takes_seeds=False, gate=GrammarGate(engine=None))
     for path, status in (("/v1/completions", 503), ("/v1/load_lora_adapter", 404), ("/v1/responses/../x", 404)):
         head, body = [part async for part in door.answer(DoorRequest(path, b"{}"))]
         assert isinstance(head, DoorHead) and head.status == status and isinstance(body, bytes)

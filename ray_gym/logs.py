@@ -1,0 +1,108 @@
+"""Log lines, by Python's `logging`: plain ones for people, or JSON. Each carries what it speaks of: run, worker, episode, attempt.
+
+Whoever logs while an episode is played (its environment's author, too) need not name it: the context does.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ray_gym.config import LogSection
+
+OURS = ("ray_gym", "deployments", "envs")
+"""Packages that log from `log.level` on; others from warnings on."""
+
+_ABOUT: ContextVar[Mapping[str, Any]] = ContextVar("about")
+
+
+@contextmanager
+def about(**ids: Any) -> Iterator[None]:
+    """Meanwhile, and in tasks that are begun meanwhile, lines speak of these: run, episode, attempt."""
+    token = _ABOUT.set({**_ABOUT.get({}), **ids})
+    try:
+        yield
+    finally:
+        _ABOUT.reset(token)
+
+
+def speak_of(**ids: Any) -> None:
+    """From now on, until the task ends that says so."""
+    _ABOUT.set({**_ABOUT.get({}), **ids})
+
+
+class _About(logging.Formatter):
+    def __init__(self, always: Mapping[str, Any]) -> None:
+        super().__init__()
+        self._always = dict(always)
+
+    def about(self, record: logging.LogRecord) -> dict[str, Any]:
+        """What the line speaks of, and (`extra={"data": {...}}`) its figures."""
+        return {**self._always, **_ABOUT.get({}), **getattr(record, "data", {})}
+
+
+class PlainLines(_About):
+    def format(self, record: logging.LogRecord) -> str:
+        when = time.strftime("%H:%M:%S", time.localtime(record.created))
+        ids = " ".join(f"{name}={value}" for name, value in self.about(record).items())
+        line = f"{when} {record.levelname.lower()}: {record.getMessage()}{f' [{ids}]' if ids else ''}"
+        return f"{line}\n{self.formatException(record.exc_info)}" if record.exc_info else line
+
+
+class JsonLines(_About):
+    def format(self, record: logging.LogRecord) -> str:
+        when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line: dict[str, Any] = {
+            "time": f"{when}.{int(record.msecs):03d}Z",
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            **self.about(record),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str)
+
+
+class _Stderr(logging.Handler):
+    """Whatever is `sys.stderr` at the moment: a progress bar puts itself in its place."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            print(self.format(record), file=sys.stderr, flush=True)
+        except Exception:
+            self.handleError(record)
+
+
+def configure(section: LogSection, **always: Any) -> None:
+    """For this process: where lines go and how they look. `always`: what all of them speak of."""
+    handler = _Stderr()
+    handler.setFormatter((JsonLines if section.format == "json" else PlainLines)(always))
+    root = logging.getLogger()
+    for before in [each for each in root.handlers if isinstance(each, _Stderr)]:
+        root.removeHandler(before)
+    root.addHandler(handler)
+    for name in OURS:
+        logging.getLogger(name).setLevel(section.level.upper())
+
+
+def last_words(logger: str, text: str, **ids: Any) -> None:
+    """A line of a process that ends itself. Takes no lock, which the thread that is stuck may hold."""
+    formatters = [handler.formatter for handler in logging.getLogger().handlers if isinstance(handler, _Stderr)]
+    record = logging.LogRecord(logger, logging.ERROR, "", 0, text, (), None)
+    record.__dict__["data"] = ids
+    line = (formatters[0] if formatters and formatters[0] else PlainLines({})).format(record)
+    os.write(2, f"{line}\n".encode())
+
+
+def is_json() -> bool:
+    """Whether this process was told to log JSON: then it writes nothing else."""
+    return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)

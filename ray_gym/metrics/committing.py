@@ -1,0 +1,80 @@
+"""What a driver records of its run: episodes by state, what was committed, and how stale it was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Protocol
+
+from ray_gym.metrics.recorder import Recorder
+from ray_gym.metrics.table import (
+    EPISODES,
+    EPISODES_COMMITTED,
+    STALENESS,
+    STATES,
+    WEIGHT_VERSION,
+    WORKERS_LOST,
+)
+
+
+class Standing(Protocol):
+    """Where a run's episodes are."""
+
+    @property
+    def waiting(self) -> int: ...
+
+    @property
+    def in_flight(self) -> int: ...
+
+    @property
+    def awaiting_commit(self) -> int: ...
+
+
+class Committed(Protocol):
+    """What a receipt says of an episode."""
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def stop_reason(self) -> str: ...
+
+    @property
+    def versions(self) -> tuple[tuple[str, int], ...]: ...
+
+
+class RunMetrics:
+    def __init__(self, recorder: Recorder, environment: str) -> None:
+        self._recorder = recorder
+        self._environment = environment
+        self._versions: dict[str, int] = {}
+        self._shown = ExitStack()
+
+    @contextmanager
+    def showing(self, standing: Standing) -> Iterator[None]:
+        """Meanwhile the run's episodes are part of the gauges."""
+        sources = (lambda: standing.waiting, lambda: standing.in_flight, lambda: standing.awaiting_commit)
+        with self._shown:
+            for state, source in zip(STATES, sources, strict=True):
+                self._shown.enter_context(self._recorder.showing(EPISODES, (self._environment, state), source))
+            yield
+
+    def tell_version(self, model: str, version: int) -> None:
+        """The weights of a model that is being trained have this version now. Without being told, it is the newest that episodes had."""
+        if model not in self._versions:
+            labels = (self._environment, model)
+            self._shown.enter_context(
+                self._recorder.showing(WEIGHT_VERSION, labels, lambda: self._versions.get(model, 0))
+            )
+        self._versions[model] = max(version, self._versions.get(model, 0))
+
+    def committed(self, episodes: Iterable[Committed]) -> None:
+        for episode in episodes:
+            self._recorder.count(EPISODES_COMMITTED, self._environment, episode.status, episode.stop_reason).since += 1
+            for model, version in episode.versions:
+                self.tell_version(model, version)
+                behind = self._versions[model] - version
+                self._recorder.values(STALENESS, self._environment, model).observe(behind)
+
+    def worker_lost(self) -> None:
+        self._recorder.count(WORKERS_LOST, self._environment).since += 1

@@ -1,0 +1,74 @@
+"""A run on a real cluster, as Prometheus sees it: the node's own endpoint, found where Ray tells Prometheus to look."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from pathlib import Path
+
+import httpx
+import pytest
+from conftest import eventually, ray_gym
+from prometheus_client.parser import text_string_to_metric_families
+
+from ray_gym.load import load
+from ray_gym.metrics.table import (
+    EPISODES_COMMITTED,
+    GENERATED_TOKENS,
+    JOURNAL_WRITTEN,
+    LOOP_LAG,
+    MODEL_CALL,
+    STEP,
+    TABLE,
+)
+
+pytestmark = pytest.mark.ray
+Sums = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+def scraped(cluster: dict[str, str]) -> Sums:
+    """The sums of all our series over nodes and processes, by name and our own labels."""
+    token = {"Authorization": f"Bearer {cluster['RAY_AUTH_TOKEN']}"}
+    found = httpx.get(f"{cluster['RAY_GYM_TEST_JOBS']}/api/prometheus/sd", headers=token).json()
+    labels = {label for metric in TABLE for label in metric.labels}
+    sums: Sums = defaultdict(lambda: defaultdict(float))
+    for target in {target for group in found for target in group["targets"]}:
+        for family in text_string_to_metric_families(httpx.get(f"http://{target}/metrics").text):
+            for sample in family.samples:
+                if sample.name.startswith("ray_gym_"):
+                    own = tuple(sorted((key, value) for key, value in sample.labels.items() if key in labels))
+                    sums[sample.name][own] += sample.value
+    return sums
+
+
+def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, str], tmp_path: Path) -> None:
+    overrides = ["tasks.limit=8", "tasks.repeats=2", "log.level=debug", f"output.dir={tmp_path}"]
+    done = ray_gym("rollout", "configs/tic_tac_toe_scripted.yaml", "--log", "json", *overrides, environment=cluster)
+    assert done.returncode == 0 and not done.stdout, done.stderr + done.stdout
+    lines = [json.loads(line) for line in done.stderr.splitlines()]
+    (run,) = {line["run"] for line in lines}
+    rows = load(tmp_path / run).episodes.to_pylist()
+    told = {(line["episode"], line["attempt"]) for line in lines if line["message"].startswith("committed with ")}
+    assert told == {(row["episode_id"], row["attempt"]) for row in rows} and len(rows) == 16
+    assert lines[-1]["message"] == "the run has ended" and lines[-1]["episodes"] == 16
+
+    due = Counter((row["env_id"], row["status"], row["stop_reason"]) for row in rows)
+    calls = sum(row["usage"]["model_calls"] for row in rows)
+
+    def is_there() -> Sums | None:
+        sums = scraped(cluster)
+        whole = sum(sums[EPISODES_COMMITTED.name].values()) >= len(rows)
+        return sums if whole and sums[f"{MODEL_CALL.name}_count"] else None
+
+    sums = eventually(is_there, within_s=60)
+    ends = {tuple(value for _, value in labels): count for labels, count in sums[EPISODES_COMMITTED.name].items()}
+    assert ends == due
+    assert sum(sums[f"{MODEL_CALL.name}_count"].values()) == calls
+    steps = sums[f"{STEP.name}_count"]
+    assert sum(steps.values()) == calls
+    assert {dict(labels)["participant"] for labels in steps} == {"policy", "user"}
+    assert sum(sums[GENERATED_TOKENS.name].values()) == sum(row["usage"]["generated_tokens"] for row in rows)
+    assert {dict(labels)["role"] for labels in sums[f"{LOOP_LAG.name}_count"]} == {"worker", "driver"}
+    assert sum(sums[JOURNAL_WRITTEN.name].values()) > 0
+    known = {name for metric in TABLE for name in metric.series}
+    assert set(sums) <= known
