@@ -42,6 +42,7 @@ class Thread:
     model: Model
     session_id: str
     seed: int
+    group_id: str = ""
     messages: list[Message] = field(default_factory=list)
     event_seqs: list[int] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
@@ -83,6 +84,7 @@ class Thread:
             allowed_tools=asked.allowed,
             tool_choice=asked.tool_choice,
             parallel_tool_calls=asked.parallel_tool_calls,
+            group_id=self.group_id,
         )
 
     def take(self) -> int:

@@ -22,6 +22,7 @@ from ray_gym.models.base import EngineCheck
 from ray_gym.transport import ServeModel
 
 ROUTER = "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
+FALLBACKS = 7
 
 
 class VllmEngine:
@@ -74,7 +75,7 @@ class VllmEngine:
                 )
 
     def gpus(self) -> float:
-        return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
+        return self.options.gpus_per_replica * self.options.first_replicas if self.options.app is None else 0
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Blocks until every replica is up.
@@ -88,7 +89,7 @@ class VllmEngine:
             self._application.start(run_id, name, self._replicas(name), say)
 
     def connect(self) -> ServeModel:
-        return ServeModel(self.app, sticky=self.options.affinity == "session")
+        return ServeModel(self.app, self.options.affinity, self.options.admission)
 
     def stop(self) -> None:
         """Give the lease back; if it was the last one, take the application down and wait until it is gone."""
@@ -114,5 +115,11 @@ class VllmEngine:
             VllmReplica,
             options,
             (options, self._uses_tools, name),
-            more={"request_router_config": RequestRouterConfig(request_router_class=ROUTER)},
+            more={} if options.affinity == "none" else {"request_router_config": _ring()},
+            episodes=self._request.episodes if self._request is not None else None,
         )
+
+
+def _ring() -> RequestRouterConfig:
+    """With more replicas to fall back to than Serve's two: a call that waits for room holds up those behind it."""
+    return RequestRouterConfig(request_router_class=ROUTER, request_router_kwargs={"num_fallback_replicas": FALLBACKS})

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from ray_gym.admission import AdmissionLimits
+from ray_gym.affinity import Affinity
 
 Count = Annotated[int, Field(ge=1)]
 
@@ -45,6 +48,26 @@ class ChatOptions(BaseModel):
     """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
 
 
+class ReplicaRange(BaseModel):
+    """Replicas that come and go with the calls there are. `min` of them are there from the start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    min: Count = 1
+    max: Count
+    target_ongoing_requests: Annotated[float, Field(gt=0)]
+    """Calls in flight a replica: with more there should be more replicas."""
+    upscale_delay_s: Annotated[float, Field(ge=0)] = 30
+    downscale_delay_s: Annotated[float, Field(ge=0)] = 600
+    """How long it has to be so before a replica comes, or goes: a model takes its time to load, and its cache goes with it."""
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> ReplicaRange:
+        if self.max < self.min:
+            raise ValueError(f"max is {self.max}, less than min ({self.min})")
+        return self
+
+
 class ReplicaOptions(BaseModel):
     """What is loaded, how often, on what."""
 
@@ -54,7 +77,8 @@ class ReplicaOptions(BaseModel):
     """A checkpoint folder, a model hub's name, or smollm2-135m-instruct (the small model of `make model`)."""
     app: str | None = None
     """Attach to this Serve application, already up, instead of loading anything."""
-    replicas: Count = 1
+    replicas: Count | ReplicaRange = 1
+    """A number, or {min, max, target_ongoing_requests}: as many as the calls need."""
     gpus: Annotated[float, Field(ge=0)] = 1
     """GPUs a replica needs for one tensor-parallel rank; 0 runs on CPU."""
     tensor_parallel: Count = 1
@@ -63,8 +87,14 @@ class ReplicaOptions(BaseModel):
     """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
     env_vars: dict[str, str] = {}
     max_ongoing_requests: Count | None = None
-    """A replica's; default: twice the engine's max_num_seqs, so that the engine always has a queue."""
+    """A replica's; what comes on top goes to the next one. Default: with several replicas, 1.25 times its share of the episodes in
+    flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
+
+    @property
+    def first_replicas(self) -> int:
+        """As many are there when the model is up."""
+        return self.replicas if isinstance(self.replicas, int) else self.replicas.min
 
     @property
     def gpus_per_replica(self) -> float:
@@ -80,5 +110,8 @@ class ReplicaOptions(BaseModel):
 
 
 class VllmOptions(ReplicaOptions, ChatOptions):
-    affinity: Literal["session", "none"] = "session"
-    """session: all calls of an episode reach one replica, whose prefix cache has its history."""
+    affinity: Affinity = "session"
+    """session: all calls of an episode reach one replica, whose prefix cache has its history. group: so do those of all episodes of a
+    task, whose first prompt is then computed once. none: every call goes to any replica."""
+    admission: AdmissionLimits | None = None
+    """Have new episodes wait while a replica is over one of these limits; null: all begin at once, up to fanout.concurrency."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,25 @@ from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.options import ReplicaOptions
 from ray_gym.application import Replicas, digest_options
 
+BOUND = 1.25
+"""A replica's calls over its share of the episodes in flight: what comes on top goes to another. Measured, see docs/routing.md."""
+USUAL_MAX_NUM_SEQS = 256
+
 
 def replicas(
-    of: type, options: ReplicaOptions, arguments: tuple[Any, ...], more: dict[str, Any] | None = None
+    of: type,
+    options: ReplicaOptions,
+    arguments: tuple[Any, ...],
+    more: dict[str, Any] | None = None,
+    episodes: int | None = None,
 ) -> Replicas:
-    """`of` is made with `arguments` in each; `more` are further options of the deployment."""
+    """`of` is made with `arguments` in each; `more` are further options of the deployment; `episodes` are in flight at most."""
     return Replicas(
         of=of,
         arguments=arguments,
-        count=options.replicas,
-        max_ongoing_requests=options.max_ongoing_requests or 2 * int(options.engine_args.get("max_num_seqs", 256)),
+        count=options.first_replicas,
+        autoscaling=_autoscaling(options),
+        max_ongoing_requests=options.max_ongoing_requests or calls_at_once(options, episodes),
         actor_options={
             "num_cpus": options.cpus,
             "num_gpus": options.gpus_per_replica,
@@ -30,6 +40,29 @@ def replicas(
         digest=digest_options(*arguments),
         more=more or {},
     )
+
+
+def calls_at_once(options: ReplicaOptions, episodes: int | None) -> int:
+    """At a replica, where the config doesn't say. Never less than its engine can have in one batch."""
+    batch = int(options.engine_args.get("max_num_seqs") or USUAL_MAX_NUM_SEQS)
+    if episodes is None or options.replicas == 1 or not isinstance(options.replicas, int):
+        return 2 * batch
+    return max(batch, math.ceil(BOUND * episodes / options.replicas))
+
+
+def _autoscaling(options: ReplicaOptions) -> dict[str, Any] | None:
+    """As Serve has it."""
+    wanted = options.replicas
+    if isinstance(wanted, int):
+        return None
+    return {
+        "min_replicas": wanted.min,
+        "max_replicas": wanted.max,
+        "initial_replicas": wanted.min,
+        "target_ongoing_requests": wanted.target_ongoing_requests,
+        "upscale_delay_s": wanted.upscale_delay_s,
+        "downscale_delay_s": wanted.downscale_delay_s,
+    }
 
 
 def _quiet(options: ReplicaOptions) -> dict[str, str]:
