@@ -1,9 +1,9 @@
 """What session affinity saves: `python -m benchmarks.affinity`.
 
-The small model under real vLLM on CPU, in two replicas whose KV caches have room for everything. Conversations of several turns are held at once,
-first with affinity, then as many others without. Prompt tokens computed are those that the engine did not find in its cache, by its
-own count. The least possible is what no cache of whole blocks could have: the first prompts, what is new in each turn, and the
-part of a block that a history ends with.
+The small model under real vLLM on CPU, in two replicas whose KV caches have room for everything. Conversations of several turns are
+held at once, first with affinity, then as many others without. Prompt tokens computed are those that the engine did not find in its
+cache, by its own count. The least possible is what no cache of whole blocks could have: the first prompts, what is new in each
+turn, and the part of a block that a history ends with.
 """
 
 from __future__ import annotations

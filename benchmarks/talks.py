@@ -42,12 +42,19 @@ class Talk:
     name: str
     block_size: int
     sampling: Sampling
-    prompts: list[list[int]] = field(default_factory=list)
-    """The ids that each call was made with, as its answer says."""
+    spans: list[tuple[int, int]] = field(default_factory=list)
+    """Where in `ids` what was generated is."""
+    logprobs: list[float] = field(default_factory=list)
+    """Of the generated tokens."""
 
     def __post_init__(self) -> None:
         opening = [Message("system", f"{self.name}: you work at a shop's help desk."), Message("user", STORY)]
         self._request = CompletionRequest(opening, self.sampling, self.name, seed=0)
+
+    @property
+    def ids(self) -> list[int]:
+        ids: list[int] = self._request.history.tolist()
+        return ids
 
     async def turn(self, model: Model) -> Counts:
         """One call, and what the user says next. Errors: EpisodeFailure; RuntimeError if its history was not kept."""
@@ -61,7 +68,8 @@ class Talk:
                 f"{self.name}: the engine was given {completion.prompt_tokens} tokens, not {len(prompt)}"
             )
         least = len(prompt) - cacheable(len(request.history), self.block_size)
-        self.prompts.append(prompt.tolist())
+        self.spans.append((len(prompt), len(prompt) + len(completion.token_ids)))
+        self.logprobs += completion.logprobs.tolist()
         request.messages = [*request.messages, completion.message, Message("user", NEXT)]
         request.history = np.concatenate([prompt, completion.token_ids])
         request.known = len(request.messages) - 1

@@ -8,6 +8,7 @@ policy's conversations few enough for its cache.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
@@ -50,29 +51,32 @@ class Load:
     recomputed: float
 
 
-def crowding(loads: Sequence[Load], conversations: float, limits: AdmissionLimits) -> str | None:
-    """Why nobody should begin now: a replica is over a limit (which one a new episode would go to, nobody knows before)."""
-    for load in loads:
-        if load.kv_use > limits.max_kv_use:
-            return f"KV use {load.kv_use:.2f}"
-        if limits.max_waiting is not None and load.waiting > limits.max_waiting:
-            return f"{load.waiting} calls wait"
-        if limits.max_recomputed is not None and load.recomputed > limits.max_recomputed:
-            return f"{load.recomputed:.0%} of the histories were computed again"
-    if limits.max_conversations is not None and loads and conversations >= limits.max_conversations * len(loads):
-        return f"{conversations:.0f} conversations"
-    return None
+def room(loads: Sequence[Load], conversations: float, limits: AdmissionLimits) -> float:
+    """How many more episodes may begin. A replica over a limit leaves room for none: which one they would go to, nobody knows before."""
+    if any(is_crowded(load, limits) for load in loads):
+        return 0
+    if limits.max_conversations is None or not loads:  # where nobody answers, calls find out for themselves
+        return math.inf
+    return max(0, limits.max_conversations * len(loads) - conversations)
+
+
+def is_crowded(load: Load, limits: AdmissionLimits) -> bool:
+    return (
+        load.kv_use > limits.max_kv_use
+        or (limits.max_waiting is not None and load.waiting > limits.max_waiting)
+        or (limits.max_recomputed is not None and load.recomputed > limits.max_recomputed)
+    )
 
 
 @runtime_checkable
 class Gated(Protocol):
-    """A model that tells when it is crowded."""
+    """A model that may have no room for more episodes."""
 
     @property
     def is_gated(self) -> bool: ...
 
-    async def crowding(self, conversations: float) -> str | None:
-        """`conversations`: episodes in flight, of all workers. None also if nobody can say."""
+    async def room(self, conversations: float) -> float:
+        """For how many; `conversations` are in flight, of all workers. As many as like if nobody can say."""
         ...
 
 
@@ -84,8 +88,8 @@ class Gate:
         self._let_in = 0
         self._until = 0.0
 
-    def looked(self, crowded: bool, now: float) -> None:
-        self._let_in = 0 if crowded else max(2, int(GROWTH * self.in_flight))
+    def looked(self, room: float, now: float) -> None:
+        self._let_in = int(min(room, max(2, GROWTH * self.in_flight)))
         self._until = now + LOOK_S
 
     def may_enter(self, now: float) -> bool:
@@ -127,11 +131,13 @@ class Admission:
         async with self._looking:  # in the order in which they came
             while not self._gate.may_enter(now := time.monotonic()):
                 if self._gate.look_is_due(now):
-                    self._gate.looked(await self._is_crowded(), time.monotonic())
+                    self._gate.looked(await self._room(), time.monotonic())
                 else:
                     await asyncio.sleep(LOOK_S / 5)
 
-    async def _is_crowded(self) -> bool:
+    async def _room(self) -> float:
+        """This worker's part of it."""
         conversations = self._gate.in_flight / self._share
-        asked = await asyncio.gather(*(model.crowding(conversations) for model in self._models))
-        return any(why is not None for why in asked)
+        rooms = await asyncio.gather(*(model.room(conversations) for model in self._models))
+        least = min(rooms)
+        return least if math.isinf(least) else math.ceil(least * self._share)

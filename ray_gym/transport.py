@@ -6,6 +6,7 @@ The one place that knows: another router, or coalescing the requests of a worker
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from ray import serve
 from ray.serve.exceptions import RayServeException
 from ray.serve.schema import ApplicationStatus
 
-from ray_gym.admission import AdmissionLimits, Load, crowding
+from ray_gym.admission import AdmissionLimits, Load, room
 from ray_gym.affinity import Affinity, routing_key
 from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
@@ -64,16 +65,16 @@ class ServeModel:
     def is_gated(self) -> bool:
         return self._limits is not None
 
-    async def crowding(self, conversations: float) -> str | None:
-        """Why no episode should begin now. A replica that does not answer is for the calls to find out about."""
+    async def room(self, conversations: float) -> float:
+        """For how many more episodes. A replica that does not answer is for the calls to find out about."""
         if self._limits is None:
-            return None
+            return math.inf
         try:
             response = (await self._open()).broadcast("load")
             loads = await response.results_async(timeout_s=LOOK_S, return_exceptions=True)
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
-            return None
-        return crowding([load for load in loads if isinstance(load, Load)], conversations, self._limits)
+            return math.inf
+        return room([load for load in loads if isinstance(load, Load)], conversations, self._limits)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""

@@ -1,0 +1,94 @@
+"""Conversations with replicas of a tiny model, for the tests of routing; prints what came of them. Needs a cluster to join.
+
+routed_talks.py FOLDER affinity: two replicas, with affinity, without, and with affinity while one is killed.
+routed_talks.py FOLDER admission: one replica whose cache is small, without a gate and with one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+from tiny_llama import make_llama
+
+from benchmarks.talks import Counts, Talk, hold
+from deployments.vllm import VllmEngine
+from deployments.vllm.options import VllmOptions
+from ray_gym.admission import Admission, AdmissionLimits
+from ray_gym.models.base import EngineCheck, Sampling
+from ray_gym.run.cluster import connected
+from ray_gym.transport import ServeModel
+
+BLOCK = 32
+LIMITS = AdmissionLimits(max_kv_use=0.7, max_recomputed=0.05)
+
+
+def engine(folder: str, replicas: int, **engine_args: Any) -> VllmEngine:
+    usual = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 32, "block_size": BLOCK, "dtype": "float32"}
+    options = {
+        "replicas": replicas,
+        "gpus": 0,
+        "engine_args": usual | engine_args,
+        "env_vars": {"OMP_NUM_THREADS": "1"},
+    }
+    made = VllmEngine(VllmOptions(model=str(make_llama(Path(folder) / "tiny", seed=1)), **options))
+    made.check(EngineCheck("tiny", {}, uses_tools=False, episodes=16))
+    return made
+
+
+def talks(name: str, count: int, tokens: int) -> list[Talk]:
+    return [Talk(f"{name} {number}", BLOCK, Sampling(max_tokens=tokens)) for number in range(count)]
+
+
+async def affinity(app: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for case in ("session", "none"):
+        found[case] = (await hold(talks(case, 8, 16), ServeModel(app, case), turns=6)).ratio
+    killed = talks("killed", 8, 16)
+    model = ServeModel(app, "session")
+    await hold(killed, model, turns=2)
+    rest = asyncio.gather(*(talk.turns(model, 6) for talk in killed), return_exceptions=True)
+    victims = [process for process in psutil.process_iter(["cmdline"]) if _is_replica(process, app)]
+    os.kill(victims[0].pid, signal.SIGKILL)
+    failures = [repr(result) for result in await rest if not isinstance(result, Counts)]
+    said = [{"ids": talk.ids, "spans": talk.spans, "logprobs": talk.logprobs} for talk in killed]
+    return {**found, "replicas": len(victims), "failures": failures, "talks": said}
+
+
+def _is_replica(process: psutil.Process, app: str) -> bool:
+    return " ".join(process.info["cmdline"] or []).startswith(f"ray::ServeReplica:{app}:")
+
+
+async def admission(app: str) -> dict[str, Any]:
+    async def admitted(gate: Admission, talk: Talk, model: ServeModel) -> Counts:
+        async with gate.place(begins=True):
+            return await talk.turns(model, 6)
+
+    found = {}
+    for case, limits in (("open", None), ("gated", LIMITS)):
+        model = ServeModel(app, "session", limits)
+        gate = Admission([model])
+        counts = await asyncio.gather(*(admitted(gate, talk, model) for talk in talks(case, 12, 48)))
+        total = Counts.sum(counts)
+        found[case] = {"recomputed": total.computed - total.least, "ratio": total.ratio, "calls": total.calls}
+    return found
+
+
+def main(folder: str, case: str) -> None:
+    made = engine(folder, 2) if case == "affinity" else engine(folder, 1, num_gpu_blocks_override=64)
+    with connected():
+        try:
+            made.start(f"routed-{os.getpid()}", "tiny", lambda text: print(text, file=sys.stderr))
+            print(json.dumps(asyncio.run(affinity(made.app) if case == "affinity" else admission(made.app))))
+        finally:
+            made.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
