@@ -104,7 +104,7 @@ class Episodes:
 
 async def until(condition: Callable[[], bool], within_s: float = 20) -> None:
     async with asyncio.timeout(within_s):
-        while not condition():
+        while not condition():  # noqa: ASYNC110  it is about who does not come, too
             await asyncio.sleep(0.01)
 
 
