@@ -18,6 +18,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,12 @@ class Ring(ConsistentHashRouter):  # type: ignore[misc]
         return [self._numbers[replica] for replica in self._lookup_ranked_replicas(key)]
 
 
+@cache
+def speed(calls: int) -> float:
+    """Tokens a second, of all calls at once."""
+    return float(np.interp(calls, list(SPEEDS), list(SPEEDS.values())))
+
+
 @dataclass
 class Replica:
     """`served` is what each of its calls has had so far; a call ends when that reaches what was due to it."""
@@ -66,7 +73,7 @@ class Replica:
     @property
     def rate(self) -> float:
         """Tokens a second, of one call."""
-        return float(np.interp(len(self.calls), list(SPEEDS), list(SPEEDS.values()))) / len(self.calls)
+        return speed(len(self.calls)) / len(self.calls)
 
     @property
     def next_end(self) -> float:
