@@ -66,13 +66,15 @@ class ServeModel:
         return self._limits is not None
 
     async def room(self, conversations: float) -> float:
-        """For how many more episodes. A replica that does not answer is for the calls to find out about."""
+        """For how many more episodes. One that is gone is for the calls to find out about; one that has no slot to answer in is full."""
         if self._limits is None:
             return math.inf
         try:
             response = (await self._open()).broadcast("load")
             loads = await response.results_async(timeout_s=LOOK_S, return_exceptions=True)
-        except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
+        except (TimeoutError, ray_errors.GetTimeoutError):
+            return 0
+        except (ray_errors.RayTaskError, *UNREACHABLE):
             return math.inf
         return room([load for load in loads if isinstance(load, Load)], conversations, self._limits)
 

@@ -115,7 +115,7 @@ class VllmEngine:
             VllmReplica,
             options,
             (options, self._uses_tools, name),
-            more={} if options.affinity == "none" else {"request_router_config": _ring()},
+            more={"request_router_config": _ring()},  # also without affinity: another run may attach with it
             episodes=self._request.episodes if self._request is not None else None,
         )
 

@@ -26,6 +26,7 @@ from ray_gym.run.cluster import connected
 from ray_gym.transport import ServeModel
 
 BLOCK = 32
+TURNS = 10
 LIMITS = AdmissionLimits(max_kv_use=0.7, max_recomputed=0.05)
 
 
@@ -50,15 +51,20 @@ async def affinity(app: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for case in ("session", "none"):
         found[case] = (await hold(talks(case, 8, 16), ServeModel(app, case), turns=6)).ratio
-    killed = talks("killed", 8, 16)
-    model = ServeModel(app, "session")
-    await hold(killed, model, turns=2)
-    rest = asyncio.gather(*(talk.turns(model, 6) for talk in killed), return_exceptions=True)
-    victims = [process for process in psutil.process_iter(["cmdline"]) if _is_replica(process, app)]
-    os.kill(victims[0].pid, signal.SIGKILL)
-    failures = [repr(result) for result in await rest if not isinstance(result, Counts)]
-    said = [{"ids": talk.ids, "spans": talk.spans, "logprobs": talk.logprobs} for talk in killed]
-    return {**found, "replicas": len(victims), "failures": failures, "talks": said}
+    return {**found, **await while_one_is_killed(app)}
+
+
+async def while_one_is_killed(app: str) -> dict[str, Any]:
+    replicas = [process for process in psutil.process_iter(["cmdline"]) if _is_replica(process, app)]
+    held, model = talks("killed", 12, 16), ServeModel(app, "session")
+    results = asyncio.gather(*(talk.turns(model, TURNS) for talk in held), return_exceptions=True)
+    while min(len(talk.spans) for talk in held) < 2:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    latest = max(len(talk.spans) for talk in held)
+    os.kill(replicas[0].pid, signal.SIGKILL)
+    failures = [repr(result) for result in await results if not isinstance(result, Counts)]
+    said = [{"ids": talk.ids, "spans": talk.spans, "logprobs": talk.logprobs} for talk in held]
+    return {"replicas": len(replicas), "latest": latest, "failures": failures, "talks": said}
 
 
 def _is_replica(process: psutil.Process, app: str) -> bool:

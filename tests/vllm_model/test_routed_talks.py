@@ -45,14 +45,15 @@ def test_with_affinity_hardly_anything_is_computed_twice(talked: dict[str, Any])
 
 
 def test_no_call_fails_when_a_replica_is_killed(talked: dict[str, Any]) -> None:
-    assert talked["replicas"] == 2 and talked["failures"] == []
+    assert talked["replicas"] == 2 and talked["latest"] < 10, "all had calls to come"
+    assert talked["failures"] == []
 
 
 def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[str, Any]) -> None:
     """The logprobs of all that was said before and after are those that the recorded ids have."""
     reference = Reference(talked["checkpoint"])
     for talk in talked["talks"]:
-        assert len(talk["spans"]) == 8
+        assert len(talk["spans"]) == 10
         ids = torch.tensor(talk["ids"])
         positions = torch.cat([torch.arange(start, end) for start, end in talk["spans"]])
         found = reference.logits(ids, positions).log_softmax(dim=-1)
