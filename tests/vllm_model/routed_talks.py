@@ -31,7 +31,8 @@ LIMITS = AdmissionLimits(max_kv_use=0.7, max_recomputed=0.05)
 
 
 def engine(folder: str, replicas: int, **engine_args: Any) -> VllmEngine:
-    usual = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 32, "block_size": BLOCK, "dtype": "float32"}
+    usual: dict[str, Any] = {"enforce_eager": True, "max_model_len": 1024, "max_num_seqs": 32, "block_size": BLOCK}
+    usual |= {"dtype": "float32", "kv_cache_memory_bytes": 2**26}
     options = {
         "replicas": replicas,
         "gpus": 0,

@@ -58,7 +58,7 @@ def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[st
         positions = torch.cat([torch.arange(start, end) for start, end in talk["spans"]])
         found = reference.logits(ids, positions).log_softmax(dim=-1)
         computed = found.gather(-1, ids[positions].unsqueeze(-1)).squeeze(-1)
-        assert (computed - torch.tensor(talk["logprobs"])).abs().max() < 2e-3
+        assert (computed - torch.tensor(talk["logprobs"])).abs().max() < 2e-4
 
 
 def test_a_gate_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_path: Path) -> None:
