@@ -64,4 +64,5 @@ def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[st
 def test_a_gate_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_path: Path) -> None:
     found = routed(cluster, tmp_path, "admission")
     assert found["open"]["calls"] == found["gated"]["calls"] == 72
+    assert found["open"]["most in flight"] == 12 and found["gated"]["most in flight"] > 1
     assert found["gated"]["recomputed"] < 0.5 * found["open"]["recomputed"]
