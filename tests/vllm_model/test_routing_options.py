@@ -68,6 +68,14 @@ def test_a_call_of_no_group_goes_with_its_session() -> None:
     assert routing_key(request(0), "group") == "episode"
 
 
+def test_only_models_with_limits_hold_episodes_back() -> None:
+    assert not VllmEngine(options()).connect().is_gated
+    assert VllmEngine(options(admission={})).connect().is_gated
+    assert VllmEngine(VllmOptions(app="there", admission={"max_waiting": 8})).connect().is_gated
+    with pytest.raises(ValidationError, match="max_kv_use"):
+        options(admission={"max_kv_use": 1.5})
+
+
 def request(history: int, group_id: str = "") -> CompletionRequest:
     ids = np.arange(history, dtype=np.int32)
     return CompletionRequest([], Sampling(), "episode", 0, history=ids, group_id=group_id)
