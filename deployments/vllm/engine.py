@@ -75,7 +75,7 @@ class VllmEngine:
                 )
 
     def gpus(self) -> float:
-        return self.options.gpus_per_replica * self.options.first_replicas if self.options.app is None else 0
+        return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Blocks until every replica is up.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -48,24 +48,17 @@ class ChatOptions(BaseModel):
     """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
 
 
-class ReplicaRange(BaseModel):
-    """Replicas that come and go with the calls there are. `min` of them are there from the start."""
+class Autoscaling(BaseModel):
+    """Replicas that come and go with the calls there are: never fewer than `replicas`, which are there from the start."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    min: Count = 1
-    max: Count
+    max_replicas: Count
     target_ongoing_requests: Annotated[float, Field(gt=0)]
     """Calls in flight a replica: with more there should be more replicas."""
     upscale_delay_s: Annotated[float, Field(ge=0)] = 30
     downscale_delay_s: Annotated[float, Field(ge=0)] = 600
     """How long it has to be so before a replica comes, or goes: a model takes its time to load, and its cache goes with it."""
-
-    @model_validator(mode="after")
-    def _is_a_range(self) -> ReplicaRange:
-        if self.max < self.min:
-            raise ValueError(f"max is {self.max}, less than min ({self.min})")
-        return self
 
 
 class ReplicaOptions(BaseModel):
@@ -77,8 +70,9 @@ class ReplicaOptions(BaseModel):
     """A checkpoint folder, a model hub's name, or smollm2-135m-instruct (the small model of `make model`)."""
     app: str | None = None
     """Attach to this Serve application, already up, instead of loading anything."""
-    replicas: Count | ReplicaRange = 1
-    """A number, or {min, max, target_ongoing_requests}: as many as the calls need."""
+    replicas: Count = 1
+    autoscaling: Autoscaling | None = None
+    """Have more replicas where there are calls for them; null: always as many."""
     gpus: Annotated[float, Field(ge=0)] = 1
     """GPUs a replica needs for one tensor-parallel rank; 0 runs on CPU."""
     tensor_parallel: Count = 1
@@ -91,10 +85,13 @@ class ReplicaOptions(BaseModel):
     flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
 
-    @property
-    def first_replicas(self) -> int:
-        """As many are there when the model is up."""
-        return self.replicas if isinstance(self.replicas, int) else self.replicas.min
+    @model_validator(mode="after")
+    def _grows(self) -> Self:
+        if self.autoscaling is not None and self.autoscaling.max_replicas < self.replicas:
+            raise ValueError(
+                f"autoscaling.max_replicas is {self.autoscaling.max_replicas}, less than replicas ({self.replicas})"
+            )
+        return self
 
     @property
     def gpus_per_replica(self) -> float:

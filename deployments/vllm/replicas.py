@@ -26,7 +26,7 @@ def replicas(
     return Replicas(
         of=of,
         arguments=arguments,
-        count=options.first_replicas,
+        count=options.replicas,
         autoscaling=_autoscaling(options),
         max_ongoing_requests=options.max_ongoing_requests or calls_at_once(options, episodes),
         actor_options={
@@ -45,20 +45,20 @@ def replicas(
 def calls_at_once(options: ReplicaOptions, episodes: int | None) -> int:
     """At a replica, where the config doesn't say. Never less than its engine can have in one batch."""
     batch = int(options.engine_args.get("max_num_seqs") or USUAL_MAX_NUM_SEQS)
-    if episodes is None or options.replicas == 1 or not isinstance(options.replicas, int):
+    if episodes is None or options.replicas == 1 or options.autoscaling is not None:
         return 2 * batch
     return max(batch, math.ceil(BOUND * episodes / options.replicas))
 
 
 def _autoscaling(options: ReplicaOptions) -> dict[str, Any] | None:
     """As Serve has it."""
-    wanted = options.replicas
-    if isinstance(wanted, int):
+    wanted = options.autoscaling
+    if wanted is None:
         return None
     return {
-        "min_replicas": wanted.min,
-        "max_replicas": wanted.max,
-        "initial_replicas": wanted.min,
+        "min_replicas": options.replicas,
+        "initial_replicas": options.replicas,
+        "max_replicas": wanted.max_replicas,
         "target_ongoing_requests": wanted.target_ongoing_requests,
         "upscale_delay_s": wanted.upscale_delay_s,
         "downscale_delay_s": wanted.downscale_delay_s,

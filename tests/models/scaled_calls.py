@@ -24,8 +24,8 @@ SOON = {"metrics_interval_s": 0.2, "look_back_period_s": 1}
 
 def wanted() -> Replicas:
     """As the config of a vLLM model says it, with a player in the place of the engine."""
-    scale = {"min": 1, "max": 2, "target_ongoing_requests": 4, "upscale_delay_s": 0, "downscale_delay_s": 0}
-    given = VllmOptions(model="smollm2-135m-instruct", gpus=0, replicas=scale)
+    scale = {"max_replicas": 2, "target_ongoing_requests": 4, "upscale_delay_s": 0, "downscale_delay_s": 0}
+    given = VllmOptions(model="smollm2-135m-instruct", gpus=0, autoscaling=scale)
     described = replicas(object, given, (given,))
     assert described.autoscaling is not None
     options = ScriptedOptions(player="envs.tic_tac_toe.players:random_player", delay_s=0.2)

@@ -31,7 +31,15 @@ def options(**given: Any) -> VllmOptions:
         ({"replicas": 4}, 64, 256),
         ({"replicas": 1, "engine_args": {"max_num_seqs": 64}}, 1024, 128),
         ({"replicas": 4, "engine_args": {"max_num_seqs": 64}}, None, 128),
-        ({"replicas": {"max": 4, "target_ongoing_requests": 8}, "engine_args": {"max_num_seqs": 64}}, 1024, 128),
+        (
+            {
+                "replicas": 2,
+                "autoscaling": {"max_replicas": 4, "target_ongoing_requests": 8},
+                "engine_args": {"max_num_seqs": 64},
+            },
+            1024,
+            128,
+        ),
     ],
 )
 def test_a_replica_takes_little_more_than_its_share(given: dict[str, Any], episodes: int | None, expected: int) -> None:
@@ -44,7 +52,7 @@ def test_a_bound_of_the_config_wins() -> None:
 
 
 def test_replicas_that_come_and_go() -> None:
-    given = options(replicas={"min": 2, "max": 4, "target_ongoing_requests": 16, "upscale_delay_s": 1})
+    given = options(replicas=2, autoscaling={"max_replicas": 4, "target_ongoing_requests": 16, "upscale_delay_s": 1})
     made = replicas(object, given, (given,))
     assert made.count == 2 and made.autoscaling == {
         "min_replicas": 2,
@@ -55,8 +63,8 @@ def test_replicas_that_come_and_go() -> None:
         "downscale_delay_s": 600,
     }
     assert VllmEngine(given).gpus() == 2
-    with pytest.raises(ValidationError, match="max is 1, less than min"):
-        options(replicas={"min": 2, "max": 1, "target_ongoing_requests": 16})
+    with pytest.raises(ValidationError, match="max_replicas is 1, less than replicas"):
+        options(replicas=2, autoscaling={"max_replicas": 1, "target_ongoing_requests": 16})
 
 
 @pytest.mark.parametrize(("affinity", "key"), [("session", "episode"), ("group", "group"), ("none", "")])
