@@ -6,8 +6,8 @@ from deployments.vllm.engine_stats import EngineStats
 from ray_gym.admission import Load
 from ray_gym.models.base import Completion, CompletionRequest
 
-MEMORY = 0.95
-"""What a call counts for after the next: the last twenty or so matter."""
+MEMORY = 0.8
+"""What a call counts for after the next: the last five or so matter, so that a cache which has room again is soon known to."""
 
 
 def cacheable(history: int, block_size: int) -> int:

@@ -85,7 +85,7 @@ async def admission(app: str) -> dict[str, Any]:
 
     found = {}
     there: set[str] = set()
-    for case, limits in (("open", None), ("gated", LIMITS)):
+    for case, limits in (("gated", LIMITS), ("open", None)):
         model = ServeModel(app, "session", limits)
         gate = Admission([model])
         most: list[int] = []
