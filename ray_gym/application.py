@@ -47,6 +47,8 @@ class Replicas:
     """What is being loaded, for the user."""
     digest: str
     """Of all options: an application that an earlier driver left is taken over only if it is the same."""
+    autoscaling: dict[str, Any] | None = None
+    """Serve's autoscaling_config, if replicas come and go with the calls; `count` are there from the start."""
     more: dict[str, Any] = field(default_factory=dict)
     """Further settings of the deployment."""
     weights: FirstWeights | None = None
@@ -56,7 +58,7 @@ class Replicas:
         deployment = serve.deployment(
             self.of,
             name="model",
-            num_replicas=self.count,
+            **({"autoscaling_config": self.autoscaling} if self.autoscaling else {"num_replicas": self.count}),
             max_ongoing_requests=self.max_ongoing_requests,
             max_constructor_retry_count=START_RETRIES,
             graceful_shutdown_timeout_s=10,

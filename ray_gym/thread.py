@@ -43,6 +43,7 @@ class Thread:
     model: Model
     session_id: str
     seed: int
+    group_id: str = ""
     messages: list[Message] = field(default_factory=list)
     event_seqs: list[int] = field(default_factory=list)
     ledger: Ledger = field(default_factory=Ledger)
@@ -90,6 +91,7 @@ class Thread:
             tool_choice=asked.tool_choice,
             parallel_tool_calls=asked.parallel_tool_calls,
             response_format=asked.response_format,
+            group_id=self.group_id,
         )
 
     def take(self) -> int:

@@ -112,4 +112,5 @@ class Transcript:
         return next((event for event in reversed(self.events) if event.kind == "message"), None)
 
     def _new_thread(self, name: str, participant: Participant) -> Thread:
-        return Thread(name, participant, self._models[participant.model], self._spec.episode_id, self._seed)
+        spec, model = self._spec, self._models[participant.model]
+        return Thread(name, participant, model, spec.episode_id, self._seed, spec.group_id)

@@ -6,6 +6,7 @@ The one place that knows: another router, or coalescing the requests of a worker
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import time
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ from ray import serve
 from ray.serve.exceptions import RayServeException
 from ray.serve.schema import ApplicationStatus
 
+from ray_gym.admission import AdmissionLimits, Load, room
+from ray_gym.affinity import Affinity, routing_key
 from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.models.base import Completion, CompletionRequest
@@ -50,12 +53,30 @@ UNREACHABLE = (
 class ServeModel:
     """A model behind a Serve application. One handle, and so one router, a process."""
 
-    def __init__(self, app: str, sticky: bool) -> None:
+    def __init__(self, app: str, affinity: Affinity = "none", limits: AdmissionLimits | None = None) -> None:
         self._app = app
-        self._sticky = sticky
+        self._affinity = affinity
+        self._limits = limits
         self._handle: Any = None
         self._opening = asyncio.Lock()
         self._looked_at = 0.0
+
+    @property
+    def is_gated(self) -> bool:
+        return self._limits is not None
+
+    async def room(self, conversations: float) -> float:
+        """For how many more episodes. One that is gone is for the calls to find out about; one that has no slot to answer in is full."""
+        if self._limits is None:
+            return math.inf
+        try:
+            response = (await self._open()).broadcast("load")
+            loads = await response.results_async(timeout_s=LOOK_S, return_exceptions=True)
+        except (TimeoutError, ray_errors.GetTimeoutError):
+            return 0
+        except (ray_errors.RayTaskError, *UNREACHABLE):
+            return math.inf
+        return room([load for load in loads if isinstance(load, Load)], conversations, self._limits)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""
@@ -85,8 +106,8 @@ class ServeModel:
             return self._handle
 
     async def _call(self, handle: Any, request: CompletionRequest) -> Completion:
-        if self._sticky:
-            handle = handle.options(session_id=request.session_id)
+        if key := routing_key(request, self._affinity):
+            handle = handle.options(session_id=key)
         response = handle.complete.remote(request)
         answer = asyncio.ensure_future(_answer(response))
         try:

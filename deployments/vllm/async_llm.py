@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from deployments.vllm.engine_stats import EngineStats
 from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
 from deployments.vllm.hardware import cpu_dtype
 from deployments.vllm.options import VllmOptions
@@ -35,8 +36,9 @@ class AsyncLLMEngine:
             ),  # a grammar begins after the reasoning
             **options.engine_args,
         }
+        self.stats = EngineStats()
         try:
-            self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments))
+            self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=[self.stats.logger])
         except TypeError as error:
             raise UserError(f"engine_args: {error}") from error
         self.gate = GrammarGate(self._engine)
@@ -51,6 +53,12 @@ class AsyncLLMEngine:
     def max_model_len(self) -> int:
         length: int = self._engine.model_config.max_model_len
         return length
+
+    @property
+    def block_size(self) -> int:
+        """Tokens of the KV cache's smallest part."""
+        size: int = self._engine.vllm_config.cache_config.block_size
+        return size
 
     async def generate(self, request: GenerationRequest) -> Generation:
         """Made again from the prompt if an update of the weights threw it away."""

@@ -24,6 +24,7 @@ from ray_gym.transport import ServeModel
 from ray_gym.weights.holder import FirstWeights
 
 ROUTER = "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
+FALLBACKS = 7
 
 
 class VllmEngine:
@@ -97,7 +98,7 @@ class VllmEngine:
             self._application.start(run_id, name, self._replicas(name), say)
 
     def connect(self) -> ServeModel:
-        return ServeModel(self.app, sticky=self.options.affinity == "session")
+        return ServeModel(self.app, self.options.affinity, self.options.admission)
 
     def stop(self) -> None:
         """Give the lease back; if it was the last one, take the application down and wait until it is gone."""
@@ -123,6 +124,12 @@ class VllmEngine:
             VllmReplica,
             options,
             (options, self._uses_tools, name),
-            more={"request_router_config": RequestRouterConfig(request_router_class=ROUTER)},
+            more={"request_router_config": _ring()},  # also without affinity: another run may attach with it
             weights=FirstWeights(options.weights_version, options.ranks),
+            episodes=self._request.episodes if self._request is not None else None,
         )
+
+
+def _ring() -> RequestRouterConfig:
+    """With more replicas to fall back to than Serve's two: a call that waits for room holds up those behind it."""
+    return RequestRouterConfig(request_router_class=ROUTER, request_router_kwargs={"num_fallback_replicas": FALLBACKS})

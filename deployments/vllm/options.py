@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from ray_gym.admission import AdmissionLimits
+from ray_gym.affinity import Affinity
 from ray_gym.weights.checkpoint import LARGEST_VERSION
 
 Count = Annotated[int, Field(ge=1)]
@@ -48,6 +50,19 @@ class ChatOptions(BaseModel):
     """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
 
 
+class Autoscaling(BaseModel):
+    """Replicas that come and go with the calls there are: never fewer than `replicas`, which are there from the start."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_replicas: Count
+    target_ongoing_requests: Annotated[float, Field(gt=0)]
+    """Calls in flight a replica: with more there should be more replicas."""
+    upscale_delay_s: Annotated[float, Field(ge=0)] = 30
+    downscale_delay_s: Annotated[float, Field(ge=0)] = 600
+    """How long it has to be so before a replica comes, or goes: a model takes its time to load, and its cache goes with it."""
+
+
 class ReplicaOptions(BaseModel):
     """What is loaded, how often, on what."""
 
@@ -58,6 +73,8 @@ class ReplicaOptions(BaseModel):
     app: str | None = None
     """Attach to this Serve application, already up, instead of loading anything."""
     replicas: Count = 1
+    autoscaling: Autoscaling | None = None
+    """Have more replicas where there are calls for them; null: always as many."""
     gpus: Annotated[float, Field(ge=0)] = 1
     """GPUs a replica needs for one tensor-parallel rank; 0 runs on CPU."""
     tensor_parallel: Count = 1
@@ -68,8 +85,17 @@ class ReplicaOptions(BaseModel):
     """Labels that the node of a replica has to have (`ray start --labels`), e.g. {pool: policy}. Default: any node with the GPUs."""
     env_vars: dict[str, str] = {}
     max_ongoing_requests: Count | None = None
-    """A replica's; default: twice the engine's max_num_seqs, so that the engine always has a queue."""
+    """A replica's; what comes on top goes to the next one. Default: with several replicas, 1.25 times its share of the episodes in
+    flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
+
+    @model_validator(mode="after")
+    def _grows(self) -> Self:
+        if self.autoscaling is not None and self.autoscaling.max_replicas < self.replicas:
+            raise ValueError(
+                f"autoscaling.max_replicas is {self.autoscaling.max_replicas}, less than replicas ({self.replicas})"
+            )
+        return self
 
     @property
     def gpus_per_replica(self) -> float:
@@ -90,7 +116,10 @@ class ReplicaOptions(BaseModel):
 
 
 class VllmOptions(ReplicaOptions, ChatOptions):
-    affinity: Literal["session", "none"] = "session"
-    """session: all calls of an episode reach one replica, whose prefix cache has its history."""
+    affinity: Affinity = "session"
+    """session: all calls of an episode reach one replica, whose prefix cache has its history. group: so do those of all episodes of a
+    task, whose first prompt is then computed once. none: every call goes to any replica."""
+    admission: AdmissionLimits | None = None
+    """Have new episodes wait while a replica is over one of these limits; null: all begin at once, up to fanout.concurrency."""
     weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
     """What the tokens of the weights that are loaded first are marked with. Updates count on from here."""

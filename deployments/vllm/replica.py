@@ -14,9 +14,11 @@ from deployments.vllm.checkpoint import load_tokens, resolve_model
 from deployments.vllm.completer import Completer
 from deployments.vllm.formats import make_formats
 from deployments.vllm.hardware import prepare_cpu
+from deployments.vllm.load_meter import LoadMeter
 from deployments.vllm.openai_app import build_openai_app
 from deployments.vllm.openai_door import OpenAIDoor
 from deployments.vllm.options import VllmOptions
+from ray_gym.admission import Load
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.door import DoorPart, DoorRequest
 from ray_gym.weights.serving import make_follower, served_app
@@ -35,12 +37,19 @@ class VllmReplica:
         self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser, app)
         self._follower = make_follower(app, self._engine.weights)
         self._completer = Completer(self._chat_format, self._tool_format, self._engine)
+        self._meter = LoadMeter(self._engine.stats, self._engine.block_size)
         self._name = name
         self._door = OpenAIDoor(name, self._openai_app, options.gpus > 0, self._engine.gate)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure, as `Completer` has them."""
-        return await self._completer.complete(request)
+        completion = await self._completer.complete(request)
+        self._meter.count(request, completion)
+        return completion
+
+    async def load(self) -> Load:
+        """Asked by workers that have new episodes to begin."""
+        return self._meter.load()
 
     async def openai(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
         """OpenAI's API, by vLLM's own server: no episode, nothing is recorded."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,10 @@ from ray_gym.errors import UserError
 from ray_gym.models.placement import Replicas as Placed
 from ray_gym.weights.holder import FirstWeights
 
+BOUND = 1.25
+"""A replica's calls over its share of the episodes in flight: what comes on top goes to another. Measured, see docs/routing.md."""
+USUAL_MAX_NUM_SEQS = 256
+
 
 def replicas(
     of: type,
@@ -19,13 +24,15 @@ def replicas(
     arguments: tuple[Any, ...],
     more: dict[str, Any] | None = None,
     weights: FirstWeights | None = None,
+    episodes: int | None = None,
 ) -> Replicas:
-    """`of` is made with `arguments` in each; `more` are further options of the deployment."""
+    """`of` is made with `arguments` in each; `more` are further options of the deployment; `episodes` are in flight at most."""
     return Replicas(
         of=of,
         arguments=arguments,
         count=options.replicas,
-        max_ongoing_requests=options.max_ongoing_requests or 2 * int(options.engine_args.get("max_num_seqs", 256)),
+        autoscaling=_autoscaling(options),
+        max_ongoing_requests=options.max_ongoing_requests or calls_at_once(options, episodes),
         actor_options={
             "num_cpus": options.cpus,
             "num_gpus": options.gpus_per_replica,
@@ -65,6 +72,29 @@ def missing_files(options: ReplicaOptions) -> str | None:
     except Exception as error:  # of every HTTP library that the hub's client has ever used
         return f"{path} is not in this node's cache (HF_HOME), and the hub can't be reached: {type(error).__name__}"
     return None if found else f"{path} is not in this node's cache (HF_HOME), and the hub has no such model"
+
+
+def calls_at_once(options: ReplicaOptions, episodes: int | None) -> int:
+    """At a replica, where the config doesn't say. Never less than its engine can have in one batch."""
+    batch = int(options.engine_args.get("max_num_seqs") or USUAL_MAX_NUM_SEQS)
+    if episodes is None or options.replicas == 1 or options.autoscaling is not None:
+        return 2 * batch
+    return max(batch, math.ceil(BOUND * episodes / options.replicas))
+
+
+def _autoscaling(options: ReplicaOptions) -> dict[str, Any] | None:
+    """As Serve has it."""
+    wanted = options.autoscaling
+    if wanted is None:
+        return None
+    return {
+        "min_replicas": options.replicas,
+        "initial_replicas": options.replicas,
+        "max_replicas": wanted.max_replicas,
+        "target_ongoing_requests": wanted.target_ongoing_requests,
+        "upscale_delay_s": wanted.upscale_delay_s,
+        "downscale_delay_s": wanted.downscale_delay_s,
+    }
 
 
 def _quiet(options: ReplicaOptions) -> dict[str, str]:

@@ -65,7 +65,7 @@ class VllmRewardEngine:
         say(f"model {name}: attached to the Serve application {self.app}")
 
     def connect(self) -> ServeModel:
-        return ServeModel(self.app, sticky=False)
+        return ServeModel(self.app)
 
     def stop(self) -> None:
         self._application.stop()

@@ -51,6 +51,7 @@ class CompletionRequest:
     `messages` is the thread so far and `history` the exact ids of its current sample, prompts and generations alike
     (int32, shape (n,)); `history` covers the first `known` messages. `tools` are what the prompt shows, the same at every step;
     `allowed_tools` are the schemas as the state narrows them now. `seed` is for engines that draw at random themselves.
+    `group_id` is the same for all episodes of one task, whose prompts begin alike; empty for calls that are part of none.
     """
 
     messages: list[Message]
@@ -66,6 +67,7 @@ class CompletionRequest:
     parallel_tool_calls: bool = False
     response_format: str | None = None
     """The form that the words have to have: OpenAI's field of chat completions, as JSON text; None for any."""
+    group_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +154,12 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class EngineCheck:
-    """What the participants will ask of an engine: `samplings` by participant, and whether any of them has tools."""
+    """What the participants will ask of an engine: `samplings` by participant, and whether any of them has tools.
+
+    `episodes` is how many are in flight at most; None where nobody can say, as in a service.
+    """
 
     model: str
     samplings: dict[str, Sampling]
     uses_tools: bool
+    episodes: int | None = None

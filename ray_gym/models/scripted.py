@@ -113,7 +113,7 @@ class ScriptedEngine:
             return _load(self.options)
         from ray_gym.transport import ServeModel
 
-        return ServeModel(self._application.name, sticky=False)
+        return ServeModel(self._application.name)
 
     def stop(self) -> None:
         if self._application is not None:

@@ -71,7 +71,7 @@ def checked(plan: Plan, file: str) -> Plan:
     for name, engine in plan.engines.items():
         samplings = {p.name: p.sampling for p in participants if p.model == name}
         uses_tools = any(has_tools(plan.environment, p) for p in participants if p.model == name)
-        engine.check(EngineCheck(name, samplings, uses_tools))
+        engine.check(EngineCheck(name, samplings, uses_tools, config.fanout.concurrency))
     if config.groups.minimum > config.tasks.repeats:
         raise UserError(
             f"{file}: groups.minimum: {config.groups.minimum}, but a group has tasks.repeats ({config.tasks.repeats}) episodes"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ray_gym.admission import Admission
 from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
@@ -94,6 +95,7 @@ class Worker:
         self._name = name
         self._setup = setup
         self._concurrency = concurrency
+        self._admission = Admission(models.values(), concurrency / setup.fanout.concurrency)
         self._journal = _open_journal(name, setup)
         self._metrics = WorkerMetrics(setup.env_id, self._journal, setup.export)
         stage = Stage(setup.environment, setup.participants, models, setup.limits, metrics=self._metrics.play)
@@ -234,7 +236,8 @@ class Worker:
         """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
         self._alone = lease.key if lease.alone else None
         speak_of(**ids_of(lease.key))
-        played = await self._played(lease)
+        async with self._admission.place(begins=not lease.adopted):
+            played = await self._played(lease)
         self._report.over.append(lease.key)
         gathering.played.append(played)
         if len(gathering.played) == gathering.size:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
-from ray_gym import Environment, Task
+from ray_gym import Environment, Episode, Opening, Task
 from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
+from ray_gym.models.base import Sampling
+from ray_gym.participant import Participant
+from ray_gym.run.lease import Lease
 from ray_gym.run.posix_storage import PosixStorage
 from ray_gym.run.worker import Worker, WorkerSetup
+from ray_gym.spec import EpisodeSpec
 
 
 class Connected(Environment[Task, Any]):
@@ -18,14 +23,81 @@ class Connected(Environment[Task, Any]):
         self.closed += 1
 
 
-async def test_a_worker_that_ends_closes_its_environment(tmp_path: Path) -> None:
+def make_worker(
+    tmp_path: Path, environment: Environment[Any, Any], engines: dict[str, Any], concurrency: int
+) -> Worker:
     storage = PosixStorage.of(tmp_path / "run")
     storage.create()
     (tmp_path / "run" / storage.staging).mkdir()
+    fanout = FanoutSection(concurrency=2 * concurrency)
+    sections = (LimitsSection(), GroupsSection(), fanout, OutputSection())
+    policy = Participant("policy", "narrow", Sampling(), True, 1, 1)
+    return Worker(
+        "w", WorkerSetup("run", "env", environment, {"policy": policy}, engines, *sections, storage, None), concurrency
+    )
+
+
+async def test_a_worker_that_ends_closes_its_environment(tmp_path: Path) -> None:
     environment = Connected()
-    sections = (LimitsSection(), GroupsSection(), FanoutSection(), OutputSection())
-    worker = Worker("w", WorkerSetup("run", "env", environment, {}, {}, *sections, storage, None), 1)
+    worker = make_worker(tmp_path, environment, {}, 1)
     await worker.hello()
     assert environment.closed == 0
     await worker.close()
     assert environment.closed == 1
+
+
+class Held(Environment[Task, Any]):
+    """Its episodes last until they may end."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self.playing = 0
+        self.may_end = asyncio.Event()
+
+    def setup(self, task: Task, episode: Episode) -> None:
+        return None
+
+    def opening(self, task: Task, state: None) -> Opening:
+        return Opening()
+
+    async def run(self, episode: Episode) -> None:
+        self.playing += 1
+        await self.may_end.wait()
+
+    def score(self, state: Any, episode: Episode) -> float:
+        return 0.0
+
+
+class Narrow:
+    """A model, and its engine, with room for so many conversations, of which this worker has half."""
+
+    is_gated = True
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.asked: list[float] = []
+
+    def connect(self) -> Narrow:
+        return self
+
+    async def room(self, conversations: float) -> float:
+        self.asked.append(conversations)
+        return max(0, self.most - conversations)
+
+    async def close(self) -> None:
+        return None
+
+
+async def test_new_episodes_wait_until_the_models_have_room(tmp_path: Path) -> None:
+    environment, model = Held(), Narrow(6)
+    worker = make_worker(tmp_path, environment, {"narrow": model}, 8)
+    await worker.hello()
+    group = [Lease(EpisodeSpec(str(number), "group", "task", number, 0, "{}")) for number in range(8)]
+    report = await worker.exchange([tuple(group)], ())
+    while model.asked.count(6) < 2 and not report.over:
+        report = await worker.exchange((), ())
+    assert not report.over and environment.playing == 3, "this worker's half of six"
+    environment.may_end.set()
+    while environment.playing < 8:
+        await worker.exchange((), ())
+    await worker.close()

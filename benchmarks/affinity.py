@@ -1,0 +1,105 @@
+"""What session affinity saves: `python -m benchmarks.affinity`.
+
+The small model under real vLLM on CPU, in two replicas whose KV caches have room for everything. Conversations of several turns are
+held at once, first with affinity, then as many others without. Prompt tokens computed are those that the engine did not find in its
+cache, by its own count. The least possible is what no cache of whole blocks could have: the first prompts, what is new in each
+turn, and the part of a block that a history ends with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shlex
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import machine
+from benchmarks.orchestration import table
+from benchmarks.talks import Talk, hold
+from deployments.small_model import NAME
+from deployments.vllm import VllmEngine
+from deployments.vllm.options import VllmOptions
+from ray_gym.affinity import Affinity
+from ray_gym.models.base import EngineCheck, Sampling
+from ray_gym.run.cluster import connected
+from ray_gym.transport import ServeModel
+
+BOUND = 1.1
+BLOCK = 32
+CASES: tuple[Affinity, ...] = ("session", "none")
+
+
+def engine(conversations: int) -> VllmEngine:
+    made = VllmEngine(
+        VllmOptions(
+            model=NAME,
+            replicas=2,
+            gpus=0,
+            engine_args={
+                "enforce_eager": True,
+                "max_model_len": 2048,
+                "max_num_seqs": 64,
+                "block_size": BLOCK,
+                "kv_cache_memory_bytes": 2**30,
+            },
+            env_vars={"OMP_NUM_THREADS": "1"},
+        )
+    )
+    made.check(EngineCheck("small", {}, uses_tools=False, episodes=conversations))
+    return made
+
+
+async def measure(app: str, affinity: Affinity, conversations: int, turns: int, tokens: int) -> dict[str, Any]:
+    model = ServeModel(app, affinity)
+    talks = [Talk(f"{affinity} {number}", BLOCK, Sampling(max_tokens=tokens)) for number in range(conversations)]
+    began = time.perf_counter()
+    counts = await hold(talks, model, turns)
+    seconds = time.perf_counter() - began
+    await model.close()
+    return {
+        "affinity": affinity,
+        "calls": counts.calls,
+        "prompt tokens": counts.prompt,
+        "computed": counts.computed,
+        "least": counts.least,
+        "computed / least": f"{counts.ratio:.3f}",
+        "seconds": seconds,
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    options = _parser().parse_args(arguments)
+    model = engine(options.conversations)
+    with connected():
+        try:
+            model.start("affinity", "small", lambda text: print(text, file=sys.stderr))
+            sizes = (options.conversations, options.turns, options.tokens)
+            lines = [asyncio.run(measure(model.app, affinity, *sizes)) for affinity in CASES]
+        finally:
+            model.stop()
+    found = machine()
+    print(f"{found}\npython -m benchmarks.affinity {shlex.join(sys.argv[1:] if arguments is None else arguments)}\n")
+    print(table(lines))
+    ratio = float(lines[0]["computed / least"])
+    print(f"\nWith affinity: {ratio:.3f} of the least possible (bound {BOUND:g})")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": found, "lines": lines}, indent=1))
+    return 0 if ratio <= BOUND else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.affinity", description=__doc__)
+    parser.add_argument("--conversations", type=int, default=16)
+    parser.add_argument("--turns", type=int, default=8)
+    parser.add_argument("--tokens", type=int, default=32, help="at most, a turn")
+    parser.add_argument("--json", type=Path)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

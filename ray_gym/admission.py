@@ -1,0 +1,143 @@
+"""When a new episode may begin: a gate before the models of a run, so that conversations that go on keep their place in the caches.
+
+Only beginnings wait. The turns of an episode that has begun never do: its history lies in a replica's KV cache, and holding it back would
+have the cache forget it. An episode is let in once, for all of its models: where the user's is the slow one, that also keeps the
+policy's conversations few enough for its cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Annotated, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LOOK_S = 0.5
+"""How often the replicas are asked while episodes wait; what an answer allows holds as long."""
+GROWTH = 0.5
+"""Episodes that an answer lets in, as a share of those in flight: what they will need shows only later."""
+
+Share = Annotated[float, Field(gt=0, le=1)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class AdmissionLimits(BaseModel):
+    """Of each replica of a model. New episodes wait while one of them is over one of these."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_kv_use: Share = 0.9
+    """Of its KV cache, by what it is generating at the moment."""
+    max_waiting: Annotated[int, Field(ge=0)] | None = None
+    """Calls that wait in its engine."""
+    max_recomputed: Share | None = 0.1
+    """Of the histories that were sent to it, by tokens: what its cache should have had, and had lost."""
+    max_conversations: Count | None = None
+    """Episodes in flight, in the mean over the replicas."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Of one replica, now; `recomputed` is over its last calls."""
+
+    kv_use: float
+    waiting: int
+    running: int
+    recomputed: float
+
+
+def room(loads: Sequence[Load], conversations: float, limits: AdmissionLimits) -> float:
+    """How many more episodes may begin. A replica over a limit leaves room for none: which one they would go to, nobody knows before."""
+    if any(is_crowded(load, limits) for load in loads):
+        return 0
+    if limits.max_conversations is None or not loads:  # where nobody answers, calls find out for themselves
+        return math.inf
+    return max(0, limits.max_conversations * len(loads) - conversations)
+
+
+def is_crowded(load: Load, limits: AdmissionLimits) -> bool:
+    return (
+        load.kv_use > limits.max_kv_use
+        or (limits.max_waiting is not None and load.waiting > limits.max_waiting)
+        or (limits.max_recomputed is not None and load.recomputed > limits.max_recomputed)
+    )
+
+
+@runtime_checkable
+class Gated(Protocol):
+    """A model that may have no room for more episodes."""
+
+    @property
+    def is_gated(self) -> bool: ...
+
+    async def room(self, conversations: float) -> float:
+        """For how many; `conversations` are in flight, of all workers. As many as like if nobody can say."""
+        ...
+
+
+class Gate:
+    """Who may enter. Keeps no tasks and no time: whoever uses it says what time it is."""
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+        self._let_in = 0
+        self._until = 0.0
+
+    def looked(self, room: float, now: float) -> None:
+        self._let_in = int(min(room, max(2, GROWTH * self.in_flight)))
+        self._until = now + LOOK_S
+
+    def may_enter(self, now: float) -> bool:
+        """One alone always may: otherwise nothing would change any more."""
+        return self.in_flight == 0 or (self._let_in > 0 and now < self._until)
+
+    def look_is_due(self, now: float) -> bool:
+        return now >= self._until
+
+    def enter(self) -> None:
+        self.in_flight += 1
+        self._let_in -= 1
+
+    def leave(self) -> None:
+        self.in_flight -= 1
+
+
+class Admission:
+    """A worker's. `share` is how many of the run's episodes it plays."""
+
+    def __init__(self, models: Iterable[object], share: float = 1) -> None:
+        self._models = [model for model in models if isinstance(model, Gated) and model.is_gated]
+        self._share = share
+        self._gate = Gate()
+        self._looking = asyncio.Lock()
+
+    @asynccontextmanager
+    async def place(self, begins: bool) -> AsyncIterator[None]:
+        """For the time of an episode; one that `begins` waits until there is room."""
+        if begins and self._models:
+            await self._until_room()
+        self._gate.enter()
+        try:
+            yield
+        finally:
+            self._gate.leave()
+
+    async def _until_room(self) -> None:
+        async with self._looking:  # in the order in which they came
+            while not self._gate.may_enter(now := time.monotonic()):
+                if self._gate.look_is_due(now):
+                    self._gate.looked(await self._room(), time.monotonic())
+                else:
+                    await asyncio.sleep(LOOK_S / 5)
+
+    async def _room(self) -> float:
+        """This worker's part of it."""
+        conversations = self._gate.in_flight / self._share
+        rooms = await asyncio.gather(*(model.room(conversations) for model in self._models))
+        least = min(rooms)
+        return least if math.isinf(least) else math.ceil(least * self._share)

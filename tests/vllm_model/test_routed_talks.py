@@ -1,0 +1,68 @@
+"""Conversations with replicas of a tiny model under real vLLM: where calls go, and what that saves."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from conftest import REPOSITORY
+
+from benchmarks.recompute import Reference
+
+pytestmark = [pytest.mark.ray, pytest.mark.engine]
+
+
+def routed(cluster: dict[str, str], folder: Path, case: str) -> dict[str, Any]:
+    script = REPOSITORY / "tests" / "vllm_model" / "routed_talks.py"
+    done = subprocess.run(
+        [sys.executable, str(script), str(folder), case],
+        env={**cluster, "PYTHONPATH": str(REPOSITORY)},
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.fixture(scope="module")
+def talked(cluster: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("tiny")
+    return {**routed(cluster, folder, "affinity"), "checkpoint": folder / "tiny"}
+
+
+def test_with_affinity_hardly_anything_is_computed_twice(talked: dict[str, Any]) -> None:
+    assert talked["session"] <= 1.1
+    assert talked["none"] > 1.3, "the replicas don't share a cache"
+
+
+def test_no_call_fails_when_a_replica_is_killed(talked: dict[str, Any]) -> None:
+    assert talked["replicas"] == 2 and talked["latest"] < 10, "all had calls to come"
+    assert talked["failures"] == []
+
+
+def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[str, Any]) -> None:
+    """The logprobs of all that was said before and after are those that the recorded ids have."""
+    reference = Reference(talked["checkpoint"])
+    for talk in talked["talks"]:
+        assert len(talk["spans"]) == 10
+        ids = torch.tensor(talk["ids"])
+        positions = torch.cat([torch.arange(start, end) for start, end in talk["spans"]])
+        found = reference.logits(ids, positions).log_softmax(dim=-1)
+        computed = found.gather(-1, ids[positions].unsqueeze(-1)).squeeze(-1)
+        assert (computed - torch.tensor(talk["logprobs"])).abs().max() < 2e-4
+
+
+def test_a_gate_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_path: Path) -> None:
+    found = routed(cluster, tmp_path, "admission")
+    assert found["open"]["calls"] == found["gated"]["calls"] == 72
+    assert found["open"]["most in flight"] == 12 and found["gated"]["most in flight"] > 1
+    assert found["gated"]["recomputed"] < 0.5 * found["open"]["recomputed"]
