@@ -47,6 +47,7 @@ class Commits:
             await asyncio.to_thread(self.directory.commit, staged.name)
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
+            self.tally.nodes.committed(worker, len(ids))
             for episode_id in ids:
                 uncommitted.pop(episode_id, None)
             self._told.setdefault(worker, []).extend(ids)

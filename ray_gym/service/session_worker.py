@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from ray_gym.journal.history import History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
 from ray_gym.play import Played, Stage
+from ray_gym.run.driver import MakeWorker
 from ray_gym.run.player import Player
 from ray_gym.run.worker import Worker, WorkerSetup
 from ray_gym.service.desk import Desk
@@ -58,9 +58,13 @@ class SessionWorker(Worker):
         return await getattr(self._desk, method)(*arguments)
 
 
-def session_workers(offer: str, service: ServiceSection) -> Callable[[str, WorkerSetup, int], Any]:
-    def make(name: str, setup: WorkerSetup, concurrency: int) -> Any:
-        options = {"num_cpus": setup.fanout.cpus_per_worker, "max_concurrency": COMMANDS}
+def session_workers(offer: str, service: ServiceSection) -> MakeWorker:
+    def make(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+        options = {
+            "num_cpus": setup.fanout.cpus_per_worker,
+            "max_concurrency": COMMANDS,
+            "scheduling_strategy": strategy,
+        }
         return ray.remote(SessionWorker).options(**options).remote(name, setup, concurrency, offer, service)
 
     return make
