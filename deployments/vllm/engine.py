@@ -15,10 +15,11 @@ from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.formats import check_formats
 from deployments.vllm.options import ChatOptions, VllmOptions
 from deployments.vllm.replica import VllmReplica
-from deployments.vllm.replicas import replicas
+from deployments.vllm.replicas import missing_files, placed, replicas
 from ray_gym.application import Application, Replicas
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
+from ray_gym.models.placement import Replicas as Placed
 from ray_gym.transport import ServeModel
 
 ROUTER = "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
@@ -75,6 +76,12 @@ class VllmEngine:
 
     def gpus(self) -> float:
         return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
+
+    def placed(self) -> Placed | None:
+        return placed(self.options)
+
+    def missing_files(self) -> str | None:
+        return missing_files(self.options)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Blocks until every replica is up.

@@ -61,6 +61,8 @@ class ReplicaOptions(BaseModel):
     cpus: Annotated[float, Field(ge=0)] = 0
     engine_args: dict[str, Any] = {}
     """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
+    label_selector: dict[str, str] = {}
+    """Labels that the node of a replica has to have (`ray start --labels`), e.g. {pool: policy}. Default: any node with the GPUs."""
     env_vars: dict[str, str] = {}
     max_ongoing_requests: Count | None = None
     """A replica's; default: twice the engine's max_num_seqs, so that the engine always has a queue."""

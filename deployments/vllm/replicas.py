@@ -8,6 +8,8 @@ from typing import Any
 from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.options import ReplicaOptions
 from ray_gym.application import Replicas, digest_options
+from ray_gym.errors import UserError
+from ray_gym.models.placement import Replicas as Placed
 
 
 def replicas(
@@ -22,6 +24,7 @@ def replicas(
         actor_options={
             "num_cpus": options.cpus,
             "num_gpus": options.gpus_per_replica,
+            **({"label_selector": options.label_selector} if options.label_selector else {}),
             "runtime_env": {"env_vars": {**_quiet(options), **options.env_vars}},
         },
         start_timeout_s=options.start_timeout_s,
@@ -30,6 +33,32 @@ def replicas(
         digest=digest_options(*arguments),
         more=more or {},
     )
+
+
+def placed(options: ReplicaOptions) -> Placed | None:
+    """None where the options attach to an application that is up."""
+    if options.app is not None:
+        return None
+    return Placed(options.replicas, options.cpus, options.gpus_per_replica, options.label_selector)
+
+
+def missing_files(options: ReplicaOptions) -> str | None:
+    """On a node. A hub's model may be in the node's cache; else the hub has to be there."""
+    try:
+        path = resolve_model(options.model or "")
+    except UserError as error:
+        return str(error)
+    if Path(path).is_dir():
+        return None
+    from huggingface_hub import file_exists, try_to_load_from_cache
+
+    if isinstance(try_to_load_from_cache(path, "config.json"), str):
+        return None
+    try:
+        found = file_exists(path, "config.json")
+    except Exception as error:  # of every HTTP library that the hub's client has ever used
+        return f"{path} is not in this node's cache (HF_HOME), and the hub can't be reached: {type(error).__name__}"
+    return None if found else f"{path} is not in this node's cache (HF_HOME), and the hub has no such model"
 
 
 def _quiet(options: ReplicaOptions) -> dict[str, str]:

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deployments.vllm.checkpoint import resolve_model
-from deployments.vllm.replicas import replicas
+from deployments.vllm.replicas import missing_files, placed, replicas
 from deployments.vllm_reward.options import RewardOptions
 from deployments.vllm_reward.replica import RewardReplica
 from ray_gym.application import Application
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
+from ray_gym.models.placement import Replicas as Placed
 from ray_gym.transport import ServeModel
 
 
@@ -46,6 +47,12 @@ class VllmRewardEngine:
 
     def gpus(self) -> float:
         return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
+
+    def placed(self) -> Placed | None:
+        return placed(self.options)
+
+    def missing_files(self) -> str | None:
+        return missing_files(self.options)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Blocks until every replica is up. Errors: UserError for a model that is no reward model, RunFailed."""
