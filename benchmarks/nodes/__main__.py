@@ -1,8 +1,8 @@
 """A submitted run on several nodes, of which one is killed and one joins: `python -m benchmarks.nodes`.
 
 Three raylets with addresses of their own (network namespaces where this process may make them, else loopback addresses), started by
-`ray start`; `ray job submit` of scripted games. When a part of them is committed, a node that is not the head gets SIGKILL, all of its
-processes at once, and another joins. Every episode has to end once, and every node to have played some.
+`ray start`; `ray job submit` of scripted games. When a part of them is committed, a node joins, and one that is not the
+head gets SIGKILL, all of its processes at once. Every episode has to end once, and every node to have played some.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 CONFIG = "configs/tic_tac_toe_scripted.yaml"
 NODES = 3
 WORKERS = 6
-CONCURRENCY = 120
 REPEATS = 4
-DISTURB_AFTER = 0.2
-"""The share of the episodes that is committed before a node is killed."""
+DISTURB_AFTER = 0.1
+"""The share of the episodes that is committed before a node joins and another is killed."""
 LOOK_S = 0.3
 
 
@@ -68,7 +67,7 @@ class Shown:
         return found
 
 
-def play(started: Cluster, output: Path, episodes: int, delay_s: float) -> Shown:
+def play(started: Cluster, output: Path, episodes: int, concurrency: int, delay_s: float) -> Shown:
     """Errors: NodesFailed."""
     run = output / "nodes"
     overrides = {
@@ -78,7 +77,7 @@ def play(started: Cluster, output: Path, episodes: int, delay_s: float) -> Shown
         "tasks.generate": episodes // REPEATS,
         "tasks.repeats": REPEATS,
         "fanout.workers": WORKERS,
-        "fanout.concurrency": CONCURRENCY,
+        "fanout.concurrency": concurrency,
         "models.random.delay_s": delay_s,
         "models.minimax.delay_s": delay_s,
     }
@@ -107,10 +106,10 @@ def play(started: Cluster, output: Path, episodes: int, delay_s: float) -> Shown
 
             wait_for(lambda: committed(run) >= DISTURB_AFTER * episodes or job.poll() is not None, 120)
             victim = started.nodes[-1]
-            processes = started.kill(victim)
-            print(f"{committed(run)} committed: killed {victim.address}, {processes} processes", flush=True)
             joined = started.add()
             print(f"{committed(run)} committed: {joined.address} joined", flush=True)
+            processes = started.kill(victim)
+            print(f"{committed(run)} committed: killed {victim.address}, {processes} processes", flush=True)
             wait_for(lambda: job.poll() is not None, 300)
         finally:
             job.kill()
@@ -134,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="ray_gym_nodes_runs_") as output, cluster(NODES) as started:
         print(f"{NODES} raylets in {started.machines.kind}: {', '.join(node.address for node in started.nodes)}")
         try:
-            shown = play(started, Path(output), given.episodes, given.delay)
+            shown = play(started, Path(output), given.episodes, given.concurrency, given.delay)
         except NodesFailed as error:
             print(f"error: {error}", file=sys.stderr)
             return 1
@@ -151,6 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nodes", description=__doc__)
     parser.add_argument("--episodes", type=int, default=2000)
+    parser.add_argument("--concurrency", type=int, default=120, help="episodes in flight")
     parser.add_argument("--delay", type=float, default=0.5, help="seconds before each move")
     return parser
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from deployments.vllm.hardware import cpu_dtype
+from deployments.vllm.layout import parallel_args
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.token_engine import Generation, GenerationRequest
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
@@ -22,7 +23,7 @@ class AsyncLLMEngine:
 
         arguments: dict[str, Any] = {
             "model": path,
-            "tensor_parallel_size": options.tensor_parallel,
+            **parallel_args(options),
             "logprobs_mode": "processed_logprobs",
             "disable_log_stats": True,
             "enable_log_requests": False,

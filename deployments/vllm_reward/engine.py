@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deployments.vllm.checkpoint import resolve_model
-from deployments.vllm.replicas import missing_files, placed, replicas
+from deployments.vllm.layout import placed
+from deployments.vllm.replicas import missing_files, replicas
 from deployments.vllm_reward.options import RewardOptions
 from deployments.vllm_reward.replica import RewardReplica
 from ray_gym.application import Application

@@ -49,6 +49,9 @@ def rollout(
         str | None, typer.Option(metavar="RUN", help="Go on with this run directory: a path, or a URI like s3://...")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
+    wait_deadline: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="With `--wait`: give up after so long.")
+    ] = None,
 ) -> None:
     """Play the episodes of a config and write them to a run directory.
 
@@ -70,9 +73,9 @@ def rollout(
     given = list(overrides or [])
     if resume is not None:
         again, given = _config_and_overrides(config, given)
-        submitted = submit.resume(resume, given, console, config_path=again, wait=wait)
+        submitted = submit.resume(resume, given, console, config_path=again, wait=wait, wait_deadline_s=wait_deadline)
     elif config is not None:
-        submitted = submit.submit(Path(config), given, console, wait=wait)
+        submitted = submit.submit(Path(config), given, console, wait=wait, wait_deadline_s=wait_deadline)
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
     print_summary(console, submitted.location, submitted.summary)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import ActorUnschedulableError, RayActorError, RayTaskError
 
 from ray_gym.backoff import pause_s
 from ray_gym.errors import RunFailed, UserError, describe
@@ -212,7 +212,7 @@ class Driver:
                     return None
                 self._nodes.left(name)
                 continue
-            except (RayActorError, _WorkerLost) as error:
+            except (RayActorError, ActorUnschedulableError, _WorkerLost) as error:
                 reason = _first_line(error)
                 if missing := _MISSING.search(str(error)):
                     await self._commits.lose(name, reason)

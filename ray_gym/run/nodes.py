@@ -36,14 +36,16 @@ class Nodes:
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def strategy(self, worker: str) -> Any:
-        """Ray's scheduling strategy for a worker. Those with CPUs of their own are spread by Ray, which knows where some are free."""
+        """Ray's scheduling strategy for a worker. Those with CPUs of their own are spread by Ray, which knows where some are free.
+
+        The others must be on the node that was chosen, or fail: else Ray puts them wherever a process is sooner up.
+        """
         if self.cpus_per_worker:
             return "SPREAD"
         node = self._spread.choose(worker, await self._nodes(), time.monotonic())
-        return NodeAffinitySchedulingStrategy(node, soft=True) if node else "SPREAD"
+        return NodeAffinitySchedulingStrategy(node, soft=False) if node else "SPREAD"
 
     async def came_up(self, worker: str, node: str) -> None:
-        self._spread.came_up(worker, node)
         await self._nodes(node)
         self.shares.came_up(worker, node)
 

@@ -15,7 +15,7 @@ APART = 2
 @dataclass(slots=True)
 class Spread:
     _at: dict[str, str] = field(default_factory=dict)
-    """The node of each worker: that which was chosen, then that which it came up on."""
+    """The node of each worker."""
     _lost_at: dict[str, float] = field(default_factory=dict)
     """When a worker was last lost, by node."""
     _leaving: set[str] = field(default_factory=set)
@@ -27,9 +27,6 @@ class Spread:
         if found is not None:
             self._at[worker] = found
         return found
-
-    def came_up(self, worker: str, node: str) -> None:
-        self._at[worker] = node
 
     def lost(self, worker: str, now: float) -> None:
         node = self._at.pop(worker, None)
