@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,10 +73,10 @@ def small_model() -> Iterator[str]:
             engine.stop()
 
 
-def attach(app: str, output: Path) -> Attached:
-    """Errors: CalledProcessError."""
+def attach(app: str, output: Path, cluster: Mapping[str, str]) -> Attached:
+    """`cluster` is the environment that reaches it. Errors: CalledProcessError."""
     config = _config(app, output)
-    environment = {**os.environ, "RAY_ADDRESS": str(ray.get_runtime_context().gcs_address), "PYTHONUNBUFFERED": "1"}
+    environment = {**cluster, "PYTHONUNBUFFERED": "1"}
     imports = _seconds([sys.executable, "-c", IMPORTS], environment)
     command = [sys.executable, "-m", "ray_gym", "rollout", str(config)]
     began, told = time.time(), {}
@@ -109,7 +109,7 @@ def _config(app: str, output: Path) -> Path:
     return path
 
 
-def _seconds(command: Sequence[str], environment: dict[str, str]) -> float:
+def _seconds(command: Sequence[str], environment: Mapping[str, str]) -> float:
     began = time.monotonic()
     subprocess.run(command, env=environment, cwd=REPOSITORY, check=True)
     return time.monotonic() - began
@@ -122,9 +122,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"command: {shlex.join(['python', '-m', 'benchmarks.attach', *words])}\n", flush=True)
     runs = []
     with small_model() as app:
+        reach = {**os.environ, "RAY_ADDRESS": str(ray.get_runtime_context().gcs_address)}
         for _ in range(given.rounds):
             with tempfile.TemporaryDirectory(prefix="ray_gym_attach_") as output:
-                runs.append(attach(app, Path(output)))
+                runs.append(attach(app, Path(output), reach))
             load_of_machine = os.getloadavg()[0]
             print(
                 f"first step after {runs[-1].first_step:.2f} s (load of the machine {load_of_machine:.1f})", flush=True
