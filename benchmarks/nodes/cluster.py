@@ -37,7 +37,11 @@ class Cluster:
             f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
         )
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-token-of-one-benchmark-0123456789"}
-        return {**inherited, **token, "PATH": path, "RAY_worker_niceness": "0"}
+        patient = {
+            "RAY_raylet_start_wait_time_s": str(START_S),
+            "RAY_worker_niceness": "0",
+        }  # for a machine that is busy
+        return {**inherited, **token, **patient, "PATH": path}
 
     @property
     def dashboard(self) -> str:
