@@ -70,6 +70,8 @@ def rollout(
     from ray_gym.run import submit
 
     console = make_console()
+    if wait_deadline is not None and not wait:
+        raise UserError("--wait-deadline: goes with --wait, which is not given")
     given = list(overrides or [])
     if resume is not None:
         again, given = _config_and_overrides(config, given)
