@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 
@@ -13,12 +13,14 @@ from ray_gym.journal.history import History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
 from ray_gym.play import Played, Stage
-from ray_gym.run.driver import MakeWorker
 from ray_gym.run.player import Player
 from ray_gym.run.worker import Worker, WorkerSetup
 from ray_gym.service.desk import Desk
 from ray_gym.session import Session
 from ray_gym.spec import EpisodeSpec
+
+if TYPE_CHECKING:
+    from ray_gym.run.driver import MakeWorker
 
 PATIENCE_S = 15.0
 """How much longer than a tool may take a replay waits for what was recorded, before it counts as another play."""
