@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import ray
+from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ray_gym.run.spread import Spread
@@ -60,14 +61,22 @@ class Nodes:
         return not self.cpus_per_worker and self._spread.moves(worker, await self._nodes(), time.monotonic())
 
     async def _nodes(self, wanted: str = "") -> Sequence[str]:
-        """Ids; looked up anew if `wanted` is not known."""
+        """Ids; looked up anew if `wanted` is not known. While somebody looks, the others go by what was there before."""
+        if self._looking.locked() and self._there and not wanted:
+            return self._there
         async with self._looking:
             if time.monotonic() - self._looked_at > LOOK_S or wanted not in ("", *self.shares.addresses):
-                found = await asyncio.to_thread(ray.nodes)
-                self._looked_at = time.monotonic()
-                self._there = for_workers(found)
-                self.shares.addresses.update((node["NodeID"], node["NodeManagerAddress"]) for node in found)
+                await self._look()
             return self._there
+
+    async def _look(self) -> None:
+        self._looked_at = time.monotonic()
+        try:
+            found = await asyncio.to_thread(ray.nodes)
+        except (RayError, OSError):  # whoever knows is being started again
+            return
+        self._there = for_workers(found)
+        self.shares.addresses.update((node["NodeID"], node["NodeManagerAddress"]) for node in found)
 
 
 def for_workers(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
