@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from conftest import ray_gym
 
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.placement import Replicas
-from ray_gym.run.cluster import check_gpus, connected
 from ray_gym.run.gpus import asked, lacking
 
 
@@ -53,17 +53,15 @@ def test_stages_of_a_pipeline_may_be_on_several_nodes() -> None:
 
 
 @pytest.mark.ray
-def test_too_many_gpus_are_refused_at_once_or_waited_for(
-    cluster: dict[str, str], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    for key, value in cluster.items():
-        if key.startswith("RAY_"):
-            monkeypatch.setenv(key, value)
-    wanted = {"small": engine(replicas=2)}
-    with connected():
-        with pytest.raises(UserError, match=r"models: they ask for 2 GPUs \(small 2\) and the cluster has 0.*--wait"):
-            check_gpus(wanted, wait=False)
-        with pytest.raises(RunFailed, match=r"the cluster has 0, after . s of waiting"):
-            check_gpus(wanted, wait=True, deadline_s=1)
-        assert "waiting for GPUs since 0 s: they ask for 2" in capfd.readouterr().err
-        check_gpus({"small": engine(gpus=0)}, wait=False)
+def test_too_many_gpus_are_refused_at_once_or_waited_for(cluster: dict[str, str], tmp_path: Path) -> None:
+    asks = ["rollout", "configs/tic_tac_toe.yaml", f"output.dir={tmp_path}", "models.small.gpus=1"]
+    refused = ray_gym(*asks, environment=cluster)
+    assert refused.returncode == 2, refused.stderr
+    assert (
+        "models: they ask for 1 GPUs (small 1) and the cluster has 0. " in refused.stderr and "--wait" in refused.stderr
+    )
+    waited = ray_gym(*asks, "--wait", "--wait-deadline", "1", environment=cluster)
+    assert waited.returncode == 1, waited.stderr
+    assert "waiting for GPUs since 0 s: they ask for 1 GPUs" in waited.stderr
+    assert "s of waiting (--wait-deadline)" in waited.stderr and "Traceback" not in waited.stderr
+    assert list(tmp_path.iterdir()) == []
