@@ -10,6 +10,7 @@ import numpy as np
 from deployments.vllm.engine_stats import EngineStats
 from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
 from deployments.vllm.hardware import cpu_dtype
+from deployments.vllm.layout import parallel_args
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.token_engine import OWN, Generation, GenerationRequest
 from deployments.vllm.weights import EngineWeights
@@ -25,7 +26,7 @@ class AsyncLLMEngine:
 
         arguments: dict[str, Any] = {
             "model": path,
-            "tensor_parallel_size": options.tensor_parallel,
+            **parallel_args(options),
             "logprobs_mode": "processed_logprobs",
             "worker_extension_cls": "deployments.vllm.worker.ReloadingWorker",
             "disable_log_stats": True,

@@ -13,9 +13,9 @@ from ray.serve.config import RequestRouterConfig
 
 from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.formats import check_formats
+from deployments.vllm.layout import placed
 from deployments.vllm.options import ChatOptions, VllmOptions
-from deployments.vllm.replica import VllmReplica
-from deployments.vllm.replicas import missing_files, placed, replicas
+from deployments.vllm.replicas import missing_files, replicas
 from ray_gym.application import Application, Replicas
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
@@ -119,6 +119,8 @@ class VllmEngine:
             self._check_seeds(self._request, on_cpu=description["gpus"] == 0)
 
     def _replicas(self, name: str) -> Replicas:
+        from deployments.vllm.replica import VllmReplica  # only for who deploys: workers have this module, too
+
         options = self.options
         return replicas(
             VllmReplica,

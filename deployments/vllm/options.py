@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -15,6 +15,7 @@ Count = Annotated[int, Field(ge=1)]
 OWN_ENGINE_ARGS = {
     "model": "models.NAME.model",
     "tensor_parallel_size": "tensor_parallel",
+    "pipeline_parallel_size": "pipeline_parallel",
     "reasoning_parser": "reasoning_parser",
     "tokenizer": None,
     "logprobs_mode": None,
@@ -63,6 +64,16 @@ class Autoscaling(BaseModel):
     """How long it has to be so before a replica comes, or goes: a model takes its time to load, and its cache goes with it."""
 
 
+class Placement(BaseModel):
+    """Where the ranks of a replica may be, as Ray's placement groups have it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    strategy: Literal["PACK", "STRICT_PACK", "SPREAD", "STRICT_SPREAD"] = "PACK"
+    bundles: Annotated[list[dict[str, Annotated[float, Field(ge=0)]]], Field(min_length=1)] | None = None
+    """Resources of each, e.g. {GPU: 1, CPU: 4}. Default: one a rank, with its GPU."""
+
+
 class ReplicaOptions(BaseModel):
     """What is loaded, how often, on what."""
 
@@ -78,6 +89,11 @@ class ReplicaOptions(BaseModel):
     gpus: Annotated[float, Field(ge=0)] = 1
     """GPUs a replica needs for one tensor-parallel rank; 0 runs on CPU."""
     tensor_parallel: Count = 1
+    """Ranks that share each layer; on one node, unless there is a pipeline or a placement."""
+    pipeline_parallel: Count = 1
+    """Stages of layers, each of `tensor_parallel` ranks, which may be on several nodes."""
+    placement: Placement | None = None
+    """Of a replica's ranks, on GPUs. Default: one node, or with a pipeline as few nodes as can be."""
     cpus: Annotated[float, Field(ge=0)] = 0
     engine_args: dict[str, Any] = {}
     """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
@@ -98,13 +114,48 @@ class ReplicaOptions(BaseModel):
         return self
 
     @property
-    def gpus_per_replica(self) -> float:
-        return self.gpus * self.tensor_parallel
-
-    @property
     def ranks(self) -> int:
         """The processes of a replica that hold a part of the model each."""
-        return self.tensor_parallel * int(self.engine_args.get("pipeline_parallel_size", 1))
+        return self.tensor_parallel * self.pipeline_parallel
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether the ranks of a replica lie in a placement group."""
+        return self.gpus > 0 and (self.pipeline_parallel > 1 or self.placement is not None)
+
+    @property
+    def strategy(self) -> str:
+        return self.placement.strategy if self.placement else "PACK"
+
+    @property
+    def bundles(self) -> list[dict[str, float]]:
+        """Of the placement group of a replica."""
+        given = self.placement.bundles if self.placement else None
+        return given or [{"GPU": self.gpus}] * self.ranks
+
+    @property
+    def gpus_per_replica(self) -> float:
+        return (
+            sum(bundle.get("GPU", 0) for bundle in self.bundles)
+            if self.is_grouped
+            else self.gpus * self.tensor_parallel
+        )
+
+    @model_validator(mode="after")
+    def _fits_its_group(self) -> ReplicaOptions:
+        if self.placement is not None and self.gpus == 0:
+            raise ValueError("placement: is for ranks on GPUs, and gpus is 0; leave it out")
+        if not self.is_grouped:
+            return self
+        if self.gpus > 1:
+            raise ValueError(f"gpus: {self.gpus:g}, but a rank of a pipeline or placement has 1 GPU, or a part of one")
+        given = [bundle.get("GPU", 0) for bundle in self.bundles]
+        if any(count not in (0, self.gpus) for count in given) or given.count(self.gpus) < self.ranks:
+            raise ValueError(
+                f"placement.bundles: {self.ranks} of them need GPU: {self.gpus:g}, one for each of tensor_parallel x "
+                f"pipeline_parallel ranks, and others no GPU; they have {', '.join(f'{count:g}' for count in given)}"
+            )
+        return self
 
     @field_validator("engine_args")
     @classmethod

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from deployments.vllm.checkpoint import resolve_model
+from deployments.vllm.layout import actor_options, env_vars, group_options
 from deployments.vllm.options import ReplicaOptions
 from ray_gym.application import Replicas, digest_options
 from ray_gym.errors import UserError
-from ray_gym.models.placement import Replicas as Placed
 from ray_gym.weights.holder import FirstWeights
 
 BOUND = 1.25
@@ -34,25 +34,16 @@ def replicas(
         autoscaling=_autoscaling(options),
         max_ongoing_requests=options.max_ongoing_requests or calls_at_once(options, episodes),
         actor_options={
-            "num_cpus": options.cpus,
-            "num_gpus": options.gpus_per_replica,
-            **({"label_selector": options.label_selector} if options.label_selector else {}),
-            "runtime_env": {"env_vars": {**_quiet(options), **options.env_vars}},
+            **actor_options(options),
+            "runtime_env": {"env_vars": {**_quiet(options), **env_vars(options), **options.env_vars}},
         },
         start_timeout_s=options.start_timeout_s,
         what="vLLM",
         loading=f"{options.model} (vLLM)",
         digest=digest_options(*arguments),
-        more=more or {},
+        more={**(more or {}), **group_options(options)},
         weights=weights,
     )
-
-
-def placed(options: ReplicaOptions) -> Placed | None:
-    """None where the options attach to an application that is up."""
-    if options.app is not None:
-        return None
-    return Placed(options.replicas, options.cpus, options.gpus_per_replica, options.label_selector)
 
 
 def missing_files(options: ReplicaOptions) -> str | None:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from deployments.vllm.checkpoint import resolve_model
-from deployments.vllm.replicas import missing_files, placed, replicas
+from deployments.vllm.layout import placed
+from deployments.vllm.replicas import missing_files, replicas
 from deployments.vllm_reward.options import RewardOptions
-from deployments.vllm_reward.replica import RewardReplica
 from ray_gym.application import Application
 from ray_gym.errors import UserError
 from ray_gym.models.base import EngineCheck
@@ -57,6 +57,8 @@ class VllmRewardEngine:
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Blocks until every replica is up. Errors: UserError for a model that is no reward model, RunFailed."""
         if self.options.app is None:
+            from deployments.vllm_reward.replica import RewardReplica  # only for who deploys
+
             deployment = replicas(RewardReplica, self.options, (self.options,))
             self._application.start(run_id, name, deployment, say)
             return

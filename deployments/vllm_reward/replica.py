@@ -9,6 +9,7 @@ from deployments.vllm import reaper
 from deployments.vllm.checkpoint import load_tokens, resolve_model
 from deployments.vllm.formats import make_formats
 from deployments.vllm.hardware import cpu_dtype, prepare_cpu
+from deployments.vllm.layout import parallel_args
 from deployments.vllm.options import ChatOptions
 from deployments.vllm_reward.options import RewardOptions, Verdict
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
@@ -87,7 +88,7 @@ def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:
     arguments: dict[str, Any] = {
         "model": path,
         "runner": "pooling",
-        "tensor_parallel_size": options.tensor_parallel,
+        **parallel_args(options),
         "disable_log_stats": True,
         "enable_log_requests": False,
         **({"dtype": cpu_dtype()} if options.gpus == 0 else {}),

@@ -56,6 +56,9 @@ def rollout(
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for GPUs that the cluster does not have yet.")] = False,
     log: serve.Log = None,
+    wait_deadline: Annotated[
+        float | None, typer.Option(metavar="SECONDS", min=0, help="With `--wait`: give up after so long.")
+    ] = None,
 ) -> None:
     """Play the episodes of a config and write them to a run directory.
 
@@ -74,12 +77,14 @@ def rollout(
     from ray_gym.run import submit
 
     console = make_console()
+    if wait_deadline is not None and not wait:
+        raise UserError("--wait-deadline: goes with --wait, which is not given")
     given = [*(overrides or []), *serve.as_override(log)]
     if resume is not None:
         again, given = _config_and_overrides(config, given)
-        submitted = submit.resume(resume, given, console, config_path=again, wait=wait)
+        submitted = submit.resume(resume, given, console, config_path=again, wait=wait, wait_deadline_s=wait_deadline)
     elif config is not None:
-        submitted = submit.submit(Path(config), given, console, wait=wait)
+        submitted = submit.submit(Path(config), given, console, wait=wait, wait_deadline_s=wait_deadline)
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
     if is_json():

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Each is on one node, also where it is several tensor-parallel ranks."""
+    """Each is on one node, also where it is several tensor-parallel ranks; of a pipeline, each of its bundles counts as one."""
 
     count: int
     cpus: float

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import socket
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,8 @@ import ray
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import Engine
+from ray_gym.run.gpu_wait import gpus_of_nodes, wait_for_gpus
+from ray_gym.run.gpus import asked, lacking
 
 logger = logging.getLogger(__name__)
 
@@ -97,23 +98,18 @@ def check_cpus(workers: int, each: float) -> None:
         )
 
 
-def check_gpus(engines: Mapping[str, Engine], wait: bool) -> None:
-    """Errors: UserError when the models ask for more GPUs than the cluster has, unless told to wait for it to grow."""
-    wanted = {name: engine.gpus() for name, engine in engines.items() if engine.gpus()}
-    if not wanted:
+def check_gpus(engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None) -> None:
+    """Errors: UserError when the models ask for more GPUs than the cluster has, unless told to wait for it to grow; RunFailed if
+    it does not by the deadline."""
+    wanted = asked(engines)
+    problem = lacking(wanted, gpus_of_nodes()) if wanted else None
+    if problem is None:
         return
-    asked = ", ".join(f"{name} {count:g}" for name, count in wanted.items())
-    told = False
-    while (there := ray.cluster_resources().get("GPU", 0)) < sum(wanted.values()):
-        if not wait:
-            raise UserError(
-                f"models: they ask for {sum(wanted.values()):g} GPUs ({asked}) and the cluster has {there:g}. "
-                "Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
-            )
-        if not told:
-            logger.warning("waiting for %g GPUs (%s); the cluster has %g", sum(wanted.values()), asked, there)
-            told = True
-        time.sleep(2)
+    if not wait:
+        raise UserError(
+            f"models: {problem}. Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
+        )
+    wait_for_gpus(wanted, deadline_s)
 
 
 def _import_paths() -> list[str]:

@@ -61,6 +61,7 @@ class Commits:
             _log_each(logging.DEBUG, staged.episodes, f"committed with {staged.name}")
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
+            self.tally.nodes.committed(worker, len(ids))
             receipts = [uncommitted.pop(episode_id, None) for episode_id in ids]
             self.metrics.committed(receipt for receipt in receipts if receipt is not None)
             self._told.setdefault(worker, []).extend(ids)

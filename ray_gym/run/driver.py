@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import ActorUnschedulableError, RayActorError, RayTaskError
 
 from ray_gym.backoff import pause_s
 from ray_gym.errors import RunFailed, UserError, describe
@@ -25,6 +25,7 @@ from ray_gym.run.commits import Commits, Notify
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
+from ray_gym.run.nodes import Hello, Nodes
 from ray_gym.run.plan import Plan
 from ray_gym.run.tally import Tally
 from ray_gym.run.worker import Report, Worker, WorkerSetup
@@ -136,12 +137,16 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
     )
 
 
-MakeWorker = Callable[[str, WorkerSetup, int], Any]
-"""An actor out of a name, what is the same for all workers, and how many episodes it plays at once."""
+MakeWorker = Callable[[str, WorkerSetup, int, Any], Any]
+"""An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
 
 
-def make_worker(name: str, setup: WorkerSetup, concurrency: int) -> Any:
-    options = {"num_cpus": setup.fanout.cpus_per_worker, "max_concurrency": 8}
+def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+    options = {
+        "num_cpus": setup.fanout.cpus_per_worker,
+        "max_concurrency": 8,
+        "scheduling_strategy": strategy,
+    }
     return ray.remote(Worker).options(**options).remote(name, setup, concurrency)
 
 
@@ -161,6 +166,7 @@ class Driver:
         self._commits = commits
         self._dispatcher = commits.dispatcher
         self._tally = commits.tally
+        self._nodes = Nodes(commits.tally.nodes, setup.fanout.cpus_per_worker)
         self._stopping = stopping
         self._make = make
         self._open_ended = open_ended
@@ -212,10 +218,13 @@ class Driver:
         while True:
             name = f"{self._directory.epoch}-{self._made}"
             self._made += 1
-            actor = self._make(name, self._setup, concurrency)
+            actor = self._make(name, self._setup, concurrency, await self._nodes.strategy(name))
             try:
-                return await self._use(name, actor, concurrency)
-            except (RayActorError, _WorkerLost) as error:
+                if not await self._use(name, actor, concurrency):
+                    return None
+                self._nodes.left(name)
+                continue
+            except (RayActorError, ActorUnschedulableError, _WorkerLost) as error:
                 reason = _first_line(error)
                 if missing := _MISSING.search(str(error)):
                     await self._commits.lose(name, reason)
@@ -228,6 +237,7 @@ class Driver:
             finally:
                 self.workers.pop(name, None)
                 ray.kill(actor)
+            self._nodes.lost(name)
             in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
             self.wake()
             if in_a_row == DEATHS_IN_A_ROW:
@@ -240,30 +250,36 @@ class Driver:
         concurrency = self._fanout.concurrency
         return concurrency // count + (index < concurrency % count)
 
-    async def _use(self, name: str, actor: Any, concurrency: int) -> None:
-        """Errors: RayActorError or _WorkerLost; RayTaskError for what the worker raises; UserError."""
+    async def _use(self, name: str, actor: Any, concurrency: int) -> bool:
+        """Until nothing is left for it, or it moves: whether another one is to be made in its place.
+
+        Errors: RayActorError or _WorkerLost; RayTaskError for what the worker raises; UserError.
+        """
         if not await self._greet(name, actor):
-            return
+            return False
         self._tally.start()
         self.workers[name] = actor
         room = concurrency + max(8, int(concurrency * BACKLOG))
         answer_s = self._fanout.stuck_after_s + LEASE_GRACE_S
         while not self._stopping.is_set():
-            leases = self._dispatcher.lease(name, room)
+            moves = not self._open_ended and bool(self._dispatcher.pending) and await self._nodes.moves(name)
+            leases = [] if moves else self._dispatcher.lease(name, room)
             if leases:
                 self._leased.set()
                 self._leased = asyncio.Event()
             if not leases and not self._dispatcher.holds(name) and not self._open_ended:
                 await self._answer(actor.close.remote(), ANSWER_S)
-                return
+                return moves
             report = await self._answer(actor.exchange.remote(leases, self._commits.news_for(name)), answer_s)
             if report is None:
                 raise _WorkerLost("it did not answer when the run was stopped")
             await self._commits.take(name, report)
-            if not self._open_ended and not self._dispatcher.pending and self._dispatcher.all_over(name):
+            nothing_comes = moves or (not self._open_ended and not self._dispatcher.pending)
+            if nothing_comes and self._dispatcher.all_over(name):
                 await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
             self._stop_if_too_many_failed()
         await self._stop(name, actor)
+        return False
 
     async def _stop(self, name: str, actor: Any) -> None:
         try:
@@ -273,10 +289,11 @@ class Driver:
 
     async def _greet(self, name: str, actor: Any) -> bool:
         """Whether the worker is up before the run is stopped. Errors: UserError if it can't write where the run is written."""
-        hello = await self._answer(actor.hello.remote(), None)
+        hello: Hello | None = await self._answer(actor.hello.remote(), None)
         if hello is None:
             return False
-        if not hello or not await asyncio.to_thread(self._directory.greeted, hello):
+        await self._nodes.came_up(name, hello.node)
+        if not await asyncio.to_thread(self._directory.greeted, hello.file):
             raise UserError(
                 f"output.dir: {self._directory.location} is not shared with the node of worker {name}, or can't be written there"
             )

@@ -34,7 +34,14 @@ class Submitted:
     interrupted: bool
 
 
-def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wait: bool = False) -> Submitted:
+def submit(
+    config_path: Path,
+    overrides: Sequence[str],
+    console: Console,
+    *,
+    wait: bool = False,
+    wait_deadline_s: float | None = None,
+) -> Submitted:
     """Play a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     plan = make_plan(config, config_path)
@@ -42,7 +49,7 @@ def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wai
     configure(config.log, run=directory.name)
     with terminable(), cluster.connected():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
-        cluster.check_gpus(plan.engines, wait)
+        cluster.check_gpus(plan.engines, wait, wait_deadline_s)
         create(directory)
         try:
             directory.write_fingerprint(Fingerprint.of(plan))
@@ -56,7 +63,13 @@ def submit(config_path: Path, overrides: Sequence[str], console: Console, *, wai
 
 
 def resume(
-    run: str, overrides: Sequence[str], console: Console, *, config_path: Path | None = None, wait: bool = False
+    run: str,
+    overrides: Sequence[str],
+    console: Console,
+    *,
+    config_path: Path | None = None,
+    wait: bool = False,
+    wait_deadline_s: float | None = None,
 ) -> Submitted:
     """Go on with a run: committed episodes are left alone, the others are played.
 
@@ -74,7 +87,7 @@ def resume(
     try:
         with terminable(), cluster.connected():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
-            cluster.check_gpus(plan.engines, wait)
+            cluster.check_gpus(plan.engines, wait, wait_deadline_s)
             return _play(plan, directory, console)
     finally:
         directory.close()

@@ -15,6 +15,29 @@ MAX_OUTCOMES = 50
 MAX_FAILURES = 20
 
 
+@dataclass(slots=True)
+class NodeShares:
+    """What each node did: how many workers were on it, and how many episodes of theirs were committed."""
+
+    addresses: dict[str, str] = field(default_factory=dict)
+    """Of all nodes, by id."""
+    _workers: dict[str, str] = field(default_factory=dict)
+    _episodes: Counter[str] = field(default_factory=Counter)
+
+    def came_up(self, worker: str, node: str) -> None:
+        self._workers[worker] = node
+
+    def committed(self, worker: str, episodes: int) -> None:
+        self._episodes[self._workers.get(worker, "")] += episodes
+
+    def summary(self) -> list[dict[str, Any]]:
+        workers = Counter(self._workers.values())
+        return [
+            {"node": node, "address": self.addresses.get(node, ""), "workers": count, "episodes": self._episodes[node]}
+            for node, count in sorted(workers.items(), key=lambda item: (self.addresses.get(item[0], ""), item[0]))
+        ]
+
+
 @dataclass
 class Tally:
     total: int
@@ -38,6 +61,8 @@ class Tally:
     by_stop: Counter[str] = field(default_factory=Counter)
     by_outcome: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
+    nodes: NodeShares = field(default_factory=NodeShares)
+    """In this sitting."""
     made: float = field(default_factory=time.monotonic)
     began: float | None = None
     took_s: float | None = None
@@ -123,6 +148,7 @@ class Tally:
                 "stale_files_refused": self.refused_files,
                 "stale_journal_bytes_refused": self.refused_bytes,
             },
+            "nodes": self.nodes.summary(),
             "mean_reward": self.mean_reward,
             "turns": self.turns,
             "model_calls": self.model_calls,

@@ -26,6 +26,7 @@ from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
 from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
+from ray_gym.run.nodes import Hello, this_node
 from ray_gym.run.player import Player
 from ray_gym.run.receipt import Receipt, log_end, receipt_of
 from ray_gym.run.storage import Storage
@@ -121,14 +122,14 @@ class Worker:
     ) -> Player:
         return Player(stage, groups, journal, histories)
 
-    async def hello(self) -> str:
+    async def hello(self) -> Hello:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
         self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
-        return name
+        return Hello(name, this_node())
 
     async def exchange(self, groups: Sequence[Group], committed: Sequence[str]) -> Report:
         """Take episodes, hear which are committed, and wait until there is something to report (or a heartbeat has passed).

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 
@@ -21,6 +20,9 @@ from ray_gym.run.worker import Worker, WorkerSetup
 from ray_gym.service.desk import Desk
 from ray_gym.session import Session
 from ray_gym.spec import EpisodeSpec
+
+if TYPE_CHECKING:
+    from ray_gym.run.driver import MakeWorker
 
 PATIENCE_S = 15.0
 """How much longer than a tool may take a replay waits for what was recorded, before it counts as another play."""
@@ -72,9 +74,13 @@ class SessionWorker(Worker):
         return await getattr(self._desk, method)(*arguments)
 
 
-def session_workers(offer: str, service: ServiceSection) -> Callable[[str, WorkerSetup, int], Any]:
-    def make(name: str, setup: WorkerSetup, concurrency: int) -> Any:
-        options = {"num_cpus": setup.fanout.cpus_per_worker, "max_concurrency": COMMANDS}
+def session_workers(offer: str, service: ServiceSection) -> MakeWorker:
+    def make(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+        options = {
+            "num_cpus": setup.fanout.cpus_per_worker,
+            "max_concurrency": COMMANDS,
+            "scheduling_strategy": strategy,
+        }
         return ray.remote(SessionWorker).options(**options).remote(name, setup, concurrency, offer, service)
 
     return make

@@ -187,6 +187,11 @@ def test_options_that_there_are_not(folder: Folder) -> None:
     assert ended.code == 2 and "--resume" in ended.err and "Traceback" not in ended.err
 
 
+def test_a_deadline_of_a_wait_that_is_none(folder: Folder) -> None:
+    folder.write()
+    folder.refuses("rollout", "mine.yaml", "--wait-deadline", "5", told="--wait-deadline: goes with --wait")
+
+
 # ---- endpoints ----
 
 

@@ -1,0 +1,62 @@
+"""How the ranks of a replica lie on GPUs: all in the replica's own node, or in a placement group for vLLM's Ray executor.
+
+Without pipeline parallelism a replica is one actor with all its GPUs, and vLLM's ranks are processes of it, so they are on one node. With
+it (or with `placement`) the replica has a placement group of a bundle a rank, where vLLM finds it, as in `ray.serve.llm`: the actor itself
+lies in the first bundle and takes no GPU, since vLLM's workers take one bundle's each. On CPUs nothing of this applies.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from deployments.vllm.options import ReplicaOptions
+from ray_gym.models.placement import Replicas
+
+STRICT_PACK = "STRICT_PACK"
+
+
+def parallel_args(options: ReplicaOptions) -> dict[str, Any]:
+    """Of vLLM's engine."""
+    return {
+        "tensor_parallel_size": options.tensor_parallel,
+        "pipeline_parallel_size": options.pipeline_parallel,
+        **({"distributed_executor_backend": "ray"} if options.is_grouped else {}),
+    }
+
+
+def actor_options(options: ReplicaOptions) -> dict[str, Any]:
+    """Of the replica's actor: what it asks for itself."""
+    labels = {"label_selector": options.label_selector} if options.label_selector and not options.is_grouped else {}
+    return {"num_cpus": options.cpus, "num_gpus": 0 if options.is_grouped else options.gpus_per_replica, **labels}
+
+
+def group_options(options: ReplicaOptions) -> dict[str, Any]:
+    """Of the deployment: the placement group of each replica, if it has one."""
+    if not options.is_grouped:
+        return {}
+    first, *others = options.bundles
+    labels = (
+        {"placement_group_bundle_label_selector": [options.label_selector] * len(options.bundles)}
+        if options.label_selector
+        else {}
+    )
+    return {
+        "placement_group_bundles": [{**first, "CPU": first.get("CPU", 0) + options.cpus}, *others],
+        "placement_group_strategy": options.strategy,
+        **labels,
+    }
+
+
+def env_vars(options: ReplicaOptions) -> dict[str, str]:
+    """vLLM's Ray executor asks for a whole GPU a rank unless it is told otherwise."""
+    return {"VLLM_RAY_PER_WORKER_GPUS": f"{options.gpus:g}"} if options.is_grouped and options.gpus < 1 else {}
+
+
+def placed(options: ReplicaOptions) -> Replicas | None:
+    """What has to be on one node each: replicas, or the bundles of a group. None where the options attach to what is up."""
+    if options.app is not None:
+        return None
+    if not options.is_grouped or options.strategy == STRICT_PACK:
+        return Replicas(options.replicas, options.cpus, options.gpus_per_replica, options.label_selector)
+    cpus, gpus = (max(bundle.get(kind, 0) for bundle in options.bundles) for kind in ("CPU", "GPU"))
+    return Replicas(options.replicas * len(options.bundles), max(cpus, options.cpus), gpus, options.label_selector)

@@ -1,0 +1,40 @@
+"""Waiting for GPUs that the cluster is to get: a pending placement group shows its autoscaler what is missing."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Mapping
+
+import ray
+from ray.util.placement_group import placement_group, remove_placement_group
+
+from ray_gym.errors import RunFailed
+from ray_gym.models.placement import Replicas
+from ray_gym.run.gpus import lacking
+
+LOOK_S = 2.0
+SAY_S = 60.0
+
+
+def gpus_of_nodes() -> list[float]:
+    return [float(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
+
+
+def wait_for_gpus(wanted: Mapping[str, Replicas], deadline_s: float | None) -> None:
+    """Blocks until they are there, and says so every while. Errors: RunFailed at the deadline."""
+    began, said_at = time.monotonic(), float("-inf")
+    bundles = [{"GPU": each.gpus, "CPU": each.cpus} for each in wanted.values() for _ in range(each.count)]
+    labels = [dict(each.labels) for each in wanted.values() for _ in range(each.count)]
+    demand = placement_group(bundles, bundle_label_selector=labels if any(labels) else None)
+    try:
+        while (problem := lacking(wanted, gpus_of_nodes())) is not None:
+            waited = time.monotonic() - began
+            if deadline_s is not None and waited > deadline_s:
+                raise RunFailed(f"models: {problem}, after {waited:.0f} s of waiting (--wait-deadline)")
+            if time.monotonic() - said_at >= SAY_S:
+                said_at = time.monotonic()
+                print(f"waiting for GPUs since {waited:.0f} s: {problem}", file=sys.stderr, flush=True)
+            time.sleep(LOOK_S)
+    finally:
+        remove_placement_group(demand)  # the replicas take its place

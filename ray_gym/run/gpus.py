@@ -1,0 +1,43 @@
+"""Whether the GPUs of a cluster are enough for the models of a run: not in the sum alone, but on whole nodes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ray_gym.models.base import Engine
+from ray_gym.models.placement import OnNodes, Replicas
+
+
+def asked(engines: Mapping[str, Engine]) -> dict[str, Replicas]:
+    """What has to be on one node each, by model. An engine that does not say is taken to ask for single GPUs."""
+    found = {}
+    for name, engine in engines.items():
+        if gpus := engine.gpus():
+            placed = engine.placed() if isinstance(engine, OnNodes) else None
+            count = max(1, int(gpus))
+            found[name] = placed or Replicas(count, 0, gpus / count)
+    return found
+
+
+def lacking(wanted: Mapping[str, Replicas], nodes: Sequence[float]) -> str | None:
+    """What is not there, of `nodes` with so many GPUs; None if all is. The largest first, each where the least is left over."""
+    told = ", ".join(f"{name} {each.count * each.gpus:g}" for name, each in wanted.items())
+    total = sum(each.count * each.gpus for each in wanted.values())
+    if total > sum(nodes):
+        return f"they ask for {total:g} GPUs ({told}) and the cluster has {sum(nodes):g}"
+    left = list(nodes)
+    for name, each in sorted(wanted.items(), key=lambda item: -item[1].gpus):
+        if each.gpus > max(nodes):
+            return (
+                f"a replica of {name} asks for {each.gpus:g} GPUs on one node (gpus x tensor_parallel), and the largest node has "
+                f"{max(nodes):g}; pipeline_parallel puts it on several"
+            )
+        for _ in range(each.count):
+            if (best := min((gpus for gpus in left if gpus >= each.gpus), default=None)) is None:
+                return f"they ask for {total:g} GPUs ({told}), and of what the nodes have ({_listed(nodes)}) none is left for {name}"
+            left[left.index(best)] = best - each.gpus
+    return None
+
+
+def _listed(nodes: Sequence[float]) -> str:
+    return ", ".join(f"{gpus:g}" for gpus in sorted(nodes, reverse=True) if gpus)

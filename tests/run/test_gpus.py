@@ -1,0 +1,67 @@
+"""Whether the nodes of a cluster have the GPUs that models ask for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import ray_gym
+
+from deployments.vllm import VllmEngine
+from deployments.vllm.options import VllmOptions
+from ray_gym.models.placement import Replicas
+from ray_gym.run.gpus import asked, lacking
+
+
+def engine(**options: Any) -> VllmEngine:
+    return VllmEngine(VllmOptions(model="smollm2-135m-instruct", **options))
+
+
+def test_only_who_loads_a_model_on_gpus_asks_for_some() -> None:
+    wanted = asked(
+        {"a": engine(gpus=0), "b": engine(replicas=2, tensor_parallel=2), "c": VllmEngine(VllmOptions(app="x"))}
+    )
+    assert wanted == {"b": Replicas(2, 0, 2)}
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        ([4, 4], None),
+        ([8, 0], None),
+        ([], "they ask for 8 GPUs (policy 4, user 4) and the cluster has 0"),
+        ([4, 3], "they ask for 8 GPUs (policy 4, user 4) and the cluster has 7"),
+        (
+            [2, 2, 2, 2],
+            "a replica of user asks for 4 GPUs on one node (gpus x tensor_parallel), and the largest node has 2",
+        ),
+        ([6, 2], None),
+        ([5, 3], "none is left for policy"),
+        ([4, 1, 1, 1, 1], "of what the nodes have (4, 1, 1, 1, 1) none is left for policy"),
+    ],
+)
+def test_gpus_are_enough_on_whole_nodes(nodes: list[float], told: str | None) -> None:
+    wanted = {"policy": Replicas(2, 0, 2), "user": Replicas(1, 0, 4)}
+    found = lacking(wanted, nodes)
+    assert found == told if told is None else told in str(found)
+
+
+def test_stages_of_a_pipeline_may_be_on_several_nodes() -> None:
+    assert lacking(asked({"m": engine(tensor_parallel=4)}), [2, 2]) is not None
+    assert lacking(asked({"m": engine(tensor_parallel=2, pipeline_parallel=2)}), [2, 2]) is None
+
+
+@pytest.mark.ray
+def test_too_many_gpus_are_refused_at_once_or_waited_for(cluster: dict[str, str], tmp_path: Path) -> None:
+    asks = ["rollout", "configs/tic_tac_toe.yaml", f"output.dir={tmp_path}", "models.small.gpus=1"]
+    refused = ray_gym(*asks, environment=cluster)
+    assert refused.returncode == 2, refused.stderr
+    assert (
+        "models: they ask for 1 GPUs (small 1) and the cluster has 0. " in refused.stderr and "--wait" in refused.stderr
+    )
+    waited = ray_gym(*asks, "--wait", "--wait-deadline", "1", environment=cluster)
+    assert waited.returncode == 1, waited.stderr
+    assert "waiting for GPUs since 0 s: they ask for 1 GPUs" in waited.stderr
+    assert "s of waiting (--wait-deadline)" in waited.stderr and "Traceback" not in waited.stderr
+    assert list(tmp_path.iterdir()) == []

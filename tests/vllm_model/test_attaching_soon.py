@@ -1,0 +1,35 @@
+"""A run that attaches to a model plays at once: it loads none, and its processes import none of what loads one."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+from benchmarks.attach import attach
+
+BOUND_S = 20
+"""On a machine that other tests keep busy; alone, `python -m benchmarks.attach` says how long it takes."""
+HEAVY = ("vllm", "torch", "transformers", "huggingface_hub")
+
+
+@pytest.mark.engine
+@pytest.mark.ray
+def test_the_first_step_comes_soon(small_model_app: str, cluster: dict[str, str], tmp_path: Path) -> None:
+    attached = attach(small_model_app, tmp_path, cluster)
+    assert 0 < attached.joined <= attached.attached < attached.first_step < BOUND_S
+
+
+def test_neither_driver_nor_worker_imports_what_loads_a_model() -> None:
+    """Importing vLLM alone takes longer than all the rest."""
+    script = (
+        "import sys, ray_gym.cli.main, ray_gym.run.submit, ray_gym.run.worker, deployments.vllm, deployments.vllm_reward\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], 'deployments.vllm.replica' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout.strip() == "[] False"
