@@ -7,7 +7,7 @@ NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup adapters model rollout test test-fast lint format bench nemo-gym lock clean
+.PHONY: help setup adapters model rollout test test-long test-fast lint format bench nemo-gym lock clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -35,11 +35,14 @@ model: setup  ## the small model, unpacked once into the cache folder
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
 
-test: model adapters  ## all tests, with real Ray and real vLLM
+test: model adapters  ## the tests, with real Ray and real vLLM
 	$(BIN)/python .ci/run_tests.py
 
+test-long: model adapters  ## those that take minutes each: several replicas or nodes
+	$(BIN)/python -m pytest -m long
+
 test-fast: model adapters  ## without Ray and without an engine
-	$(BIN)/python -m pytest -m "not ray and not engine"
+	$(BIN)/python -m pytest -m "not ray and not engine and not long"
 
 lint: setup  ## ruff and mypy
 	$(BIN)/ruff format --check .

@@ -1,4 +1,4 @@
-"""All tests, in two processes: those with Ray or an engine, which wait a lot, and beside them, with less of a right to the CPU, the others.
+"""All tests but the long ones, in two processes: those with Ray or an engine, which wait a lot, and beside them, with less of a right to the CPU, the others.
 
 Arguments go to both. The output of one that failed comes last.
 """
@@ -16,9 +16,13 @@ NICE = "5"
 def main(arguments: list[str]) -> int:
     pytest = [sys.executable, "-m", "pytest", *arguments]
     with tempfile.TemporaryFile("w+") as kept:
-        plain = subprocess.Popen(["nice", "-n", NICE, *pytest, "-m", f"not ({COSTLY})"], stdout=kept, stderr=kept)
+        plain = subprocess.Popen(
+            ["nice", "-n", NICE, *pytest, "-m", f"not ({COSTLY}) and not long"], stdout=kept, stderr=kept
+        )
         try:
-            costly = subprocess.run([*pytest, "-m", COSTLY, "-o", "cache_dir=.pytest_cache/costly"], stdout=None)
+            costly = subprocess.run(
+                [*pytest, "-m", f"({COSTLY}) and not long", "-o", "cache_dir=.pytest_cache/costly"], stdout=None
+            )
             plain.wait()
         finally:
             plain.kill()

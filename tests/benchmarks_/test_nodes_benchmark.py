@@ -13,6 +13,7 @@ from conftest import REPOSITORY
 from benchmarks.nodes.__main__ import Shown
 
 
+@pytest.mark.long
 @pytest.mark.ray
 def test_a_node_joins_and_another_is_killed() -> None:
     small = ["--episodes", "300", "--concurrency", "60", "--delay", "0.7"]

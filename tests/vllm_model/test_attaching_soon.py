@@ -17,6 +17,7 @@ HEAVY = ("vllm", "torch", "transformers", "huggingface_hub")
 
 
 @pytest.mark.engine
+@pytest.mark.long
 @pytest.mark.ray
 def test_the_first_step_comes_soon(small_model_app: str, cluster: dict[str, str], tmp_path: Path) -> None:
     attached = attach(small_model_app, tmp_path, cluster)

@@ -20,7 +20,7 @@ import pytest
 from conftest import REPOSITORY
 from tiny_llama import make_adapter, make_llama, merged
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(600)]
 
 CLOSE, FAR = 2e-3, 0.5
 """Logprobs of float32 by vLLM and by transformers; of two models that have nothing to do with each other."""
