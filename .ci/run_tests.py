@@ -1,4 +1,5 @@
-"""All tests but the long ones, in two processes: those with Ray or an engine, which wait a lot, and beside them, with less of a right to the CPU, the others.
+"""All tests but the long ones, in two processes: those with Ray or an engine, which wait a lot, and beside them, with less of a right to
+the CPU, the others.
 
 Arguments go to both. The output of one that failed comes last.
 """
