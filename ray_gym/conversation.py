@@ -184,6 +184,8 @@ def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int
     open_calls: dict[Any, None] = {}
     for number, message in zip(numbers or range(len(messages)), messages, strict=True):
         role, answered, made = _called(message)
+        if not all(isinstance(call_id, str) for call_id in (*made, *([answered] if role == "tool" else ()))):
+            raise ValueError(f"messages[{number}]: the id of a call has to be text")
         if role == "tool":
             if answered not in open_calls:
                 raise ValueError(f"messages[{number}]: it answers call {answered!r}, which is not open")

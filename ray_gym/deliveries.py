@@ -83,14 +83,21 @@ class Deliveries:
         if (call := self._by_digest.get(digest, {}).get(key)) is not None:
             call.waiting.discard(asker)
             call.seen, call.delivered = True, call.delivered or delivered
+            if key not in self._digests and not call.waiting:  # it was refused
+                self._forget(digest, key)
             self._tell()
 
     def _wait_for(self, digest: bytes, key: str, asker: str) -> str:
-        call = self._by_digest[digest].setdefault(key, _Call())
+        call = self._by_digest.setdefault(digest, {}).setdefault(key, _Call())
         call.waiting.add(asker)
         call.seen, call.answered_at = True, None
         self._asked[asker] = digest, key
         return key
+
+    def _forget(self, digest: bytes, key: str) -> None:
+        del self._by_digest[digest][key]
+        if not self._by_digest[digest]:
+            del self._by_digest[digest]
 
     async def _news(self, within_s: float) -> None:
         with contextlib.suppress(TimeoutError):

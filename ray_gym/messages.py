@@ -30,9 +30,9 @@ class Message:
 
     def encodable(self) -> Message:
         """Without lone surrogates, which JSON can spell and UTF-8 can't."""
-        calls = tuple(ToolCall(_utf8(call.id), _utf8(call.name), _utf8(call.arguments)) for call in self.tool_calls)
-        reasoning = None if self.reasoning is None else _utf8(self.reasoning)
-        return replace(self, content=_utf8(self.content), reasoning=reasoning, tool_calls=calls)
+        calls = tuple(ToolCall(utf8(call.id), utf8(call.name), utf8(call.arguments)) for call in self.tool_calls)
+        reasoning = None if self.reasoning is None else utf8(self.reasoning)
+        return replace(self, content=utf8(self.content), reasoning=reasoning, tool_calls=calls)
 
 
 def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: str = "call") -> Message:
@@ -41,7 +41,7 @@ def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: st
     return Message("assistant", tool_calls=(ToolCall(call_id, name, text),))
 
 
-def _utf8(text: str) -> str:
+def utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, Field
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, TokenIds
 from ray_gym.openai_request import (
+    MOST_MESSAGES,
     Asked,
     Body,
     Format,
@@ -38,7 +39,7 @@ class StreamOptions(BaseModel):
 
 
 class ChatBody(Body):
-    messages: Annotated[list[Any], Field(min_length=1)]
+    messages: Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None

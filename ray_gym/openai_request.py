@@ -21,6 +21,9 @@ from ray_gym.service.errors import Refused
 
 Json = dict[str, Any]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+MOST_TOOLS = 1_000
+MOST_MESSAGES = 10_000
+"""Of a conversation; also its calls of tools. Whoever reads more of them would keep others waiting."""
 LONGEST_FORMAT = 50_000
 """Characters of JSON: a grammar is made of it."""
 
@@ -31,7 +34,7 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
     model: Annotated[str, Field(min_length=1, max_length=256)]
-    tools: list[Any] | None = None
+    tools: Annotated[list[Any], Field(max_length=MOST_TOOLS)] | None = None
     tool_choice: str | Json | None = None
     parallel_tool_calls: bool | None = None
     stream: bool | None = None
@@ -138,6 +141,8 @@ def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Messag
         raise refused(f"{param}: {error}", param) from None
     if not messages:
         raise refused(f"{param}: nothing is said in it", param)
+    if sum(len(message.tool_calls) for message in messages) > MOST_MESSAGES:
+        raise refused(f"{param}: more than {MOST_MESSAGES} calls of tools", param)
     return messages
 
 
@@ -200,7 +205,7 @@ def _some(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
 def _named(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolSchema, ...]:
     """Under `function`, as chat completions spell it, or not, as the Responses API does."""
     objects = [choice.get("function", choice) for choice in choices if isinstance(choice, dict)]
-    names = [given.get("name") for given in objects if isinstance(given, dict)]
+    names = {name for given in objects if isinstance(given, dict) and isinstance(name := given.get("name"), str)}
     found = tuple(tool for tool in tools if tool.name in names)
     if not found:
         raise refused("tool_choice: there is no tool of that name", "tool_choice")

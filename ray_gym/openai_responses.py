@@ -15,6 +15,7 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 from ray_gym.openai_chat import token_logprobs
 from ray_gym.openai_request import (
+    MOST_MESSAGES,
     Asked,
     Body,
     Format,
@@ -40,7 +41,7 @@ class TextOptions(BaseModel):
 
 
 class ResponsesBody(Body):
-    input: Annotated[str, Field(min_length=1)] | Annotated[list[Any], Field(min_length=1)]
+    input: Annotated[str, Field(min_length=1)] | Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
     instructions: str | None = None
     max_output_tokens: int | None = None
     include: list[str] | None = None

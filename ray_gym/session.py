@@ -18,7 +18,7 @@ import msgspec
 from ray_gym.capture import Capture
 from ray_gym.commands import Ask, Close, Command, End, Told, apply, check, decoder, encode, must_not_meet
 from ray_gym.deliveries import Deliveries
-from ray_gym.entrance import MOST_WAITING, Entrance
+from ray_gym.entrance import MOST_WAITING, Entrance, TooManyWaiting
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
@@ -31,6 +31,8 @@ from ray_gym.play import Played, Stage, as_it_was, blaming, failed, new_episode,
 from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
 
+MOST_UNDER_WAY = 256
+"""Commands side by side: also of callers that have left."""
 CUT_S = 5.0
 """How long commands that are cut may take to notice it; nobody waits longer for code that doesn't let itself be cancelled."""
 
@@ -89,6 +91,8 @@ class Session:
         self._policys_fault: Failure | None = None
         self.captures: dict[str, Capture] = {}
         self.deliveries = Deliveries()
+        self.size = 0
+        """Of what was given to it since it is here, and of what that led to: bytes and characters."""
         self.episode: Episode = played.episode if played is not None else new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
@@ -102,6 +106,11 @@ class Session:
 
     def touch(self) -> None:
         self._touched = time.monotonic()
+
+    def digest_of(self, key: str) -> bytes | None:
+        """The words of the agent's call that has this key."""
+        known = self._given.get(key)
+        return known.digest if isinstance(known, Ask) else None
 
     @property
     def given(self) -> int:
@@ -152,6 +161,8 @@ class Session:
         if self.played is not None or (self.episode.stopped and not isinstance(command, End)):
             raise EpisodeOver(self.episode.stop)
         check(command, self.episode)
+        if len(self._under_way) >= MOST_UNDER_WAY and not isinstance(command, End):
+            raise TooManyWaiting(f"{MOST_UNDER_WAY} commands are under way in this session, as many as may be")
         return self._accept(key, command), True
 
     async def _close(self, key: str, command: Close) -> asyncio.Task[Done]:
@@ -163,8 +174,9 @@ class Session:
 
     def _accept(self, key: str, command: Command) -> asyncio.Task[Done]:
         """Record it, and begin."""
-        cuts = isinstance(command, End | Close)
-        self._log.command(self.given, msgspec.Raw(encode(command)), key, tuple(self._under_way), cuts)
+        cuts, encoded = isinstance(command, End | Close), encode(command)
+        self.size += len(encoded)
+        self._log.command(self.given, msgspec.Raw(encoded), key, tuple(self._under_way), cuts)
         return self._begin(key, command)
 
     async def _result(self, task: asyncio.Task[Done]) -> Done:
@@ -263,6 +275,7 @@ class Session:
             answer = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
             if _runs_code(command):
                 self._log.survived(number)
+            self.size += sum(len(event.content) for event in episode.events[before:])
             told = answer if isinstance(answer, Told) else None
             refused = answer if isinstance(answer, Failure) else None
             return Done(tuple(episode.events[before:]), episode.stop, told, refused)

@@ -63,7 +63,9 @@ class StreamLimit:
 
 
 def asks_for_stream(scope: Scope) -> bool:
-    """As a rollout's stream does by its path, and a call of OpenAI's API by its body."""
+    """As a rollout's stream does by its path, and a call of OpenAI's API by its body (vLLM takes 1 and "yes" for true)."""
     body = scope.get(BODY)
-    asked: bool = path_of(scope).endswith("/stream") or (isinstance(body, dict) and body.get("stream") is True)
+    asked: bool = path_of(scope).endswith("/stream") or (
+        isinstance(body, dict) and body.get("stream", False) not in (False, None)
+    )
     return asked

@@ -135,8 +135,9 @@ def session_routes(
         return await _info(placement, caller, session_id, "score", _key(key))
 
     @router.get("/{session_id}/episode", responses={**OWN, 409: {"model": ErrorAnswer, "description": "Not yet"}})
-    async def episode(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
+    async def episode(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
         """Its row of the table of episodes, tokens and all, once it has ended and is committed (within seconds)."""
+        _refuse_agents(request)
         return await placement.episode(caller, session_id)
 
     # ---- for black-box agents ----

@@ -10,7 +10,8 @@ from ray_gym.messages import ToolChoice
 
 JsonObject = dict[str, Any]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
-Text = Annotated[str, Field(max_length=1_000_000)]
+LONGEST_TEXT = 1_000_000
+Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
 Seed = Annotated[int, Field(ge=0, lt=2**63)]
 
 RolloutState = Literal["queued", "running", "done", "failed", "cancelled"]

@@ -18,6 +18,7 @@ from ray_gym.response_ids import Place
 from ray_gym.seeds import stable_id
 from ray_gym.service import views
 from ray_gym.service.api import (
+    LONGEST_TEXT,
     MessageAnswer,
     MessageRequest,
     SessionInfo,
@@ -32,6 +33,8 @@ OPENING_S = 60.0
 """How long a session may take to be there: its lease is on its way, or it is being made again from its journal."""
 COMMANDS = 10_000
 """That one session takes, for each is remembered until its end."""
+LARGEST = 64 * 2**20
+"""Characters of what a session is told, and answers."""
 KEPT = 200
 """Sessions that have ended and can still be asked for what they answered."""
 REMEMBERED = 100_000
@@ -143,7 +146,10 @@ class Desk:
     async def call_tool(self, session_id: str, key: str, request: ToolCallRequest) -> ToolCallAnswer:
         session = await self.find(session_id)
         call_id = request.id or f"call_{stable_id(session_id, key)[:24]}"
-        command = CallTool(request.participant, call_id, request.name, views.arguments_text(request.arguments))
+        arguments = views.arguments_text(request.arguments)
+        if len(arguments) > LONGEST_TEXT:
+            raise invalid(f"longer than {LONGEST_TEXT:,} characters", "arguments")
+        command = CallTool(request.participant, call_id, request.name, arguments)
         done = await self._perform(session, key, command)
         return views.tool_answer(done, session)
 
@@ -183,6 +189,9 @@ class Desk:
         if participant not in session.episode.environment.participants:
             raise unknown("participant", participant)
         session.touch()
+        _require_room(session)
+        if call.is_named and session.digest_of(key) not in (None, call.digest):
+            raise Refused(409, "key_reused", "this idempotency key was used with another call already")
         try:
             deliveries = session.deliveries
             own = key if call.is_named else await deliveries.key_for(call.digest, key, call.is_again)
@@ -211,8 +220,8 @@ class Desk:
 
     async def _perform(self, session: Session, key: str, command: Command) -> Done:
         session.touch()
-        if session.given >= COMMANDS and not isinstance(command, End | Close):
-            raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
+        if not isinstance(command, End | Close):
+            _require_room(session)
         try:
             return await _waited(session.perform(key, command))
         except EpisodeOver as over:
@@ -222,6 +231,14 @@ class Desk:
             raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
         except ValueError as error:
             raise invalid(str(error), "participant") from None
+
+
+def _require_room(session: Session) -> None:
+    """Errors: Refused."""
+    if session.given >= COMMANDS:
+        raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
+    if session.size >= LARGEST:
+        raise Refused(409, "session_too_large", f"a session holds {LARGEST:,} characters: score it, or close it")
 
 
 async def _waited(step: Awaitable[Result]) -> Result:

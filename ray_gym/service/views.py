@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from ray_gym.events import Event
-from ray_gym.messages import Message
+from ray_gym.messages import Message, utf8
 from ray_gym.play import Played
 from ray_gym.service.api import (
     MessageAnswer,
@@ -21,7 +21,7 @@ from ray_gym.service.api import (
 )
 from ray_gym.session import Done, Session
 from ray_gym.stop import Stop
-from ray_gym.trajectory import as_row
+from ray_gym.trajectory import as_row, checked
 
 DRIVEN = "policy"
 """Whose view callers are given. Others are simulated here, and what they see is theirs."""
@@ -52,7 +52,7 @@ def of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInf
 
 
 def stop_info(stop: Stop | None) -> StopInfo | None:
-    return StopInfo(reason=stop.reason.value, text=stop.text) if stop is not None else None
+    return StopInfo(reason=stop.reason.value, text=utf8(stop.text)) if stop is not None else None
 
 
 def why(stop: Stop | StopInfo | None) -> str:
@@ -64,9 +64,10 @@ def tool_answer(done: Done, session: Session) -> ToolCallAnswer:
     """Without a result if the tool's failure, or a limit, has ended the episode."""
     result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)
     if result is None:
-        why = done.stop.text if done.stop else ""
+        why = utf8(done.stop.text) if done.stop else ""
         return ToolCallAnswer(content="", error=f"the episode is over: {why}", stop=stop_info(done.stop))
-    return ToolCallAnswer(content=result.content, error=result.error, stop=stop_info(session.episode.stop))
+    error = None if result.error is None else utf8(result.error)
+    return ToolCallAnswer(content=utf8(result.content), error=error, stop=stop_info(session.episode.stop))
 
 
 def message_answer(done: Done, participant: str, session: Session) -> MessageAnswer:
@@ -109,6 +110,7 @@ def _view(session: Session) -> View:
 
 
 def _seen(message: Message) -> SeenMessage:
+    message = message.encodable()
     calls = [ToolCallPart(id=call.id, name=call.name, arguments=call.arguments) for call in message.tool_calls]
     return SeenMessage(
         role=message.role,
@@ -120,7 +122,7 @@ def _seen(message: Message) -> SeenMessage:
 
 
 def _score(played: Played) -> ScoreInfo:
-    return _score_of(as_row(played, "", ""))
+    return _score_of(checked(as_row(played, "", "")))
 
 
 def _score_of(row: dict[str, Any]) -> ScoreInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from typing import Any
 
 import numpy as np
@@ -172,3 +173,39 @@ def test_events_say_the_same() -> None:
     assert (delta.tool_calls[0].index, delta.tool_calls[0].id) == (0, "c1")
     assert chunks[1].choices[0].finish_reason == "tool_calls"
     assert chunks[2].usage is not None and chunks[2].usage.completion_tokens == 2 and not chunks[2].choices
+
+
+@pytest.mark.parametrize("id", [[], {}, 7, None])
+def test_ids_of_calls_are_text(id: Any) -> None:
+    with pytest.raises(Refused, match=r"messages\[1\]|the id of a call has to be text"):
+        read_chat({"model": "m", "messages": [*HELLO, {"role": "tool", "content": "x", "tool_call_id": id}]})
+    made = {"role": "assistant", "tool_calls": [{"id": id, "function": {"name": "look", "arguments": "{}"}}]}
+    if id is not None:
+        with pytest.raises(Refused, match="id"):
+            read_chat({"model": "m", "messages": [*HELLO, made, *HELLO]})
+    with pytest.raises(Refused):
+        read_responses(
+            {"model": "m", "input": [*HELLO, {"type": "function_call_output", "call_id": id, "output": "x"}]}
+        )
+
+
+def test_a_conversation_and_its_tools_have_a_size() -> None:
+    many = [*HELLO] * 10_001
+    with pytest.raises(Refused, match="at most 10000 items"):
+        read_chat({"model": "m", "messages": many})
+    with pytest.raises(Refused, match="input"):
+        read_responses({"model": "m", "input": many})
+    assert len(read_responses({"model": "m", "input": many[1:]}).messages) == 10_000
+    tools = [{"type": "function", "function": {"name": f"t{n}"}} for n in range(1_001)]
+    with pytest.raises(Refused, match="at most 1000 items"):
+        read_chat({"model": "m", "messages": HELLO, "tools": tools})
+
+
+def test_many_names_of_allowed_tools_take_no_time() -> None:
+    tools = [{"type": "function", "function": {"name": f"t{n}"}} for n in range(1_000)]
+    names = [{"type": "function", "function": {"name": f"u{n}"}} for n in range(100_000)]
+    choice = {"type": "allowed_tools", "allowed_tools": {"mode": "auto", "tools": [*names, tools[3]]}}
+    began = time.process_time()
+    asked = read_chat({"model": "m", "messages": HELLO, "tools": tools, "tool_choice": choice})
+    assert [tool.name for tool in asked.allowed_tools] == ["t3"]
+    assert time.process_time() - began < 1.0
