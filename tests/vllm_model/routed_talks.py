@@ -28,7 +28,11 @@ from ray_gym.transport import ServeModel
 
 BLOCK = 32
 TURNS = 10
-LIMITS = AdmissionLimits(max_kv_use=0.7, max_recomputed=0.05)
+CASES = {
+    "capped": AdmissionLimits(max_conversations=3),
+    "gated": AdmissionLimits(max_kv_use=0.7, max_recomputed=0.05),
+    "open": None,
+}
 
 
 def engine(folder: str, replicas: int, **engine_args: Any) -> VllmEngine:
@@ -75,7 +79,7 @@ def _is_replica(process: psutil.Process, app: str) -> bool:
 
 async def admission(app: str) -> dict[str, Any]:
     async def admitted(gate: Admission, talk: Talk, model: ServeModel) -> Counts:
-        async with gate.place(begins=True):
+        async with concurrency, gate.place(begins=True):
             there.add(talk.name)
             most.append(len(there))
             try:
@@ -85,12 +89,13 @@ async def admission(app: str) -> dict[str, Any]:
 
     found = {}
     there: set[str] = set()
-    for case, limits in (("gated", LIMITS), ("open", None)):
+    for case, limits in CASES.items():
         model = ServeModel(app, "session", limits)
         gate = Admission([model])
+        concurrency = asyncio.Semaphore(12)
         most: list[int] = []
         began = time.monotonic()
-        counts = await asyncio.gather(*(admitted(gate, talk, model) for talk in talks(case, 12, 48)))
+        counts = await asyncio.gather(*(admitted(gate, talk, model) for talk in talks(case, 24, 48)))
         total = Counts.sum(counts)
         found[case] = {
             "calls": total.calls,
