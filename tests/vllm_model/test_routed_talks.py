@@ -61,6 +61,7 @@ def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[st
         assert (computed - torch.tensor(talk["logprobs"])).abs().max() < 2e-4
 
 
+@pytest.mark.long
 def test_a_cap_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_path: Path) -> None:
     found = routed(cluster, tmp_path, "admission")
     assert {case["calls"] for case in found.values()} == {144}
