@@ -134,19 +134,19 @@ class Session:
         self._is_let_go = True
         await self._give_up(self._under_way)
 
-    async def perform(self, key: str | Callable[[], str], given: Command | Callable[[], Ask]) -> Done:
+    async def perform(self, key: str, given: Command | Callable[[], Ask]) -> Done:
         """Carry out a command, or give again what the one of this key led to. It is carried out also if who gave it doesn't wait for it.
 
-        An `Ask`, and its key, may be made only when its turn has come, by functions. Exclusive commands wait until nothing else is under
+        An `Ask` may be made only when its turn has come, by a function. Exclusive commands wait until nothing else is under
         way, and others for them. `Close` waits for nobody: it cuts what waits and what is under way.
         Errors: TooManyWaiting; LetGo; KeyReused; Closed; EpisodeOver if the episode has ended before; ValueError for a participant or
         thread that isn't there; OSError if it can't be recorded; what `given` raises.
         """
         if isinstance(given, Close):
-            return await self._result(await self._close(str(key), given))
+            return await self._result(await self._close(key, given))
         with self._entrance.place():
             async with self._entrance.turn():
-                task, is_new = await self._entered(key() if callable(key) else key, given)
+                task, is_new = await self._entered(key, given)
             if not is_new:
                 return await self._result(task)
         return await self._result(task)

@@ -175,7 +175,7 @@ async def test_what_came_in_the_same_moment_has_begun_before_it_is_cut(tmp_path:
     """Also in a replay."""
     driven = await opened(tmp_path, model=Script(held=1))
     session, call = driven.session, AgentCall((Message("user", "Hello"),), b"Hello")
-    asked = asyncio.create_task(session.perform(lambda: "a", lambda: command_of(call, "policy", session)))
+    asked = asyncio.create_task(session.perform("a", lambda: command_of(call, "policy", session)))
     await within(asyncio.create_task(session.perform("last", last)))
     with pytest.raises(EpisodeOver):
         await asked
@@ -220,7 +220,7 @@ async def test_no_more_commands_wait_than_may_and_what_is_refused_is_recorded_no
 
     def ask(key: str) -> Any:
         call = AgentCall((Message("user", "Hello"),), key.encode())
-        return session.perform(lambda: key, lambda: command_of(call, "policy", session))
+        return session.perform(key, lambda: command_of(call, "policy", session))
 
     first = asyncio.create_task(session.perform("first", Turn("policy")))
     await model.asked.wait()
