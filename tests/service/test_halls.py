@@ -12,6 +12,7 @@ import pytest
 from conftest import REPOSITORY
 
 from ray_gym.config import GroupsSection, RunConfig
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
 from ray_gym.run.cluster import connected
 from ray_gym.service import sessions as module
@@ -48,7 +49,7 @@ def sessions_in(root: Path) -> Sessions:
         }
     )
     engines = {"small": ScriptedEngine(ScriptedOptions.model_validate(PLAYER))}
-    return Sessions(config, engines, offers_of(config), root)
+    return Sessions(config, engines, offers_of(config), root, Recorder())
 
 
 async def info(placed: Placed) -> SessionInfo:
@@ -115,7 +116,7 @@ async def test_one_that_cannot_be_recorded_is_not_played(tmp_path: Path, monkeyp
 
 
 async def test_an_error_that_nobody_foresaw_ends_no_session(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     sessions = sessions_in(tmp_path)
     ended, going_on = [await sessions.open("ann", SessionRequest(), None) for _ in range(2)]
@@ -132,7 +133,7 @@ async def test_an_error_that_nobody_foresaw_ends_no_session(
         await asyncio.wait({hall._driving}, timeout=60)
     assert not hall.is_up
     assert (await info(await sessions.place("ann", going_on.session_id))).score is None
-    assert "sessions of tic_tac_toe: OSError: [Errno 5] Input/output error" in capsys.readouterr().err
+    assert "sessions of tic_tac_toe: OSError: [Errno 5] Input/output error" in caplog.text
     assert (await sessions.place("ann", ended.session_id)).worker is None, "it is committed"
     await sessions.close()
 
