@@ -41,7 +41,7 @@ async def ask(
     runner: ToolRunner,
     name: str,
     state: Any = None,
-    deadline_s: float = 20,
+    deadline_s: float = 60,
     environment: Environment[Any, Any] = LABORATORY,
     **values: Any,
 ) -> ToolAnswer:
@@ -68,7 +68,7 @@ def all_gone(pids: list[int]) -> bool:
 
 
 async def written(path: Path) -> list[int]:
-    await asyncio.to_thread(eventually, path.exists, 20)
+    await asyncio.to_thread(eventually, path.exists, 60)
     return read(path)
 
 
@@ -248,7 +248,7 @@ def test_nothing_is_left_when_the_worker_is_killed(tmp_path: Path) -> None:
         [sys.executable, str(script), str(pids_file)], env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     )
     try:
-        eventually(pids_file.exists, within_s=20)
+        eventually(pids_file.exists, within_s=60)
         pids = read(pids_file)
         assert len(pids) == 4 and all(map(is_alive, pids))
     finally:
