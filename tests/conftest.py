@@ -1,10 +1,11 @@
-"""One Ray cluster and one engine for the whole session, each started only if a test asks for it."""
+"""One Ray cluster and one engine for all who share them, each started only if a test asks for it; who plays which tests."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import random
+import re
 import shutil
 import signal
 import socket
@@ -12,12 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import pytest
+from xdist.scheduler import LoadGroupScheduling
 
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
@@ -47,6 +50,39 @@ def eventually(condition: Callable[[], Any], within_s: float) -> Any:
     raise TimeoutError(f"not within {within_s} s")
 
 
+GROUPS = {"small_model_app": "engine", "vllm_endpoint": "engine", "cluster": "cluster"}
+"""Fixtures of the session that are costly to start: the tests that share one are played by one process."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first, so that all processes end at about the same time."""
+    groups = {item: next((GROUPS[name] for name in GROUPS if name in fixtures_of(item)), None) for item in items}
+    for item, group in groups.items():
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+
+    def order(item: pytest.Item) -> int:
+        is_costly = any(item.get_closest_marker(name) for name in ("ray", "engine"))
+        return {"engine": 0, "cluster": 1}.get(groups[item] or "", 2 if is_costly else 3)
+
+    items.sort(key=order)
+
+
+def fixtures_of(item: pytest.Item) -> Sequence[str]:
+    return item.fixturenames if isinstance(item, pytest.Function) else ()
+
+
+class ByGroupOrFile(LoadGroupScheduling):
+    """The tests of a group go to one process, and so do those of a file that are in none."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return super()._split_scope(nodeid).partition("::")[0]
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroupOrFile:
+    return ByGroupOrFile(config, log)
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[dict[str, str]]:
     """A cluster on this machine, with its dashboard (jobs need it). Gives the environment that reaches it."""
@@ -66,6 +102,7 @@ def standing_cluster() -> Iterator[dict[str, str]]:
         "PATH": path,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",
+        "RAY_worker_niceness": "0",  # else whatever else is played meanwhile goes before them
     }
     start = [RAY, "start", "--head", f"--port={port}", f"--dashboard-port={dashboard}", f"--temp-dir={directory}"]
     limits = ["--num-cpus=4", "--object-store-memory=200000000", "--disable-usage-stats", "--node-ip-address=127.0.0.1"]
@@ -78,10 +115,21 @@ def standing_cluster() -> Iterator[dict[str, str]]:
         shutil.rmtree(directory, ignore_errors=True)
 
 
+def raylet_children(cluster: dict[str, str], *titles: str) -> list[psutil.Process]:
+    """Ray's processes whose title begins with one of these. Those of other clusters on the machine are not ours."""
+    address = re.compile(rf"gcs-address=\S+:{cluster['RAY_ADDRESS'].partition(':')[2]}\b")
+    processes = psutil.process_iter(["name", "cmdline"])
+    raylet = next(one for one in processes if one.info["name"] == "raylet" and address.search(str(one.info["cmdline"])))
+    found = []
+    for process in raylet.children():
+        with contextlib.suppress(psutil.Error):
+            if " ".join(process.cmdline()).startswith(tuple(f"ray::{title}" for title in titles)):
+                found.append(process)
+    return found
+
+
 def stop_cluster(directory: str) -> None:
     """Kill this cluster's processes only: `ray stop` would take down every cluster of the machine."""
-    import psutil
-
     mine = [
         process for process in psutil.process_iter(["cmdline"]) if directory in " ".join(process.info["cmdline"] or [])
     ]

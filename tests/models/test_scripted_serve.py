@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -15,7 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
-from conftest import REPOSITORY, eventually, ray_gym
+from conftest import REPOSITORY, eventually, ray_gym, raylet_children
 
 from ray_gym.application_lease import NAMESPACE
 from ray_gym.load import load
@@ -33,13 +31,6 @@ class Cluster:
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
         self.runs: list[Run] = []
-        port = environment["RAY_ADDRESS"].partition(":")[2]
-        self._raylet = next(
-            process
-            for process in psutil.process_iter(["name", "cmdline"])
-            if process.info["name"] == "raylet"
-            and re.search(rf"gcs-address=\S+:{port}\b", str(process.info["cmdline"]))
-        )
 
     def start(self, output: Path, name: str, *overrides: str, path: Path = REPOSITORY) -> Run:
         """A run of which the policy's model has two replicas."""
@@ -61,13 +52,7 @@ class Cluster:
         return run
 
     def processes(self, *titles: str) -> list[psutil.Process]:
-        """Ray's workers whose title begins with one of these. Those of other clusters on the machine are not ours."""
-        found = []
-        for process in self._raylet.children():
-            with contextlib.suppress(psutil.Error):
-                if " ".join(process.cmdline()).startswith(tuple(f"ray::{title}" for title in titles)):
-                    found.append(process)
-        return found
+        return raylet_children(self.environment, *titles)
 
     def has_nothing_of(self, name: str) -> bool:
         return not self.processes(f"ServeReplica:{name}", "_Lease", "_Janitor", "Worker")

@@ -14,7 +14,7 @@ from typing import Any
 
 import psutil
 import pytest
-from conftest import RAY, REPOSITORY, eventually, ray_gym
+from conftest import RAY, REPOSITORY, eventually, ray_gym, raylet_children
 
 from ray_gym.load import load
 from ray_gym.trajectory import without_volatile
@@ -176,11 +176,8 @@ def start_slow(cluster: Environment, output: Path) -> tuple[subprocess.Popen[str
     return run, output / "slow"
 
 
-def workers_of(run: subprocess.Popen[str]) -> set[int]:
-    """Worker actors on this machine whose environment says that this test made them."""
-    return {
-        p.pid for p in psutil.process_iter(["name", "cmdline"]) if "ray::Worker" in " ".join(p.info["cmdline"] or [])
-    }
+def workers_of(cluster: Environment) -> set[int]:
+    return {process.pid for process in raylet_children(cluster, "Worker")}
 
 
 def test_a_second_driver_is_refused_interrupt_keeps_what_was_finished_and_resume_plays_the_rest(
@@ -194,7 +191,7 @@ def test_a_second_driver_is_refused_interrupt_keeps_what_was_finished_and_resume
     output, _ = run.communicate(timeout=30)
     assert time.monotonic() - began < 10
     assert run.returncode == 1 and "interrupted" in output and "Traceback" not in output
-    eventually(lambda: not workers_of(run), 10)
+    eventually(lambda: not workers_of(cluster), 10)
     kept = rows(directory)
     assert 0 < len(kept) < 4 * SLOW_TASKS
     assert json.loads((directory / "summary.json").read_text())["episodes"] == len(kept)
@@ -206,7 +203,7 @@ def test_a_second_driver_is_refused_interrupt_keeps_what_was_finished_and_resume
 
 def test_a_killed_worker_loses_and_doubles_nothing(cluster: Environment, tmp_path: Path) -> None:
     run, directory = start_slow(cluster, tmp_path)
-    victim = min(eventually(lambda: workers_of(run), 10))
+    victim = min(eventually(lambda: workers_of(cluster), 10))
     os.kill(victim, signal.SIGKILL)
     seen = len(list((directory / "episodes").glob("*.parquet")))
     eventually(lambda: len(list((directory / "episodes").glob("*.parquet"))) > seen + 2, 60)
@@ -246,9 +243,9 @@ def test_a_worker_that_is_stuck_does_not_hold_up_ctrl_c(cluster: Environment, tm
         text=True,
         start_new_session=True,
     )
-    eventually(lambda: any(psutil.Process(pid).cpu_percent(0.2) > 20 for pid in workers_of(run)), 60)
+    eventually(lambda: any(psutil.Process(pid).cpu_percent(0.2) > 20 for pid in workers_of(cluster)), 60)
     began = time.monotonic()
     os.killpg(run.pid, signal.SIGINT)
     told, _ = run.communicate(timeout=30)
     assert time.monotonic() - began < 10 and run.returncode == 1 and "interrupted: 0 of 5000" in told
-    eventually(lambda: not workers_of(run), 10)
+    eventually(lambda: not workers_of(cluster), 10)
