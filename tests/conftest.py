@@ -26,6 +26,7 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 from ray_gym.thread import Asked, Thread
 
+pytest_plugins = ["services"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
 
@@ -50,7 +51,13 @@ def eventually(condition: Callable[[], Any], within_s: float) -> Any:
     raise TimeoutError(f"not within {within_s} s")
 
 
-GROUPS = {"small_model_app": "engine", "vllm_endpoint": "engine", "cluster": "cluster"}
+GROUPS = {
+    "small_model_service": "engine",
+    "vllm_endpoint": "engine",
+    "cluster": "cluster",
+    "service": "service",
+    "guarded_service": "guarded service",
+}
 """Fixtures of the session that are costly to start: the tests that share one are played by one process."""
 
 
@@ -159,27 +166,6 @@ def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) 
     return subprocess.run(
         command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout, check=False
     )
-
-
-@pytest.fixture(scope="session")
-def small_model_app(cluster: dict[str, str]) -> Iterator[str]:
-    """The name of a Serve application with the small real model, for runs that attach to it."""
-    script = REPOSITORY / "tests" / "vllm_model" / "hold_app.py"
-    holder = subprocess.Popen(
-        [sys.executable, str(script), "configs/tic_tac_toe.yaml"],
-        env={**cluster, "PYTHONPATH": str(REPOSITORY)},
-        cwd=REPOSITORY,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert holder.stdin is not None and holder.stdout is not None and holder.stderr is not None
-    line = next((line for line in holder.stdout if line.startswith("app ")), None)
-    assert line is not None, holder.stderr.read()
-    yield line.split()[1]
-    holder.stdin.close()
-    holder.wait(timeout=60)
 
 
 @pytest.fixture(scope="session")

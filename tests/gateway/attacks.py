@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from running_service import TOKENS
+from guarded_service import TOKENS
 
 MARK = "tr4ce-of-an-attack"
 """Is in whatever an attack sends."""

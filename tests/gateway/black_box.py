@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -24,38 +23,12 @@ from ray_gym.client import Session
 
 Json = dict[str, Any]
 
-CONFIG = """
-environment: {{id: "bazaar:Bazaar"}}
-tasks: {{generate: 1}}
-models:
-  small: {{engine: "bazaar:SpellingEngine", player: "bazaar:echo", arguments: {{notes: {notes}}}}}
-participants:
-  policy: {{model: small}}
-  user: {{model: small}}
-limits: {{max_steps_per_turn: 50, max_turns: 5}}
-service: {{session_workers: 1}}
-"""
-
 
 @dataclass
-class Agent:
-    """A session, the client that an agent has for it, and what the agent remembers."""
+class Notes:
+    """What the model `bazaar:echo` notes, and where it is told to go on."""
 
-    session: Session
-    client: openai.OpenAI
-    tools: list[Json]
-    past: list[Any]
     notes: Path
-
-    def ask(self, *said: Any, **changes: Any) -> Any:
-        messages = [*self.past, *said]
-        return (
-            self.client.chat.completions.create(
-                **{"model": "policy", "messages": messages, "tools": self.tools, **changes}
-            )
-            .choices[0]
-            .message
-        )
 
     def asked(self, text: str) -> int:
         """How often a model was."""
@@ -68,17 +41,43 @@ class Agent:
         (self.notes / name).touch()
 
 
+@dataclass
+class Agent(Notes):
+    """A session, the client that an agent has for it, and what the agent remembers."""
+
+    session: Session
+    client: openai.OpenAI
+    tools: list[Json]
+    past: list[Any]
+
+    def ask(self, *said: Any, **changes: Any) -> Any:
+        messages = [*self.past, *said]
+        return (
+            self.client.chat.completions.create(
+                **{"model": "policy", "messages": messages, "tools": self.tools, **changes}
+            )
+            .choices[0]
+            .message
+        )
+
+
 @contextlib.contextmanager
 def shopping(service: Served) -> Iterator[Agent]:
     """In a session of its own."""
-    notes = service.folder.parents[1] / "notes"
-    shutil.rmtree(notes, ignore_errors=True)
-    notes.mkdir()
+    notes = fresh_notes(service)
     with service.client() as client, client.open_session() as session:
         view = session.opened.participants["policy"]
         past = [{"role": message.role, "content": message.content} for message in view.messages]
         with openai.OpenAI(base_url=session.openai_base_url, api_key=session.api_key, max_retries=0) as model:
-            yield Agent(session, model, view.tools, past, notes)
+            yield Agent(notes, session, model, view.tools, past)
+
+
+def fresh_notes(service: Served) -> Path:
+    """The folder in which the model notes what it is asked."""
+    notes = service.folder.parents[1] / "notes"
+    for note in notes.iterdir():
+        note.unlink()
+    return notes
 
 
 def user(text: str) -> Json:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import openai
 import pytest
-from served import TOKEN, Served, served
+from served import TOKEN, Served
 from transformers import AutoTokenizer
 
 from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
@@ -20,22 +19,6 @@ from ray_gym.client import SessionRequest
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 
-CONFIG = """
-environment: {id: "bazaar:Bazaar"}
-tasks: {generate: 1}
-models:
-  small:
-    engine: vllm
-    model: smollm2-135m-instruct
-    gpus: 0
-    engine_args: {enforce_eager: true, max_model_len: 2048, block_size: 32, kv_cache_memory_bytes: 268435456}
-  clerk: {engine: scripted, player: "bazaar:clerk"}
-participants:
-  policy: {model: small, sampling: {temperature: 1.0, max_tokens: 256, stop: [".", "!", "?", " a", " the", " to"]}}  # its words are short
-  user: {model: clerk}
-limits: {max_turns: 3, max_steps_per_turn: 8}
-service: {session_workers: 1}
-"""
 QUESTION: Any = [{"role": "user", "content": "What is the weather in Rome?"}]
 CITY = {"type": "object", "properties": {"city": {"type": "string", "enum": ["Oslo", "Rome"]}}, "required": ["city"]}
 WEATHER: Any = {"name": "get_weather", "description": "The weather of a city.", "parameters": CITY}
@@ -43,22 +26,20 @@ TOOLS: Any = [{"type": "function", "function": WEATHER}]
 GREEDY: Any = {"model": "small", "temperature": 0.0}
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(CONFIG, tmp_path_factory.mktemp("agents")) as service:
-        yield service
-
-
-def test_the_official_client_plays_against_the_gateway(service: Served) -> None:
+def test_the_official_client_plays_against_the_gateway(small_model_service: Served) -> None:
     headers = {"X-Session-ID": "a-conversation"}
-    with openai.OpenAI(base_url=f"{service.url}/v1", api_key=TOKEN, max_retries=0, default_headers=headers) as client:
+    with openai.OpenAI(
+        base_url=f"{small_model_service.url}/v1", api_key=TOKEN, max_retries=0, default_headers=headers
+    ) as client:
         assert [model.id for model in client.models.list()] == ["clerk", "small"]
         chat(client)
         tools(client)
         responses(client)
         errors(client)
     with pytest.raises(openai.AuthenticationError) as refused:
-        openai.OpenAI(base_url=f"{service.url}/v1", api_key="another-0123456789", max_retries=0).models.list()
+        openai.OpenAI(
+            base_url=f"{small_model_service.url}/v1", api_key="another-0123456789", max_retries=0
+        ).models.list()
     assert refused.value.status_code == 401 and refused.value.code
 
 
@@ -111,11 +92,13 @@ def errors(client: openai.OpenAI) -> None:
 
 
 @pytest.mark.parametrize("agent", [openai_agent.agent, openai_responses_agent.agent, langgraph_agent.agent])
-def test_an_agents_episode_is_recorded_token_by_token(service: Served, agent: captured_session.Agent) -> None:
-    with service.client() as client:
+def test_an_agents_episode_is_recorded_token_by_token(
+    small_model_service: Served, agent: captured_session.Agent
+) -> None:
+    with small_model_service.client() as client:
         played = captured_session.play(client, agent, SessionRequest(task={"size": 40}, seed=7), must_call=True)
     assert played.score is not None and played.score.status == "completed"
-    row = service.row("bazaar:Bazaar", played.id)
+    row = small_model_service.row("bazaar:Bazaar", played.id)
     [sample] = [sample for sample in row["samples"] if sample["participant"] == "policy"]
     assert (sample["thread"], sample["fork_reason"]) == ("policy", None)
     assert_spans_are_the_events(sample, row["events"])
@@ -125,10 +108,13 @@ def test_an_agents_episode_is_recorded_token_by_token(service: Served, agent: ca
     assert_forward_pass_agrees(sample)
 
 
-def test_an_answer_in_the_form_that_an_agent_asks_for(service: Served) -> None:
+def test_an_answer_in_the_form_that_an_agent_asks_for(small_model_service: Served) -> None:
     form: Any = {"type": "json_schema", "json_schema": {"name": "place", "schema": CITY}}
     wrong: Any = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "string", "pattern": "("}}}
-    with service.client() as client, client.open_session(SessionRequest(task={"size": 40}, seed=7)) as session:
+    with (
+        small_model_service.client() as client,
+        client.open_session(SessionRequest(task={"size": 40}, seed=7)) as session,
+    ):
         with openai.OpenAI(base_url=session.openai_base_url, api_key=session.api_key, max_retries=0) as agent:
             with pytest.raises(openai.BadRequestError) as refused:
                 agent.chat.completions.create(model="policy", messages=QUESTION, response_format=wrong)
@@ -137,7 +123,9 @@ def test_an_answer_in_the_form_that_an_agent_asks_for(service: Served) -> None:
         assert json.loads(said.choices[0].message.content or "")["city"] in ("Oslo", "Rome")
         session.score()
     [sample] = [
-        one for one in service.row("bazaar:Bazaar", session.opened.id)["samples"] if one["participant"] == "policy"
+        one
+        for one in small_model_service.row("bazaar:Bazaar", session.opened.id)["samples"]
+        if one["participant"] == "policy"
     ]
     [span] = [span for span in sample["spans"] if span["generated"]]
     assert span["kind"] == "constrained" and "Oslo" in span["sampling"]["grammar"]

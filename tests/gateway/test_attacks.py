@@ -16,8 +16,8 @@ import httpx
 import pytest
 from attacks import ALICE, BOB, BODIES, CLOSED, GIVEN, MARK, OF_ALICE, OTHER, PATHS, ROLLOUT, SESSION
 from conftest import eventually
+from guarded_service import TOKENS, GuardedService
 from raw_http import head, send
-from running_service import TOKENS, RunningService, running_service
 
 pytestmark = pytest.mark.ray
 
@@ -29,7 +29,7 @@ LENGTH = "Content-Length: "
 class Attacked:
     """What is there before: Alice has all of it, and Bob nothing."""
 
-    service: RunningService
+    service: GuardedService
     ids: dict[str, str]
     key: str
     """Of her session."""
@@ -52,13 +52,13 @@ class Attacked:
 
 
 @pytest.fixture(scope="module")
-def attacked() -> Iterator[Attacked]:
-    with running_service() as service, service.client() as http:
+def attacked(guarded_service: GuardedService) -> Iterator[Attacked]:
+    with guarded_service.client() as http:
         rollout = submitted_at_once(http, 4)
         sessions = [http.post("/v1/sessions", json={"environment": "words"}).json() for _ in range(2)]
         ids = {ROLLOUT: rollout, SESSION: sessions[0]["id"], OTHER: sessions[1]["id"]}
         eventually(lambda: http.get(f"/v1/rollouts/{rollout}").json()["ended_at"], 60)
-        yield Attacked(service, ids, sessions[0]["api_key"])
+        yield Attacked(guarded_service, ids, sessions[0]["api_key"])
 
 
 def submitted_at_once(http: httpx.Client, times: int) -> str:

@@ -7,33 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 from conftest import eventually
-from served import Served, served
+from served import Served
 
 from ray_gym.client import Client, ServiceError, Session
 from ray_gym.service.api import SessionRequest
 
 pytestmark = pytest.mark.ray
 
-CONFIG = """
-environment: {id: "minefield:Minefield"}
-tasks: {generate: 1}
-models:
-  small: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
-participants:
-  policy: {model: small}
-limits: {tool_deadline_s: 120}
-service: {session_workers: 1}
-"""
-OFFER = "minefield:Minefield"
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(CONFIG, tmp_path_factory.mktemp("mines")) as service:
-        yield service
+OFFER = "minefield"
 
 
 @pytest.fixture
@@ -43,20 +26,11 @@ def client(service: Served) -> Iterator[Client]:
 
 
 def opened(client: Client, notes: Path, **task: Any) -> Session:
-    return client.open_session(SessionRequest(task={"notes": str(notes), **task}))
+    return client.open_session(SessionRequest(environment=OFFER, task={"notes": str(notes), **task}))
 
 
 def step(session: Session, on: str) -> str:
     return session.call_tool("step", {"on": on}).content
-
-
-def kill_worker(service: Served) -> None:
-    [worker] = [
-        process
-        for process in psutil.Process(service.pid).children(recursive=True)
-        if "SessionWorker" in " ".join(process.cmdline())
-    ]
-    worker.kill()
 
 
 def noted(notes: Path, what: str) -> int:
@@ -106,6 +80,6 @@ def test_a_session_whose_setup_ends_its_workers_is_charged(service: Served, clie
             step(deadly, "grass")
         assert (refused.value.status, refused.value.code) == (409, "episode_is_over")
         if not committed_only:
-            kill_worker(service)
+            service.kill_workers()
     step(fine, "grass")
     assert fine.score().score.reward == 1  # type: ignore[union-attr]

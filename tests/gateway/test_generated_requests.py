@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 from conftest import REPOSITORY, eventually
-from running_service import TOKENS, RunningService, running_service
+from guarded_service import TOKENS, GuardedService
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(900)]
 
@@ -69,8 +69,8 @@ checks.positive_data_acceptance.expected-statuses = {BY_NAME}
 """
 
 
-def test_no_request_breaks_the_service_or_its_word(tmp_path: Path) -> None:
-    with running_service(max_episodes=4) as service, service.client() as http:
+def test_no_request_breaks_the_service_or_its_word(guarded_service: GuardedService, tmp_path: Path) -> None:
+    with guarded_service.client() as http:
         sessions = [http.post("/v1/sessions", json=one).json()["id"] for one in ({}, {"environment": "words"}) * 6]
         rollouts = [http.post("/v1/rollouts", json={"seed": seed}).json()["id"] for seed in range(2)]
         eventually(lambda: all(http.get(f"/v1/rollouts/{one}").json()["ended_at"] for one in rollouts), 60)
@@ -79,7 +79,7 @@ def test_no_request_breaks_the_service_or_its_word(tmp_path: Path) -> None:
         before = answered(http)
         counts: dict[tuple[str, str], float] = {}
         for seed in range(1, MOST_ROUNDS + 1):
-            schemathesis(service, tmp_path, {"seed": seed, **known})
+            schemathesis(guarded_service, tmp_path, {"seed": seed, **known})
             counts = {key: count - before.get(key, 0) for key, count in answered(http).items()}
             if sum(counts.values()) >= LEAST:
                 break
@@ -94,14 +94,14 @@ def test_no_request_breaks_the_service_or_its_word(tmp_path: Path) -> None:
         }
         assert reached >= {path for path in http.get("/openapi.json").json()["paths"] if path not in UNREACHED}, counts
         assert http.get("/readyz").json()["status"] == "ready"
-        assert "Traceback" not in service.said.read_text()
+        assert "Traceback" not in guarded_service.said.read_text()
 
 
 UNREACHED = {"/v1/completions", "/v1/responses"}
 """Scripted models have chat only."""
 
 
-def schemathesis(service: RunningService, folder: Path, changes: dict[str, Any]) -> None:
+def schemathesis(service: GuardedService, folder: Path, changes: dict[str, Any]) -> None:
     """Errors: AssertionError with what it says, if it has found something."""
     config = folder / "schemathesis.toml"
     config.write_text(CONFIG % changes)

@@ -10,23 +10,14 @@ from typing import Any
 
 import httpx
 import openai
-import psutil
 import pytest
-from black_box import CONFIG, Agent, BreaksTheFirst, Json, cut_off, result, samples, shopping, user
+from black_box import Agent, BreaksTheFirst, Json, cut_off, result, samples, shopping, user
 from conftest import eventually
-from served import Served, served
+from served import Served
 
 from examples import langgraph_agent
 
 pytestmark = pytest.mark.ray
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("habits")
-    (folder / "notes").mkdir()
-    with served(CONFIG.format(notes=folder / "notes"), folder) as service:
-        yield service
 
 
 @pytest.fixture
@@ -257,12 +248,7 @@ def test_a_call_outlives_the_sessions_worker(service: Served, agent: Agent) -> N
     caller = threading.Thread(target=lambda: said.append(agent.ask(user("wait gate"))))
     caller.start()
     agent.until_asked("wait gate")
-    [worker] = [
-        process
-        for process in psutil.Process(service.pid).children(recursive=True)
-        if "SessionWorker" in " ".join(process.cmdline())
-    ]
-    worker.kill()
+    service.kill_workers()
     agent.let_go("gate")
     caller.join()
     assert said[0].content == "re: wait gate"

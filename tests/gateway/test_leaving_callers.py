@@ -10,49 +10,27 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx
 import openai
 import pytest
+from black_box import Notes, fresh_notes
 from conftest import eventually
-from served import TOKEN, Served, served
+from served import TOKEN, Served
+from services import MOST_WAITING
 
 from ray_gym.client import Session
 from ray_gym.client.errors import ServiceError
 
 pytestmark = pytest.mark.ray
 
-CONFIG = """
-environment: {{id: "bazaar:Bazaar"}}
-tasks: {{generate: 1}}
-models:
-  small: {{engine: "bazaar:SpellingEngine", player: "bazaar:echo", arguments: {{notes: {notes}}}}}
-participants:
-  policy: {{model: small}}
-  user: {{model: small}}
-limits: {{max_turns: 1000}}
-service: {{session_workers: 1, max_waiting_commands: {waiting}}}
-"""
-WAITING = 24
 GONE = 60
 
 
-@dataclass(frozen=True)
-class Caller:
+@dataclass
+class Caller(Notes):
     service: Served
     session: Session
-    notes: Path
-
-    def let_go(self, name: str) -> None:
-        (self.notes / name).touch()
-
-    def asked(self, text: str) -> int:
-        """How often a model was."""
-        return sum(note.read_text() == text for note in self.notes.glob("asked-*"))
-
-    def until_asked(self, text: str) -> None:
-        eventually(lambda: self.asked(text), 20)
 
     def say(self, text: str, key: str, within_s: float = 60) -> httpx.Response:
         url = f"{self.service.url}/v1/sessions/{self.session.id}/messages"
@@ -84,21 +62,11 @@ class Caller:
         return connection
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("leaving")
-    (folder / "notes").mkdir()
-    with served(CONFIG.format(waiting=WAITING, notes=folder / "notes"), folder) as service:
-        yield service
-
-
 @pytest.fixture
 def caller(service: Served) -> Iterator[Caller]:
-    notes = service.folder.parents[1] / "notes"
-    for note in notes.iterdir():
-        note.unlink()
+    notes = fresh_notes(service)
     with service.client() as client, client.open_session() as session:
-        yield Caller(service, session, notes)
+        yield Caller(notes, service, session)
 
 
 def test_callers_who_go_leave_nothing_behind(service: Served, caller: Caller) -> None:
@@ -125,10 +93,10 @@ def test_what_waits_on_top_is_told_to_come_back_and_the_client_does(service: Ser
     with contextlib.ExitStack() as connections, ThreadPoolExecutor() as threads:
         first = threads.submit(caller.say, "wait gate", "first")
         caller.until_asked("wait gate")
-        for number in range(WAITING + 6):  # one that gets lost on the way would leave its place to the next
+        for number in range(MOST_WAITING + 6):  # one that gets lost on the way would leave its place to the next
             connections.enter_context(caller.begin_to_say("more", f"more {number}"))
         eventually(
-            lambda: service.in_flight() > WAITING, 20
+            lambda: service.in_flight() > MOST_WAITING, 20
         )  # else one that is to be refused may take a place, and give it back later
         answer = eventually(caller.refused, 30)
         assert answer.status_code == 429 and int(answer.headers["Retry-After"]) >= 1

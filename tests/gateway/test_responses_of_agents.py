@@ -9,18 +9,10 @@ from typing import Any
 
 import openai
 import pytest
-from black_box import CONFIG, Agent, result, samples, shopping, user
-from served import Served, served
+from black_box import Agent, result, samples, shopping, user
+from served import Served
 
 pytestmark = pytest.mark.ray
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("responses")
-    (folder / "notes").mkdir()
-    with served(CONFIG.format(notes=folder / "notes"), folder) as service:
-        yield service
 
 
 @pytest.fixture

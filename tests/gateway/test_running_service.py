@@ -5,20 +5,24 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
 import pytest
-from conftest import REPOSITORY, free_port
+from conftest import REPOSITORY, eventually, free_port
+from gateway_app import problem
 
 pytestmark = pytest.mark.ray
 
 TOKEN = "a-caller-of-the-tests-0123456789"
+AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
 CONFIG = """
 environment: {{id: tic_tac_toe}}
 tasks: {{generate: 2}}
 models:
   small: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player"}}
+  slow: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player", delay_s: 300}}
 participants:
   policy: {{model: small}}
   user: {{model: small}}
@@ -54,8 +58,13 @@ def test_the_service_has_its_own_address_or_does_not_start(tmp_path: Path) -> No
             assert f"refused: service.port: Serve is up at http://127.0.0.1:{others}" in told
             assert f"taken: http://127.0.0.1:{others}" in said and "still there: True" in said
             ask(f"http://127.0.0.1:{port}")
-            service.terminate()
-            rest = service.stdout.read()
+            with ThreadPoolExecutor() as threads:
+                being_answered = threads.submit(ask_slow_model, f"http://127.0.0.1:{port}")
+                eventually(lambda: in_flight(f"http://127.0.0.1:{port}") == 1, 30)
+                service.terminate()
+                rest = service.stdout.read()
+            told_at_the_end = problem(being_answered.result(), 503)
+            assert told_at_the_end["code"] == "unavailable" and int(being_answered.result().headers["Retry-After"]) > 0
             assert service.wait(timeout=60) == 0, rest
         finally:
             service.kill()
@@ -67,13 +76,23 @@ def test_the_service_has_its_own_address_or_does_not_start(tmp_path: Path) -> No
     assert "SIGTERM" not in rest  # as Ray's own handler reports it
 
 
+def ask_slow_model(address: str) -> httpx.Response:
+    body = {"model": "slow", "messages": [{"role": "user", "content": "You play X. Your turn"}]}
+    return httpx.post(f"{address}/v1/chat/completions", json=body, headers=AUTHORIZED, timeout=120)
+
+
+def in_flight(address: str) -> float:
+    lines = httpx.get(f"{address}/metrics", headers=AUTHORIZED, timeout=30).text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith("ray_gym_http_requests_in_flight{"))
+
+
 def ask(address: str) -> None:
     with httpx.Client(base_url=address, timeout=30) as http:
         assert http.get("/healthz").json() == {"status": "ok"}
         assert http.get("/readyz").status_code == 401
-        http.headers["Authorization"] = f"Bearer {TOKEN}"
+        http.headers.update(AUTHORIZED)
         ready = http.get("/readyz")
-        assert ready.json() == {"status": "ready", "models": ["small"]}
+        assert ready.json() == {"status": "ready", "models": ["slow", "small"]}
         assert len(ready.headers.get_list("x-request-id")) == 1  # Serve's proxy gives it, and nobody else does
         assert "/v1/environments" in http.get("/openapi.json").json()["paths"]
         assert 'route="/readyz",status="200"' in http.get("/metrics").text

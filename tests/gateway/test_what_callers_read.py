@@ -1,14 +1,9 @@
-"""Streams that nobody reads, records beside files that are lost, and what is being answered when the service is told to end."""
+"""Streams that nobody reads, and records beside files that are lost."""
 
 from __future__ import annotations
 
-import json
-import secrets
 import socket
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
@@ -16,66 +11,16 @@ import psutil
 import pytest
 from conftest import eventually
 from gateway_app import problem
+from large_rollout import GROUP_BYTES, GROUPS, RUN
 from raw_http import WITHIN_S, head
-from served import TOKEN, Served, served
+from served import TOKEN, Served
 
 from ray_gym.client import SessionRequest
-from ray_gym.run.commit_order import committed_name
-from ray_gym.run.posix_storage import PosixStorage
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_table, failed_row
 
 pytestmark = pytest.mark.ray
 
-CONFIG = """
-environment: {id: tic_tac_toe}
-tasks: {generate: 2}
-models:
-  small: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
-  slow: {engine: scripted, player: "envs.tic_tac_toe.players:random_player", delay_s: 300}
-participants:
-  policy: {model: small}
-  user: {model: small}
-fanout: {workers: 1}
-"""
-RUN = "a" * 32
-GROUPS, GROUP_BYTES = 40, 10**6
 STALLED = 12
 PATH = f"/v1/rollouts/{RUN}/stream"
-
-
-def large_rollout(folder: Path) -> None:
-    """That has ended; its groups can't be compressed."""
-    run = PosixStorage.of(folder / "runs" / "service" / "rollouts" / RUN)
-    run.create()
-    staged = run.staged_under(1)
-    for number in range(1, GROUPS + 1):
-        row = failed_row(EpisodeSpec(f"e{number}", f"g{number}", "t", 0, 0, "{}"), "run", "env", "x")
-        row["task"] = secrets.token_hex(GROUP_BYTES // 2)
-        staged.stage("part-1-0-00000.parquet", as_table([row]))
-        staged.publish("part-1-0-00000.parquet", committed_name(number, "part-1-0-00000.parquet"))
-    made = {"caller": "tester", "body": "x", "environment": "tic_tac_toe", "episodes": GROUPS, "created_at": 1.0}
-    summary = {"status": {"failed": GROUPS}, "stop_reasons": {}, "mean_reward": None, "interrupted": False}
-    run.write("request.json", json.dumps(made).encode())
-    run.write("summary.json", json.dumps({**summary, "failure": None, "started_at": 1, "ended_at": 2}).encode())
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    folder = tmp_path_factory.mktemp("stalled")
-    large_rollout(folder)
-    with ExitStack() as waiting, served(CONFIG, folder) as service:
-        yield service
-        pool = waiting.enter_context(ThreadPoolExecutor())
-        asked = pool.submit(ask_slow_model, service.url)
-        eventually(lambda: service.metric("ray_gym_http_requests_in_flight{") == 1, 30)
-    answer = asked.result()
-    assert problem(answer, 503)["code"] == "unavailable" and int(answer.headers["Retry-After"]) > 0
-
-
-def ask_slow_model(url: str) -> httpx.Response:
-    body = {"model": "slow", "messages": [{"role": "user", "content": "You play X. Your turn"}]}
-    return httpx.post(f"{url}/v1/chat/completions", json=body, headers=AUTHORIZED, timeout=120)
 
 
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}
@@ -133,7 +78,7 @@ def test_a_session_s_record_is_read_from_its_own_file_only(service: Served) -> N
     with service.client() as client:
         ids = []
         for seed in range(2):
-            with client.open_session(SessionRequest(seed=seed)) as session:
+            with client.open_session(SessionRequest(environment="tic_tac_toe", seed=seed)) as session:
                 session.score()
                 ids.append(session.id)
             service.row("tic_tac_toe", session.id)  # is committed, so that the next one has a file of its own

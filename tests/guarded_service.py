@@ -1,4 +1,4 @@
-"""`ray-gym serve` in a process of its own, on a cluster of its own whose files are all in one folder: for tests from outside."""
+"""`ray-gym serve` with two callers, small limits, and a cluster of its own whose files are all in one folder: for tests from outside."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ output: {{dir: {folder}/runs}}
 service:
   max_body_mb: 1
   body_deadline_s: 1
-  max_episodes: {max_episodes}
+  max_episodes: 4
   session_workers: 1
   tokens: {{env: RAY_GYM_TEST_CALLERS}}
   offers:
@@ -40,7 +40,7 @@ START_S = 240
 
 
 @dataclass(frozen=True)
-class RunningService:
+class GuardedService:
     address: str
     folder: Path
     """Everything that it writes is below: its output, the cluster's session, and what it says."""
@@ -63,10 +63,10 @@ class RunningService:
 
 
 @contextmanager
-def running_service(max_episodes: int = 64) -> Iterator[RunningService]:
+def guarded() -> Iterator[GuardedService]:
     folder = Path(tempfile.mkdtemp(prefix="ray_gym_test_"))  # short: Ray puts sockets below it
     config, port = folder / "service.yaml", free_port()
-    config.write_text(CONFIG.format(folder=folder, max_episodes=max_episodes))
+    config.write_text(CONFIG.format(folder=folder))
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
     own = {
         "RAY_ADDRESS": "local",
@@ -74,7 +74,7 @@ def running_service(max_episodes: int = 64) -> Iterator[RunningService]:
         "RAY_TMPDIR": str(folder),
         "RAY_GYM_TEST_CALLERS": " ".join(f"{name}={token}" for name, token in TOKENS.items()),
     }
-    service = RunningService(f"http://127.0.0.1:{port}", folder)
+    service = GuardedService(f"http://127.0.0.1:{port}", folder)
     command = [sys.executable, "-m", "ray_gym", "serve", str(config), f"service.port={port}"]
     with (
         service.said.open("wb") as said,

@@ -1,4 +1,4 @@
-"""`ray-gym serve` as a user would run it, on a cluster of its own, until the tests have done with it."""
+"""`ray-gym serve` as a user would run it, until the tests have done with it."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 from conftest import REPOSITORY, eventually, free_port
 
 from ray_gym.client import Client
 from ray_gym.load import load
 
-HERE = Path(__file__).parent
+ENVIRONMENTS = REPOSITORY / "tests" / "gateway"
+"""Those that are made for it."""
+CALLER = "tester"
 TOKEN = "an-agent-of-the-tests-0123456789"
+UP_WITHIN_S = 240
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Served:
             lines = client.metrics().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name) and part in line)
 
+    def kill_workers(self) -> None:
+        """Those of its sessions."""
+        for process in psutil.Process(self.pid).children(recursive=True):
+            if "SessionWorker" in " ".join(process.cmdline()):
+                process.kill()
+
     def row(self, environment: str, session_id: str) -> dict[str, Any]:
         """Of a session that was scored, once it is committed."""
         run = self.folder / "sessions" / environment.replace(":", ".")
@@ -60,16 +70,18 @@ class Served:
 
 
 @contextmanager
-def served(config: str, folder: Path, up_within_s: float = 240) -> Iterator[Served]:
+def served(config: str, folder: Path, cluster: dict[str, str] | None = None) -> Iterator[Served]:
+    """On a cluster of its own, or on one that stands."""
     path, log, port = folder / "service.yaml", folder / "service.log", free_port()
     path.write_text(config)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
-    own = {
+    local = {
         "RAY_ADDRESS": "local",
         "RAY_AUTH_MODE": "disabled",
-        "RAY_raylet_start_wait_time_s": "120",  # of a busy machine
-        "RAY_GYM_TEST_CALLERS": f"tester={TOKEN}",
-    }
+        "RAY_raylet_start_wait_time_s": "120",
+    }  # it may be busy
+    environment = cluster or {**inherited, **local}
+    own = {"RAY_GYM_TEST_CALLERS": f"{CALLER}={TOKEN}", "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{ENVIRONMENTS}"}
     overrides = [
         f"service.port={port}", f"output.dir={folder}/runs", "output.roll_s=0.2",
         "service.tokens.env=RAY_GYM_TEST_CALLERS",
@@ -77,13 +89,13 @@ def served(config: str, folder: Path, up_within_s: float = 240) -> Iterator[Serv
     with log.open("wb") as output:
         service = subprocess.Popen(
             [sys.executable, "-m", "ray_gym", "serve", str(path), *overrides],
-            env={**inherited, **own, "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{HERE}"},
+            env={**environment, **own},
             cwd=REPOSITORY,
             stdout=output,
             stderr=output,
         )
     try:
-        eventually(lambda: service.poll() is not None or "ready: " in log.read_text(), up_within_s)
+        eventually(lambda: service.poll() is not None or "ready: " in log.read_text(), UP_WITHIN_S)
         assert service.poll() is None, log.read_text()
         yield Served(f"http://127.0.0.1:{port}", folder / "runs" / "service", service.pid)
         service.terminate()
