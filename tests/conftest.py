@@ -52,7 +52,7 @@ def eventually(condition: Callable[[], Any], within_s: float) -> Any:
 
 
 GROUPS = {
-    "small_model_service": "engine",
+    "model_cluster": "engine",
     "vllm_endpoint": "engine",
     "cluster": "cluster",
     "service": "service",
@@ -109,11 +109,12 @@ def standing_cluster() -> Iterator[dict[str, str]]:
         "PATH": path,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",
+        "RAY_raylet_start_wait_time_s": "120",  # of a busy machine
         "RAY_worker_niceness": "0",  # else whatever else is played meanwhile goes before them
     }
     start = [RAY, "start", "--head", f"--port={port}", f"--dashboard-port={dashboard}", f"--temp-dir={directory}"]
     limits = ["--num-cpus=4", "--object-store-memory=200000000", "--disable-usage-stats", "--node-ip-address=127.0.0.1"]
-    subprocess.run([*start, *limits], env=environment, check=True, capture_output=True, timeout=120)
+    subprocess.run([*start, *limits], env=environment, check=True, capture_output=True, timeout=180)
     reach = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_GYM_TEST_JOBS": f"http://127.0.0.1:{dashboard}"}
     try:
         yield {**environment, **reach}

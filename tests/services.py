@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from conftest import standing_cluster
 from guarded_service import GuardedService, guarded
 from large_rollout import large_rollout
 from served import CALLER, Served, served
@@ -70,9 +71,16 @@ def guarded_service() -> Iterator[GuardedService]:
 
 
 @pytest.fixture(scope="session")
-def small_model_service(cluster: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """With the small real model, on the cluster of the session."""
-    with served(WITH_THE_SMALL_MODEL, tmp_path_factory.mktemp("small"), cluster) as service:
+def model_cluster() -> Iterator[dict[str, str]]:
+    """That of the small model, as the fixture `cluster`, on which others look for what is left there and count what was played."""
+    with standing_cluster() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="session")
+def small_model_service(model_cluster: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """With the small real model, to which runs attach."""
+    with served(WITH_THE_SMALL_MODEL, tmp_path_factory.mktemp("small"), model_cluster) as service:
         yield service
 
 

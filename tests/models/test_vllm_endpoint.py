@@ -87,12 +87,12 @@ async def test_a_real_server_gives_exact_samples_without_forks(vllm_endpoint: st
 @pytest.mark.ray
 @pytest.mark.engine
 def test_a_run_plays_at_a_server_as_it_plays_at_home(
-    vllm_endpoint: str, cluster: dict[str, str], tmp_path: Path
+    vllm_endpoint: str, model_cluster: dict[str, str], tmp_path: Path
 ) -> None:
     """The state narrows the tools at every step; the prompt stays the same, and so the samples do not fork."""
     where = {"RAY_GYM_ENDPOINT": vllm_endpoint, "RAY_GYM_MODEL": "small", "RAY_GYM_TOKENIZER": "smollm2-135m-instruct"}
     overrides = ["tasks.limit=2", "tasks.repeats=1", "fanout.workers=1", f"output.dir={tmp_path}", "run.name=remote"]
-    done = ray_gym("rollout", "configs/vllm_endpoint.yaml", *overrides, environment={**cluster, **where})
+    done = ray_gym("rollout", "configs/vllm_endpoint.yaml", *overrides, environment={**model_cluster, **where})
     assert done.returncode == 0, done.stderr + done.stdout
     games = load(tmp_path / "remote").episodes.to_pylist()
     assert [game["stop_reason"] for game in games] == ["finished", "finished"]

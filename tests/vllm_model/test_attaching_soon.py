@@ -19,8 +19,8 @@ HEAVY = ("vllm", "torch", "transformers", "huggingface_hub")
 @pytest.mark.engine
 @pytest.mark.long
 @pytest.mark.ray
-def test_the_first_step_comes_soon(small_model_app: str, cluster: dict[str, str], tmp_path: Path) -> None:
-    attached = attach(small_model_app, tmp_path, cluster)
+def test_the_first_step_comes_soon(small_model_app: str, model_cluster: dict[str, str], tmp_path: Path) -> None:
+    attached = attach(small_model_app, tmp_path, model_cluster)
     assert 0 < attached.joined <= attached.attached < attached.first_step < BOUND_S
 
 

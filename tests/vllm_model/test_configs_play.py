@@ -33,10 +33,10 @@ CONFIGS = [f"configs/{name}.yaml" for name in NAMES if name in PLAYED]
 
 @pytest.fixture(scope="module")
 def played(
-    cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
+    model_cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, dict[str, Any]]:
     script, output = REPOSITORY / "tests" / "vllm_model" / "play_configs.py", tmp_path_factory.mktemp("configs")
-    environment = {**cluster, "PYTHONPATH": str(REPOSITORY)}
+    environment = {**model_cluster, "PYTHONPATH": str(REPOSITORY)}
 
     def play(configs: list[str]) -> list[dict[str, Any]]:
         command = [sys.executable, str(script), small_model_app, str(output), *configs, "--", *SHORT]

@@ -34,12 +34,12 @@ GREEDY: Any = {"model": "small", "temperature": 0.0}
 
 
 @pytest.fixture(scope="module")
-def address(cluster: dict[str, str], small_model_app: str) -> Iterator[str]:
+def address(model_cluster: dict[str, str], small_model_app: str) -> Iterator[str]:
     port = free_port()
     script = str(REPOSITORY / "tests" / "door_app.py")
     server = subprocess.Popen(
         [sys.executable, script, small_model_app, str(port)],
-        env={**cluster, "PYTHONPATH": str(REPOSITORY)},
+        env={**model_cluster, "PYTHONPATH": str(REPOSITORY)},
         cwd=REPOSITORY,
         stdin=subprocess.PIPE,
     )

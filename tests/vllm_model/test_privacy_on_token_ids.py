@@ -17,7 +17,7 @@ from ray_gym.load import load
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 
 Row = dict[str, Any]
-EPISODES = 16
+EPISODES = 4
 SIDES = ("policy", "user")
 # A sentence a turn: a customer whose message is cut has failed, and is tried again.
 CONFIG = """\
@@ -29,16 +29,16 @@ participants:
   policy: {{model: small, sampling: {{temperature: 1.0, max_tokens: 40, stop: [".", "!", "?", ",", "\\n"]}}}}
   user: {{model: small, stop_text: "[END]", sampling: {{temperature: 0.7, max_tokens: 40, stop: [".", "!", "?", ",", "\\n"]}}}}
 limits: {{max_turns: 2, max_steps_per_turn: 2, episode_deadline_s: 120, retries: {{user: 8}}}}
-fanout: {{workers: 1, concurrency: 16}}
+fanout: {{workers: 1, concurrency: 4}}
 """
 
 
 @pytest.fixture(scope="module")
-def rows(cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
+def rows(model_cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory) -> list[Row]:
     folder = tmp_path_factory.mktemp("privacy")
     config = folder / "customer.yaml"
     config.write_text(CONFIG.format(episodes=EPISODES, app=small_model_app))
-    environment = {**cluster, "PYTHONPATH": str(REPOSITORY / "tests" / "vllm_model")}
+    environment = {**model_cluster, "PYTHONPATH": str(REPOSITORY / "tests" / "vllm_model")}
     given = ["run.name=privacy", f"output.dir={folder / 'runs'}"]
     done = ray_gym("rollout", str(config), *given, environment=environment)
     assert done.returncode == 0, done.stderr + done.stdout

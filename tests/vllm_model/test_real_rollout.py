@@ -35,10 +35,10 @@ def engines() -> set[int]:
 
 
 def attached(
-    cluster: dict[str, str], app: str, output: Path, *overrides: str, config: str = CONFIG
+    model_cluster: dict[str, str], app: str, output: Path, *overrides: str, config: str = CONFIG
 ) -> list[dict[str, Any]]:
     done = ray_gym(
-        "rollout", config, f"models.small.app={app}", f"output.dir={output}", *overrides, environment=cluster
+        "rollout", config, f"models.small.app={app}", f"output.dir={output}", *overrides, environment=model_cluster
     )
     assert done.returncode == 0, done.stderr + done.stdout
     (run,) = output.iterdir()
@@ -48,12 +48,12 @@ def attached(
 
 @pytest.fixture(scope="module")
 def games(
-    cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
+    model_cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
-    """Eight games of self-play on an attached model, played while no other engine came up."""
+    """Four games of self-play on an attached model, played while no other engine came up."""
     before = engines()
-    overrides = ["tasks.limit=4", "tasks.repeats=2", "participants.user.trainable=true"]
-    played = attached(cluster, small_model_app, tmp_path_factory.mktemp("games"), *overrides)
+    overrides = ["tasks.limit=2", "tasks.repeats=2", "participants.user.trainable=true"]
+    played = attached(model_cluster, small_model_app, tmp_path_factory.mktemp("games"), *overrides)
     assert engines() == before, "a run that attaches loads nothing"
     return played
 
@@ -63,7 +63,7 @@ def text_of(event: dict[str, Any]) -> str:
 
 
 def test_games_end_on_the_board(games: list[dict[str, Any]]) -> None:
-    assert len({game["episode_id"] for game in games}) == 8
+    assert len({game["episode_id"] for game in games}) == 4
     for game in games:
         assert game["status"] == "completed" and game["stop_reason"] == "finished"
         assert game["stop_text"] in ("X wins", "O wins", "draw")
@@ -113,13 +113,13 @@ def test_a_sample_is_the_whole_conversation_as_the_template_writes_it(games: lis
 
 
 def test_an_independent_forward_pass_gives_the_recorded_logprobs(
-    games: list[dict[str, Any]], cluster: dict[str, str], small_model_app: str, tmp_path: Path
+    games: list[dict[str, Any]], model_cluster: dict[str, str], small_model_app: str, tmp_path: Path
 ) -> None:
     """Of forced calls under their recorded grammar, and of free text; `benchmarks.parity` has more ways of sampling."""
     from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
 
     free = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=24", "train=strict"]
-    talks = attached(cluster, small_model_app, tmp_path, "tasks.limit=2", "tasks.repeats=1", *free)
+    talks = attached(model_cluster, small_model_app, tmp_path, "tasks.limit=2", "tasks.repeats=1", *free)
     reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())
     mean, largest = (2e-5, 2e-4) if cpu_dtype() == "float32" else (0.1, 2.0)
     kinds = set()
@@ -152,9 +152,9 @@ def test_neither_plays_the_others_mark(games: list[dict[str, Any]]) -> None:
         assert kinds[-1] == "stop" and kinds[-2] == "tool_result", "no model is called after the end"
 
 
-def test_an_output_limit_stops_the_episode(cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
+def test_an_output_limit_stops_the_episode(model_cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
     limits = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=3"]
-    games = attached(cluster, small_model_app, tmp_path, "tasks.limit=2", "tasks.repeats=1", *limits)
+    games = attached(model_cluster, small_model_app, tmp_path, "tasks.limit=2", "tasks.repeats=1", *limits)
     assert {game["stop_reason"] for game in games} == {"max_tokens"}
     for game in games:
         assert game["reward"] == 0
@@ -164,9 +164,9 @@ def test_an_output_limit_stops_the_episode(cluster: dict[str, str], small_model_
         assert spans[-1]["end"] - spans[-1]["start"] == 3 and spans[-1]["kind"] == "plain"
 
 
-def test_attaching_is_checked(cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
+def test_attaching_is_checked(model_cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
     def refused(*overrides: str) -> str:
-        done = ray_gym("rollout", CONFIG, f"output.dir={tmp_path}", *overrides, environment=cluster)
+        done = ray_gym("rollout", CONFIG, f"output.dir={tmp_path}", *overrides, environment=model_cluster)
         assert done.returncode == 2 and "Traceback" not in done.stderr, done.stdout
         assert not list(tmp_path.iterdir())
         return done.stderr
@@ -211,7 +211,8 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
         "output.roll_s=0.5",
         "tasks.generate=64",
         "tasks.repeats=1",  # a group is committed when all of it is over, which would be late
-        "fanout.concurrency=4",  # likewise the first of 64 games that are played at once
+        "limits.max_turns=1",  # likewise the end of a game
+        "fanout.concurrency=4",  # and the first of 64 that are played at once
     ]
     environment |= {name: value, "RAY_AUTH_MODE": "disabled", "RAY_ADDRESS": ""}
     run = subprocess.Popen(
@@ -246,7 +247,7 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
     assert 0 < kept.num_rows < 64 and f"{kept.num_rows} of 64 episodes" in output
 
 
-def test_engines_do_not_outlive_their_replica(cluster: dict[str, str], small_model_app: str) -> None:
+def test_engines_do_not_outlive_their_replica(model_cluster: dict[str, str], small_model_app: str) -> None:
     """Last, since it costs the application its engine: SIGKILL to the replica, and its engine's processes go too."""
     replica = next(
         p
