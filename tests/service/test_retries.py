@@ -51,7 +51,10 @@ def test_whoever_is_told_when_to_come_back_may_come_often() -> None:
         patient.pause_s(httpx.ReadError("broken"))
 
 
-@pytest.mark.parametrize("said", ["61", "9" * 400, formatdate(time.time() + 3600, usegmt=True)])
+IN_AN_HOUR = formatdate(time.time() + 3600, usegmt=True)
+
+
+@pytest.mark.parametrize("said", ["61", "9" * 400, pytest.param(IN_AN_HOUR, id="in an hour")])
 def test_what_lies_beyond_the_deadline_is_not_waited_for(said: str) -> None:
     with pytest.raises(ServiceError) as caught:
         retries(within_s=60).pause_s(refusal(503, said))

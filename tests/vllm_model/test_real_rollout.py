@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from conftest import REPOSITORY, eventually, ray_gym
+from conftest import REPOSITORY, eventually, ray_gym, raylet_children
 from transformers import AutoTokenizer
 
 from deployments.small_model import checkpoint_dir
@@ -29,9 +30,11 @@ pytestmark = [pytest.mark.ray, pytest.mark.engine]
 CONFIG = "configs/tic_tac_toe.yaml"
 
 
-def engines() -> set[int]:
-    """The processes of vLLM engines on this machine."""
-    return {p.pid for p in psutil.process_iter(["cmdline"]) if "VLLM::" in " ".join(p.info["cmdline"] or [])}
+def engines(cluster: dict[str, str]) -> set[psutil.Process]:
+    """The processes of vLLM engines of that cluster."""
+    replicas = raylet_children(cluster, "ServeReplica")
+    below = {process for replica in replicas for process in replica.children(recursive=True)}
+    return {process for process in below if "VLLM::" in " ".join(process.cmdline())}
 
 
 def attached(
@@ -51,10 +54,10 @@ def games(
     model_cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
     """Four games of self-play on an attached model, played while no other engine came up."""
-    before = engines()
+    before = engines(model_cluster)
     overrides = ["tasks.limit=2", "tasks.repeats=2", "participants.user.trainable=true"]
     played = attached(model_cluster, small_model_app, tmp_path_factory.mktemp("games"), *overrides)
-    assert engines() == before, "a run that attaches loads nothing"
+    assert engines(model_cluster) == before, "a run that attaches loads nothing"
     return played
 
 
@@ -249,12 +252,14 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
 
 def test_engines_do_not_outlive_their_replica(model_cluster: dict[str, str], small_model_app: str) -> None:
     """Last, since it costs the application its engine: SIGKILL to the replica, and its engine's processes go too."""
-    replica = next(
-        p
-        for p in psutil.process_iter(["cmdline"])
-        if f"ServeReplica:{small_model_app}" in " ".join(p.info["cmdline"] or [])
-    )
-    its_engines = {process.pid for process in replica.children(recursive=True)} & engines()
+    [replica] = raylet_children(model_cluster, f"ServeReplica:{small_model_app}")
+    its_engines = engines(model_cluster)
     assert its_engines
     replica.kill()
-    eventually(lambda: not (its_engines & engines()), 10)
+    eventually(lambda: not any(map(is_up, its_engines)), 10)
+
+
+def is_up(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return bool(process.status() != psutil.STATUS_ZOMBIE)
+    return False
