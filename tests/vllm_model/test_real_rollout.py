@@ -197,8 +197,21 @@ def usual_ports_taken() -> Iterator[None]:
         other.close()
 
 
+SERVED = ["models.random.replicas=1", "models.random.delay_s=0.1", "fanout.workers=1"]
+
+
 @pytest.mark.usefixtures("usual_ports_taken")
-def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("config", "overrides", "title"),
+    [
+        ("configs/tic_tac_toe_scripted.yaml", SERVED, "ServeReplica"),
+        pytest.param(CONFIG, ["limits.max_turns=1"], "VLLM::", marks=pytest.mark.long),
+    ],
+    ids=["scripted", "real"],
+)
+def test_interrupting_a_local_run_leaves_no_process(
+    tmp_path: Path, config: str, overrides: list[str], title: str
+) -> None:
     """A run that starts its own cluster and its own model; everything it started carries its mark."""
     mark = f"RAY_GYM_TEST_MARK={os.getpid()}-{time.time_ns()}"
     name, _, value = mark.partition("=")
@@ -208,14 +221,14 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
         "-m",
         "ray_gym",
         "rollout",
-        CONFIG,
+        config,
+        *overrides,
         f"output.dir={tmp_path}",
         "run.name=cut",
         "output.roll_s=0.5",
         "tasks.generate=64",
         "tasks.repeats=1",  # a group is committed when all of it is over, which would be late
-        "limits.max_turns=1",  # likewise the end of a game
-        "fanout.concurrency=4",  # and the first of 64 that are played at once
+        "fanout.concurrency=4",  # likewise the first of 64 games that are played at once
     ]
     environment |= {name: value, "RAY_AUTH_MODE": "disabled", "RAY_ADDRESS": ""}
     run = subprocess.Popen(
@@ -239,7 +252,7 @@ def test_interrupting_a_local_run_leaves_no_process(tmp_path: Path) -> None:
         return found
 
     eventually(lambda: list((tmp_path / "cut" / "episodes").glob("*.parquet")), 240)
-    assert any("VLLM::" in process for process in marked())
+    assert any(title in process for process in marked())
     began = time.monotonic()
     os.killpg(run.pid, signal.SIGINT)
     output, _ = run.communicate(timeout=60)
