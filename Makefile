@@ -36,7 +36,7 @@ model: setup  ## the small model, unpacked once into the cache folder
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
 
-test: model adapters  ## the tests, with real Ray and real vLLM
+test: model adapters  ## the tests, with real Ray and real vLLM, in PROCESSES (2)
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder -m "not long"
 
 test-long: model adapters  ## those that take minutes each: several replicas or nodes
