@@ -29,6 +29,12 @@ from ray_gym.thread import Asked, Thread
 pytest_plugins = ["services"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
+PATIENT = {
+    "RAY_raylet_start_wait_time_s": "120",
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # else Serve ends a proxy that takes 5 s to start
+    "RAY_worker_niceness": "0",
+}
+"""Ray on a machine that is busy, with other tests for one thing."""
 
 
 def free_port() -> int:
@@ -104,10 +110,9 @@ def standing_cluster() -> Iterator[dict[str, str]]:
     port, dashboard = free_port(), free_port()
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
-    patient = {"RAY_raylet_start_wait_time_s": "120", "RAY_worker_niceness": "0"}  # for a machine that is busy
     environment = {
         **inherited,
-        **patient,
+        **PATIENT,
         "PATH": path,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",
