@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from conftest import REPOSITORY, eventually, free_port, stop_cluster
+from conftest import PATIENT, REPOSITORY, eventually, free_port, stop_cluster
 
 TOKENS = {"alice": "alices-token-of-the-attacks-0123456789", "bob": "bobs-token-of-the-attacks-0123456789"}
 CONFIG = """
@@ -69,6 +69,7 @@ def guarded() -> Iterator[GuardedService]:
     config.write_text(CONFIG.format(folder=folder))
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
     own = {
+        **PATIENT,
         "RAY_ADDRESS": "local",
         "RAY_AUTH_MODE": "disabled",
         "RAY_TMPDIR": str(folder),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from conftest import REPOSITORY, eventually, free_port
+from conftest import PATIENT, REPOSITORY, eventually, free_port
 
 from ray_gym.client import Client
 from ray_gym.load import load
@@ -75,12 +75,7 @@ def served(config: str, folder: Path, cluster: dict[str, str] | None = None) -> 
     path, log, port = folder / "service.yaml", folder / "service.log", free_port()
     path.write_text(config)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
-    local = {
-        "RAY_ADDRESS": "local",
-        "RAY_AUTH_MODE": "disabled",
-        "RAY_raylet_start_wait_time_s": "120",
-    }  # it may be busy
-    environment = cluster or {**inherited, **local}
+    environment = cluster or {**inherited, **PATIENT, "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled"}
     own = {"RAY_GYM_TEST_CALLERS": f"{CALLER}={TOKEN}", "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{ENVIRONMENTS}"}
     overrides = [
         f"service.port={port}", f"output.dir={folder}/runs", "output.roll_s=0.2",

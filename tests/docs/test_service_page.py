@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import REPOSITORY, free_port
+from conftest import PATIENT, REPOSITORY, free_port
 
 PAGE = (REPOSITORY / "docs" / "service.md").read_text()
 PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
@@ -28,7 +28,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     overrides = [f"service.port={port}", f"output.dir={output}"]
     with subprocess.Popen(
         [sys.executable, "-m", "ray_gym", "serve", "configs/service_scripted.yaml", *overrides],
-        env={**inherited, "RAY_ADDRESS": "local"},
+        env={**inherited, **PATIENT, "RAY_ADDRESS": "local"},
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from conftest import REPOSITORY, eventually, free_port
+from conftest import PATIENT, REPOSITORY, eventually, free_port
 from gateway_app import problem
 
 pytestmark = pytest.mark.ray
@@ -36,7 +36,7 @@ def test_the_service_has_its_own_address_or_does_not_start(tmp_path: Path) -> No
     config.write_text(CONFIG.format(folder=tmp_path))
     others, port = free_port(), free_port()
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
-    own = {"RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled", "RAY_GYM_TEST_CALLERS": f"tester={TOKEN}"}
+    own = {**PATIENT, "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled", "RAY_GYM_TEST_CALLERS": f"tester={TOKEN}"}
     script = REPOSITORY / "tests" / "gateway" / "run_service.py"
     with subprocess.Popen(
         [sys.executable, str(script), str(config), str(others), str(port)],
