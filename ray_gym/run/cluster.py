@@ -120,4 +120,3 @@ def check_gpus(engines: Mapping[str, Engine], wait: bool, deadline_s: float | No
             f"models: {problem}. Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
         )
     wait_for_gpus(wanted, deadline_s)
-
