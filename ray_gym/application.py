@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import ray
 from pydantic import BaseModel
 from ray import serve
 from ray.serve.schema import ApplicationStatus
@@ -72,7 +73,7 @@ class Replicas:
 
     def _actor_options(self) -> dict[str, Any]:
         """With this driver's paths: Serve may belong to a driver that has other ones, whose replicas these would be."""
-        runtime_env = self.actor_options.get("runtime_env", {})
+        runtime_env = self.actor_options.get("runtime_env") or ray.get_runtime_context().runtime_env
         env_vars = {**as_variable(), **runtime_env.get("env_vars", {})}
         return {**self.actor_options, "runtime_env": {**runtime_env, "env_vars": env_vars}}
 
