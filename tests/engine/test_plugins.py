@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ray_gym.errors import UserError
-from ray_gym.plugins import ENVIRONMENT, find_environment, load_object, names
 from ray_gym.import_paths import import_paths
+from ray_gym.plugins import ENVIRONMENT, find_environment, load_object, names
 
 ENTRY_POINTS = '[project.entry-points."ray_gym.environments"]\n'
 MODULE = "from ray_gym import Environment\n\n\nclass Mine(Environment):\n    pass\n"
