@@ -11,12 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import ray
 from pydantic import BaseModel
 from ray import serve
 from ray.serve.schema import ApplicationStatus
 
 from ray_gym.application_lease import GRACE_S, Lease, digest_of, dismiss, find_janitor, start_janitor
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.import_paths import as_variable
 from ray_gym.weights.holder import FirstWeights, start_holder
 
 RELEASE_S = 15.0
@@ -64,10 +66,16 @@ class Replicas:
             graceful_shutdown_timeout_s=10,
             graceful_shutdown_wait_loop_s=0.5,
             health_check_period_s=HEALTH_CHECK_S,
-            ray_actor_options=self.actor_options,
+            ray_actor_options=self._actor_options(),
             **self.more,
         )
         return deployment.bind(*self.arguments)
+
+    def _actor_options(self) -> dict[str, Any]:
+        """With this driver's paths: Serve may belong to a driver that has other ones, whose replicas these would be."""
+        runtime_env = self.actor_options.get("runtime_env") or ray.get_runtime_context().runtime_env
+        env_vars = {**as_variable(), **runtime_env.get("env_vars", {})}
+        return {**self.actor_options, "runtime_env": {**runtime_env, "env_vars": env_vars}}
 
 
 class Application:

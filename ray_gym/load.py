@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ray_gym.errors import UserError
 from ray_gym.run.location import storage_at
@@ -54,6 +53,8 @@ def flat_samples(episodes: pa.Table) -> pa.Table:
 
 def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
     """The samples' own columns are views of the episodes'."""
+    import pyarrow.compute as pc  # late, for what plays needs it not, and it takes 0.07 s
+
     nested = batch.column("samples")
     parents = pc.list_parent_indices(nested)
     flat = nested.flatten()

@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
 if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
     from ray_gym.run.owner import Owner
 
 EPISODES = "episodes"
@@ -83,6 +84,8 @@ class Storage(ABC):
         return [self.at(f"{EPISODES}/{name}") for name in self.names(EPISODES) if name.endswith(".parquet")]
 
     def _scanned(self, schema: pa.Schema) -> ds.Dataset | None:
+        import pyarrow.dataset as ds  # late: with pyarrow.compute, which it imports
+
         parts = self._parts()
         return ds.dataset(parts, schema=schema, format="parquet", filesystem=self.filesystem) if parts else None
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ray_gym.errors import UserError
+from ray_gym.import_paths import import_paths
 from ray_gym.plugins import ENVIRONMENT, find_environment, load_object, names
-from ray_gym.run.cluster import _import_paths
 
 ENTRY_POINTS = '[project.entry-points."ray_gym.environments"]\n'
 MODULE = "from ray_gym import Environment\n\n\nclass Mine(Environment):\n    pass\n"
@@ -60,4 +60,4 @@ def test_a_project_s_folder_in_the_place_of_its_package(folder: Path) -> None:
 def test_workers_get_no_relative_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have another working directory."""
     monkeypatch.setenv("PYTHONPATH", "src::/elsewhere:.")
-    assert _import_paths() == [str(folder), str(Path(__file__).parents[2]), str(folder / "src"), "/elsewhere"]
+    assert import_paths() == [str(folder), str(Path(__file__).parents[2]), str(folder / "src"), "/elsewhere"]

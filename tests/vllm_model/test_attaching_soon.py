@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
-from benchmarks.attach import attach
+from benchmarks.start import attached_to, start
 
 BOUND_S = 20
-"""On a machine that other tests keep busy; alone, `python -m benchmarks.attach` says how long it takes."""
+"""On a machine that other tests keep busy; alone, `python -m benchmarks.start` says how long it takes."""
 HEAVY = ("vllm", "torch", "transformers", "huggingface_hub")
 
 
@@ -20,8 +20,8 @@ HEAVY = ("vllm", "torch", "transformers", "huggingface_hub")
 @pytest.mark.long
 @pytest.mark.ray
 def test_the_first_step_comes_soon(small_model_app: str, model_cluster: dict[str, str], tmp_path: Path) -> None:
-    attached = attach(small_model_app, tmp_path, model_cluster)
-    assert 0 < attached.joined <= attached.attached < attached.first_step < BOUND_S
+    started = start(attached_to(small_model_app), model_cluster, tmp_path)
+    assert 0 < started.joined < started.first_step < BOUND_S
 
 
 def test_neither_driver_nor_worker_imports_what_loads_a_model() -> None:

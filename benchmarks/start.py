@@ -1,0 +1,188 @@
+"""How long a command takes to its first step: `python -m benchmarks.start`.
+
+`ray-gym rollout` is started as a shell starts it, a process of its own each time: without a cluster, with one that is up, and attached to a
+model that is up there (the small one, under vLLM on CPU). Seconds count from the command's start to `started_at` of the first model call
+in its rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import compileall
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import ray
+import yaml
+
+from benchmarks.measure import Watch, machine
+from benchmarks.orchestration import table
+from deployments.vllm import VllmEngine
+from deployments.vllm.options import VllmOptions
+from ray_gym.load import load
+from ray_gym.models.base import EngineCheck
+from ray_gym.run.cluster import connected
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+SCRIPTED = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"
+SMALL = REPOSITORY / "configs" / "tic_tac_toe.yaml"
+BOUNDS_S = {"no cluster": 6.0, "cluster": 2.0, "attached": 3.0}
+"""Of the median, on a machine that does nothing else."""
+LEGEND = """\
+`joined` is when the config was checked and the cluster there. CPU seconds are those until the first step: of the command's own
+process, and of all processes of command and cluster together. `busy elsewhere` is how many cores other programs kept busy
+meanwhile: with much of it, only the CPU times say something."""
+
+Config = dict[str, Any]
+Environment = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """Seconds since the command was started, and CPU seconds until its first step."""
+
+    joined: float
+    first_step: float
+    own_cpu: float
+    all_cpu: float
+    cores_elsewhere: float
+
+
+def scripted() -> Config:
+    config: Config = yaml.safe_load(SCRIPTED.read_text())
+    return {**config, "tasks": {"generate": 2, "repeats": 1}}
+
+
+def attached_to(app: str) -> Config:
+    """The small model that is up as the Serve application `app`, against a user that moves at random."""
+    config: Config = yaml.safe_load(SMALL.read_text())
+    config["tasks"] = {"generate": 2, "repeats": 1}
+    config["models"] = {
+        "small": {"engine": "vllm", "app": app},
+        "random": {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"},
+    }
+    config["participants"]["user"] = {"model": "random"}
+    return config
+
+
+def start(config: Config, environment: Environment, output: Path) -> Started:
+    """`environment` is what reaches the cluster, or says that there is none. Errors: CalledProcessError."""
+    path = output / "start.yaml"
+    path.write_text(yaml.safe_dump({**config, "run": {"name": "start"}, "output": {"dir": str(output)}}))
+    command = [sys.executable, "-m", "ray_gym", "rollout", str(path)]
+    joined = 0.0
+    with Watch(os.getpid()) as watch:
+        began = time.time()
+        variables = {**environment, "PYTHONUNBUFFERED": "1"}
+        run = subprocess.Popen(command, env=variables, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
+        assert run.stdout is not None
+        for line in run.stdout:
+            if line.startswith(f"run {output}"):
+                joined = time.time() - began
+    if run.wait():
+        raise subprocess.CalledProcessError(run.returncode, command)
+    rows = load(output / "start").episodes.to_pylist()
+    model = config["participants"]["policy"]["model"]
+    first = min(event["started_at"] for row in rows for event in row["events"] if event["model"] == model)
+    costs = {process.pid: trace.cpu_between(began, first) for process, trace in watch.traces.items()}
+    del costs[os.getpid()]
+    elsewhere = watch.cores_elsewhere(began, first)
+    return Started(joined, first - began, costs.get(run.pid, 0.0), sum(costs.values()), elsewhere)
+
+
+@contextmanager
+def cluster() -> Iterator[Environment]:
+    """One that is up as long as this process. Gives the environment that reaches it."""
+    os.environ["RAY_ADDRESS"] = "local"
+    with connected():
+        yield {**os.environ, "RAY_ADDRESS": str(ray.get_runtime_context().gcs_address)}
+
+
+@contextmanager
+def small_model() -> Iterator[str]:
+    """The Serve application of a first run, on the cluster of this process."""
+    section = yaml.safe_load(SMALL.read_text())["models"]["small"]
+    del section["engine"]
+    engine = VllmEngine(VllmOptions(**section))
+    engine.check(EngineCheck("small", {}, uses_tools=True))
+    try:
+        engine.start("first", "small", lambda text: print(text, flush=True))
+        yield engine.app
+    finally:
+        engine.stop()
+
+
+def compile_ours() -> None:
+    """As an installed package is. Else each process would compile it, wherever Python is told to keep no bytecode."""
+    for package in ("ray_gym", "deployments", "envs"):
+        compileall.compile_dir(REPOSITORY / package, quiet=1)
+
+
+def repeated(rounds: int, case: str, config: Config, environment: Environment) -> list[Started]:
+    runs = []
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory(prefix="ray_gym_start_") as output:
+            runs.append(start(config, environment, Path(output)))
+        last = runs[-1]
+        print(f"{case}: first step after {last.first_step:.2f} s, {last.all_cpu:.2f} of CPU time", flush=True)
+    return runs
+
+
+def line(case: str, runs: Sequence[Started]) -> dict[str, object]:
+    def middle(of: Callable[[Started], float]) -> float:
+        return float(median(of(run) for run in runs))
+
+    return {
+        "case": case,
+        "rounds": len(runs),
+        "joined": middle(lambda run: run.joined),
+        "first step": middle(lambda run: run.first_step),
+        "worst": max(run.first_step for run in runs),
+        "bound": BOUNDS_S[case],
+        "own CPU s": middle(lambda run: run.own_cpu),
+        "all CPU s": middle(lambda run: run.all_cpu),
+        "busy elsewhere": middle(lambda run: run.cores_elsewhere),
+    }
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    print(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
+    print(f"command: {shlex.join(['python', '-m', 'benchmarks.start', *words])}\n", flush=True)
+    compile_ours()
+    runs: dict[str, list[Started]] = {}
+    if "no cluster" in given.cases:
+        alone = {**os.environ, "RAY_ADDRESS": "local"}
+        runs["no cluster"] = repeated(given.rounds, "no cluster", scripted(), alone)
+    with ExitStack() as up:
+        if {"cluster", "attached"} & set(given.cases):
+            reach = up.enter_context(cluster())
+        if "cluster" in given.cases:
+            runs["cluster"] = repeated(given.rounds, "cluster", scripted(), reach)
+        if "attached" in given.cases:
+            config = attached_to(up.enter_context(small_model()))
+            runs["attached"] = repeated(given.rounds, "attached", config, reach)
+    print(f"\n{table([line(case, measured) for case, measured in runs.items()])}\n\n{LEGEND}")
+    return int(any(median(run.first_step for run in measured) > BOUNDS_S[case] for case, measured in runs.items()))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cases", nargs="+", choices=BOUNDS_S, default=list(BOUNDS_S))
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
