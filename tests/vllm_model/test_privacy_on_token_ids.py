@@ -17,7 +17,7 @@ from ray_gym.load import load
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 
 Row = dict[str, Any]
-EPISODES = 4
+EPISODES = 16
 SIDES = ("policy", "user")
 # A sentence a turn: a customer whose message is cut has failed, and is tried again.
 CONFIG = """\
@@ -29,7 +29,7 @@ participants:
   policy: {{model: small, sampling: {{temperature: 1.0, max_tokens: 40, stop: [".", "!", "?", ",", "\\n"]}}}}
   user: {{model: small, stop_text: "[END]", sampling: {{temperature: 0.7, max_tokens: 40, stop: [".", "!", "?", ",", "\\n"]}}}}
 limits: {{max_turns: 2, max_steps_per_turn: 2, episode_deadline_s: 120, retries: {{user: 8}}}}
-fanout: {{workers: 1, concurrency: 4}}
+fanout: {{workers: 1, concurrency: 16}}
 """
 
 
