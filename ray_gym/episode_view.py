@@ -10,6 +10,7 @@ from ray_gym.call_slots import CallSlots
 from ray_gym.calls import Calls
 from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
+from ray_gym.deadlines import Deadlines
 from ray_gym.environment import Environment, Task
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
@@ -39,6 +40,7 @@ class EpisodeView:
         tool_runner: ToolRunner | None = None,
         call_slots: CallSlots | None = None,
         metrics: PlayMetrics | None = None,
+        deadlines: Deadlines | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
@@ -58,7 +60,8 @@ class EpisodeView:
         self.started_at = log.started_at
         self.clock = ActiveClock()
         self._metrics = metrics or PlayMetrics()
-        self.calls = Calls(limits, log, self.clock, call_slots or CallSlots(), self._metrics)
+        own = (call_slots or CallSlots(), self._metrics, deadlines or Deadlines())
+        self.calls = Calls(limits, log, self.clock, *own)
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0

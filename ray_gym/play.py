@@ -16,6 +16,7 @@ from ray_gym.blame import fault_of
 from ray_gym.call_slots import CallSlots
 from ray_gym.clock import ActiveClock, in_common
 from ray_gym.config import LimitsSection
+from ray_gym.deadlines import Deadlines
 from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
@@ -58,6 +59,7 @@ class Stage:
     call_slots: CallSlots = field(default_factory=CallSlots)
     under_way: WeakSet[Episode] = field(default_factory=WeakSet)
     metrics: PlayMetrics = field(default_factory=PlayMetrics)
+    deadlines: Deadlines = field(default_factory=Deadlines)
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
@@ -109,7 +111,7 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    own = (stage.tool_runner, stage.call_slots, stage.metrics)
+    own = (stage.tool_runner, stage.call_slots, stage.metrics, stage.deadlines)
     episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, *own)
     stage.under_way.add(episode)
     return episode
