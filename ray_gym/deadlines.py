@@ -11,7 +11,7 @@ from types import TracebackType
 
 
 class Deadline:
-    """Cancels the task that has entered it, once it has passed. Errors (when it is left): TimeoutError if that is what cancelled the task."""
+    """Cancels the task that has entered it, once it has passed. Errors (when it is left): TimeoutError if that has cancelled the task."""
 
     __slots__ = ("_cancelling", "_shared", "_task", "due", "has_passed")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 
 import pytest
@@ -19,18 +20,21 @@ async def waits(timer: SharedTimer, answered: asyncio.Event | None = None) -> fl
 
 
 async def test_each_call_has_its_whole_time_whatever_others_do() -> None:
-    timer, answered = Deadlines().after(0.2), asyncio.Event()
-    first = asyncio.create_task(waits(timer))
-    second = asyncio.create_task(waits(timer, answered))
+    timer, answered = Deadlines().after(0.3), asyncio.Event()
     began = time.monotonic()
-    with pytest.raises(TimeoutError):
-        await first
-    third = asyncio.create_task(waits(timer))
+    answering, late = asyncio.create_task(waits(timer, answered)), asyncio.create_task(waits(timer))
+    await asyncio.sleep(0)
     answered.set()
-    assert await second < 5
+    assert await answering < 0.3
+    await asyncio.sleep(0.1)  # of the time that the late one has
+    later = asyncio.create_task(waits(timer))
     with pytest.raises(TimeoutError):
-        await third
-    assert time.monotonic() - began >= 0.39
+        await late
+    assert 0.29 < time.monotonic() - began
+    assert not later.done()
+    with pytest.raises(TimeoutError):
+        await later
+    assert 0.39 < time.monotonic() - began
     assert not timer.is_running
 
 
@@ -55,10 +59,8 @@ async def test_who_is_cancelled_by_others_is_cancelled() -> None:
 async def test_a_deadline_that_is_swallowed_is_known_to_have_passed() -> None:
     async def stubborn() -> bool:
         with Deadlines().after(0.01).deadline() as deadline:
-            try:
+            with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()
-            except asyncio.CancelledError:
-                pass
         task = asyncio.current_task()
         return deadline.has_passed and task is not None and not task.cancelling()
 
