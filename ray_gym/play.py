@@ -148,8 +148,8 @@ async def set_up(episode: Episode) -> None:
     """The state, and what is there before anyone speaks. Errors: EpisodeFailure."""
     environment, limits = episode.environment, episode.limits
     with blaming(environment, "setup"):
-        async with _at_most(episode.clock, [episode], "call_deadline_s", limits.call_deadline_s):
-            episode.state = await _maybe_await(environment.setup(episode.task, episode))
+        given = environment.setup(episode.task, episode)
+        episode.state = await _given(given, episode, "call_deadline_s", limits.call_deadline_s)
     with blaming(environment, "tools_for"):
         episode.bring_tools(environment.tools_for(episode.task, episode.state))
     with blaming(environment, "opening"):
@@ -179,8 +179,16 @@ async def score(episode: Episode) -> Score:
     environment = episode.environment
     episode.begin_scoring()
     with blaming(environment, "score"):
-        async with _at_most(episode.clock, [episode], "score_deadline_s", episode.limits.score_deadline_s):
-            return as_score(await _maybe_await(environment.score(episode.state, episode)))
+        given = environment.score(episode.state, episode)
+        return as_score(await _given(given, episode, "score_deadline_s", episode.limits.score_deadline_s))
+
+
+async def _given(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
+    """What a hook gave: at once, or within the limit."""
+    if not inspect.isawaitable(result):
+        return result
+    async with _at_most(episode.clock, [episode], limit, seconds):
+        return await result
 
 
 @asynccontextmanager
@@ -254,7 +262,3 @@ def _inner_hook(error: BaseException, environment: Environment[Any, Any]) -> str
         name for name in names if getattr(type(environment), name, None) is not getattr(Environment, name, None)
     ]
     return overridden[-1] if overridden else None
-
-
-async def _maybe_await(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value

@@ -17,8 +17,7 @@ from ray_gym.seeds import derive_seed
 _encode = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What a call asks of a model beside the messages. `tools` are what the prompt shows; `allowed` as they are narrowed now."""
 
     sampling: Sampling
