@@ -25,6 +25,7 @@ from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
+from ray_gym.run.garbage import look_seldom
 from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
 from ray_gym.run.nodes import Hello, this_node
 from ray_gym.run.player import Player
@@ -125,6 +126,7 @@ class Worker:
     async def hello(self) -> Hello:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
+        look_seldom()
         self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
