@@ -269,8 +269,11 @@ def checked(row: dict[str, Any]) -> dict[str, Any]:
     Errors: TypeError and the like, if something in it is not of its column's type.
     """
     for event in row["events"]:
-        for name in ("content", "error", "reasoning", "tool_calls", "tool_call_id"):
-            event[name] = _encodable(event[name])
+        for part in event["content"]:
+            part["text"] = _encodable(part["text"])
+        for name in ("error", "reasoning", "tool_calls", "tool_call_id"):
+            if event[name] not in (None, []):
+                event[name] = _encodable(event[name])
     row["stop_text"] = _encodable(row["stop_text"])
     row["failure"] = _encodable(row["failure"])
     for reward in row["rewards"]:

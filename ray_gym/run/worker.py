@@ -30,9 +30,10 @@ from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
 from ray_gym.run.nodes import Hello, this_node
 from ray_gym.run.player import Player
 from ray_gym.run.receipt import Receipt, log_end, receipt_of
+from ray_gym.run.rows import Rows
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
-from ray_gym.trajectory import as_row, as_table, checked, failed_row
+from ray_gym.trajectory import as_row, checked, failed_row
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
@@ -107,9 +108,7 @@ class Worker:
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
         self._news = asyncio.Event()
-        self._rows: list[dict[str, Any]] = []
-        self._row_keys: list[EpisodeKey] = []
-        self._bytes = 0
+        self._rows = Rows()
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
@@ -154,6 +153,8 @@ class Worker:
             await asyncio.sleep(GATHER_S)
         except TimeoutError:
             pass
+        while self._rows.pack():
+            await asyncio.sleep(0)
         self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
         if self._roll_is_due() or self._is_leaving:
             await self._roll()
@@ -266,9 +267,7 @@ class Worker:
         except Exception as error:
             row = failed_row(spec, setup.run_id, setup.env_id, describe(error))
         receipt = receipt_of(row, played.episode.calls.log.replayed)
-        self._rows.append(row)
-        self._row_keys.append(receipt.episode)
-        self._bytes += _weight(row)
+        self._rows.add(receipt.episode, row)
         self._report.finished.append(receipt)
         log_end(receipt)
 
@@ -283,20 +282,19 @@ class Worker:
 
     def _roll_is_due(self) -> bool:
         output = self._setup.output
-        full = len(self._rows) >= output.roll_rows or self._bytes >= output.roll_mb * 2**20
-        return bool(self._rows) and (full or time.monotonic() - self._rolled_at >= output.roll_s)
+        full = len(self._rows) >= output.roll_rows or self._rows.bytes >= output.roll_mb * 2**20
+        return len(self._rows) > 0 and (full or time.monotonic() - self._rolled_at >= output.roll_s)
 
     async def _roll(self) -> None:
         """Stage the rows that have come together, whole groups only, off the event loop."""
         async with self._rolling:
-            rows, keys = self._rows, tuple(self._row_keys)
-            self._rows, self._row_keys, self._bytes, self._rolled_at = [], [], 0, time.monotonic()
-            if not rows:
+            rows, self._rows, self._rolled_at = self._rows, Rows(), time.monotonic()
+            if not len(rows):
                 return
             name = f"part-{self._name}-{self._files:05d}.parquet"
             self._files += 1
-            await asyncio.to_thread(lambda: self._setup.storage.stage(name, as_table(rows)))
-            self._report.staged.append(StagedFile(name, keys))
+            await asyncio.to_thread(lambda: self._setup.storage.stage(name, rows.table()))
+            self._report.staged.append(StagedFile(name, tuple(rows.keys)))
 
 
 def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
@@ -305,9 +303,3 @@ def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
         return None
     path = setup.journal / f"{name}{SUFFIX}"
     return Journal(path, setup.run_id, flush=setup.output.durability == "disk")
-
-
-def _weight(row: dict[str, Any]) -> int:
-    """About how many bytes a row takes in memory: its text, and nine bytes a token."""
-    text = sum(len(part["text"]) for event in row["events"] for part in event["content"])
-    return text + 9 * sum(len(sample["token_ids"]) for sample in row["samples"])
