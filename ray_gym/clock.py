@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar, Token
+from types import TracebackType
 
 REPLAY_S = 600.0
 """At least this long may a replay take, whatever the limits of live play are."""
@@ -98,15 +99,9 @@ class ActiveClock:
         if replaying != bool(self._replaying):
             self._count(replaying=1 if replaying else -1)
 
-    @asynccontextmanager
-    async def limit(self, at_s: float) -> AsyncIterator[asyncio.Timeout]:
+    def limit(self, at_s: float) -> _Limit:
         """Like `asyncio.timeout`, at an age of the episode. Errors: TimeoutError."""
-        async with asyncio.timeout_at(self._when(at_s)) as timeout:
-            self._limits[timeout] = at_s
-            try:
-                yield timeout
-            finally:
-                del self._limits[timeout]
+        return _Limit(asyncio.timeout_at(self._when(at_s)), at_s, self._limits)
 
     @property
     def is_late(self) -> bool:
@@ -161,6 +156,26 @@ class ActiveClock:
         for timeout, at_s in self._limits.items():
             if not timeout.expired():
                 timeout.reschedule(self._when(at_s))
+
+
+class _Limit:
+    """Among those of a clock, which moves them, as long as it holds."""
+
+    __slots__ = ("_at_s", "_limits", "_timeout")
+
+    def __init__(self, timeout: asyncio.Timeout, at_s: float, limits: dict[asyncio.Timeout, float]) -> None:
+        self._timeout, self._at_s, self._limits = timeout, at_s, limits
+
+    async def __aenter__(self) -> asyncio.Timeout:
+        await self._timeout.__aenter__()
+        self._limits[self._timeout] = self._at_s
+        return self._timeout
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        del self._limits[self._timeout]
+        await self._timeout.__aexit__(kind, error, traceback)
 
 
 class _Counted:

@@ -14,6 +14,7 @@ from ray_gym.deadlines import Deadlines
 from ray_gym.environment import Environment, Task
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
+from ray_gym.messages import ToolSchema
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
@@ -47,6 +48,7 @@ class EpisodeView:
         self.task: Any = task
         self.state: Any = None
         self.tools = dict(environment.tools)
+        self._shown: dict[str, tuple[ToolSchema, ...]] = {}
         self.participants = dict(participants)
         self.limits = limits
         self._tool_runner = tool_runner or ToolRunner()
@@ -93,7 +95,7 @@ class EpisodeView:
         return self._now
 
     def turns_of(self, participant: str) -> int:
-        return sum(turn.speaker == participant for turn in self.turns)
+        return [turn.speaker for turn in self.turns].count(participant)
 
     def messages_of(self, participant: str) -> list[Event]:
         """What a participant said in its own conversation, in order; what a task's row says it said earlier is not among it."""

@@ -6,8 +6,8 @@ import asyncio
 import inspect
 import time
 import traceback
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
@@ -235,17 +235,22 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     return None
 
 
-@contextmanager
-def blaming(environment: Environment[Any, Any], hook: str) -> Iterator[None]:
+class blaming:
     """Whatever the author's code raises is the environment's failure, at the hook of theirs where it came out."""
-    try:
-        yield
-    except (EpisodeFailure, EpisodeOver, GeneratorExit):
-        raise
-    except BaseException as error:
+
+    __slots__ = ("_environment", "_hook")
+
+    def __init__(self, environment: Environment[Any, Any], hook: str) -> None:
+        self._environment, self._hook = environment, hook
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None or isinstance(error, EpisodeFailure | EpisodeOver | GeneratorExit):
+            return
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-            raise
-        where = f"{type(environment).__name__}.{_inner_hook(error, environment) or hook}"
+            return
+        where = f"{type(self._environment).__name__}.{_inner_hook(error, self._environment) or self._hook}"
         raise EpisodeFailure(FailureKind.ENVIRONMENT, where, describe(error)) from error
 
 

@@ -32,22 +32,21 @@ class Rows:
         self.bytes += _weight(row)
         self._loose.append(row)
 
-    def pack(self) -> bool:
-        """Make one piece of those that came first. Returns whether there were enough for it."""
-        if len(self._loose) < PIECE:
-            return False
-        self._pack()
-        return True
+    @property
+    def pieces(self) -> int:
+        """Those that are not packed, and make whole ones."""
+        return len(self._loose) // PIECE
+
+    def pack(self) -> None:
+        """Make one piece of those that came first."""
+        self._packed.append(as_table(self._loose[:PIECE]))
+        del self._loose[:PIECE]
 
     def table(self) -> pa.Table:
         """All of them."""
         while self._loose:
-            self._pack()
+            self.pack()
         return pa.concat_tables(self._packed)
-
-    def _pack(self) -> None:
-        self._packed.append(as_table(self._loose[:PIECE]))
-        del self._loose[:PIECE]
 
 
 def _weight(row: Mapping[str, Any]) -> int:

@@ -153,7 +153,8 @@ class Worker:
             await asyncio.sleep(GATHER_S)
         except TimeoutError:
             pass
-        while self._rows.pack():
+        for _ in range(self._rows.pieces):
+            self._rows.pack()
             await asyncio.sleep(0)
         self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
         if self._roll_is_due() or self._is_leaving:

@@ -18,7 +18,9 @@ def waiting(count: int) -> Rows:
 
 def test_rows_come_out_as_they_went_in_however_they_were_packed() -> None:
     rows = waiting(2 * PIECE + 3)
-    assert rows.pack() and rows.pack() and not rows.pack()
+    assert rows.pieces == 2
+    rows.pack()
+    assert rows.pieces == 1
     rows.add(EpisodeKey("last", 0), failed_row(EpisodeSpec("last", "g", "t", 0, 0, "{}"), "run", "env", "x"))
     table = rows.table()
     assert table.schema.equals(SCHEMA) and len(rows) == table.num_rows
@@ -27,7 +29,7 @@ def test_rows_come_out_as_they_went_in_however_they_were_packed() -> None:
 
 def test_fewer_than_a_piece_wait_for_more() -> None:
     rows = waiting(PIECE - 1)
-    assert not rows.pack() and rows.table().num_rows == PIECE - 1
+    assert rows.pieces == 0 and rows.table().num_rows == PIECE - 1
 
 
 def test_rows_weigh_their_text_and_their_tokens() -> None:
