@@ -41,6 +41,8 @@ OVERDUE_S = 15.0
 """How long after a deadline an episode's code may go on (it is being cancelled all the time)."""
 CANCELLING_S = 2.0
 """How long cancelled episodes may take to end; the driver waits a little longer for the rows of those that were over."""
+START_AT_ONCE, START_TURNS = 8, 8
+"""How many episodes begin at once, at least; and in how many turns of the event loop all places are filled."""
 GATHER_S = 0.01
 """After something was finished, how long an exchange waits for more before it answers."""
 
@@ -112,6 +114,7 @@ class Worker:
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
+        self._is_starting = False
         self._is_leaving = False
         self._is_cancelled = False
         self._alone: EpisodeKey | None = None
@@ -228,11 +231,21 @@ class Worker:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _start_waiting(self) -> None:
-        while self._waiting and len(self._playing) < self._room():
+        if not self._is_starting:
+            self._is_starting = True
+            asyncio.get_running_loop().call_soon(self._start_some)
+
+    def _start_some(self) -> None:
+        """In a turn of the event loop no more than a share: who begins together may end together, and all of them would hold it up."""
+        self._is_starting = False
+        for _ in range(max(START_AT_ONCE, self._concurrency // START_TURNS)):
+            if not self._waiting or len(self._playing) >= self._room():
+                return
             task = asyncio.create_task(self._play(*self._waiting.popleft()))
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
             task.add_done_callback(lambda _: self._start_waiting())
+        self._start_waiting()
 
     def _room(self) -> int:
         return 1 if self._waiting[0][0].alone else self._concurrency
