@@ -29,7 +29,8 @@ from ray_gym.run.garbage import look_seldom
 from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
 from ray_gym.run.nodes import Hello, this_node
 from ray_gym.run.player import Player
-from ray_gym.run.receipt import Receipt, log_end, receipt_of
+from ray_gym.run.receipt import log_end, receipt_of
+from ray_gym.run.report import Report, StagedFile
 from ray_gym.run.rows import Rows
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
@@ -67,21 +68,6 @@ class WorkerSetup:
     """Where metrics go; None: nowhere."""
     log: LogSection | None = None
     """How this process logs; None: as it did."""
-
-
-@dataclass(frozen=True, slots=True)
-class StagedFile:
-    name: str
-    episodes: tuple[EpisodeKey, ...]
-
-
-@dataclass(slots=True)
-class Report:
-    """`over`: played, and waiting for the rest of their groups; `finished`: with a row; `staged`: files of rows."""
-
-    over: list[EpisodeKey] = field(default_factory=list)
-    finished: list[Receipt] = field(default_factory=list)
-    staged: list[StagedFile] = field(default_factory=list)
 
 
 @dataclass(slots=True)
