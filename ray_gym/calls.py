@@ -20,8 +20,9 @@ import xxhash
 
 from ray_gym.backoff import pause_s
 from ray_gym.call_slots import CallSlots
-from ray_gym.clock import ActiveClock, counted_by
+from ray_gym.clock import ActiveClock, no_longer_run_by, run_by
 from ray_gym.config import LimitsSection
+from ray_gym.deadlines import Deadlines
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.held import held
 from ray_gym.journal import answers
@@ -47,6 +48,27 @@ class _Inside:
 _INSIDE: ContextVar[_Inside | None] = ContextVar("inside", default=None)
 
 
+class _UnderWay:
+    """A call that was made, on its episode's clock; whatever becomes of it, it is then over."""
+
+    __slots__ = ("_clock", "_inside", "_log", "_made", "_token")
+
+    def __init__(self, made: Made, log: CallLog, clock: ActiveClock) -> None:
+        self._made, self._log, self._clock = made, log, clock
+
+    def __enter__(self) -> None:
+        self._inside = _INSIDE.get()
+        if self._inside is not None:
+            self._inside.calls += 1
+        self._token = run_by(self._clock)
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        no_longer_run_by(self._token)
+        self._log.answered(self._made, error)
+        if self._inside is not None:
+            self._inside.calls -= 1
+
+
 class Answered(msgspec.Struct, frozen=True):
     completion: Completion
     started_at: float
@@ -55,9 +77,16 @@ class Answered(msgspec.Struct, frozen=True):
 
 class Calls:
     def __init__(
-        self, limits: LimitsSection, log: CallLog, clock: ActiveClock, slots: CallSlots, metrics: PlayMetrics
+        self,
+        limits: LimitsSection,
+        log: CallLog,
+        clock: ActiveClock,
+        slots: CallSlots,
+        metrics: PlayMetrics,
+        deadlines: Deadlines,
     ) -> None:
         self._limits = limits
+        self._timer = deadlines.after(limits.call_deadline_s)
         self._clock = clock
         self._slots = slots
         self._metrics = metrics
@@ -75,7 +104,8 @@ class Calls:
         number = thread.take()
         try:
             made = self.log.make(thread.name, number, thread.digest(request))
-            return await self._over(made, self._complete(made, thread, request))
+            with _UnderWay(made, self.log, self._clock):
+                return await self._complete(made, thread, request)
         finally:
             thread.give_back()
 
@@ -88,32 +118,14 @@ class Calls:
         (which is recorded too); Diverged.
         """
         made = self.log.make(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
-        return await self._over(made, self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost))
+        with _UnderWay(made, self.log, self._clock):
+            return await self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost)
 
     async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
         """Something that takes its time and is done again in a replay (a tool on the session's state): it goes on when it did first."""
         made = self.log.make(*self._numbered(name), b"")
-        return await self._over(made, self._in_order(made, make))
-
-    async def _over(self, made: Made, call: Awaitable[Result]) -> Result:
-        """Whatever becomes of a call, it is then over."""
-        inside = _INSIDE.get()
-        if inside is None:
-            return await self._then_over(made, call)
-        inside.calls += 1
-        try:
-            return await self._then_over(made, call)
-        finally:
-            inside.calls -= 1
-
-    async def _then_over(self, made: Made, call: Awaitable[Result]) -> Result:
-        try:
-            result = await counted_by(self._clock, call)
-        except BaseException as error:
-            self.log.answered(made, error)
-            raise
-        self.log.answered(made)
-        return result
+        with _UnderWay(made, self.log, self._clock):
+            return await self._in_order(made, make)
 
     async def _complete(self, made: Made, thread: Thread, request: CompletionRequest) -> Answered:
         await self.log.held_if_cut(made)
@@ -197,7 +209,7 @@ class Calls:
         for tried in itertools.count():
             began = time.monotonic()
             try:
-                return await self._in_its_slot(thread, request)
+                return await self._once(thread, request)
             except EpisodeFailure as error:
                 if error.failure.kind != FailureKind.INFRA:
                     raise
@@ -209,21 +221,23 @@ class Calls:
             await asyncio.sleep(pause)
         raise AssertionError("unreachable")
 
-    async def _in_its_slot(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Once its participant has fewer calls under way than it may; the wait is not the episode's time."""
-        async with self._clock.turn(self._slots.of(thread.participant)):
-            return await self._once(thread, request)
-
     async def _once(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure; infra if there is no answer in time."""
+        """Once its participant has fewer calls under way than it may. Errors: EpisodeFailure; infra if there is no answer in time."""
+        slots = self._slots.of(thread.participant)
+        if slots is not None:
+            await self._clock.take(slots)
+        deadline = self._timer.deadline()
         try:
-            async with asyncio.timeout(self._limits.call_deadline_s) as deadline:
+            with self._clock.going_on(), deadline:
                 return await thread.model.complete(request)
         except TimeoutError as error:
-            if not deadline.expired():
+            if not deadline.has_passed:
                 raise
             late = f"no answer within call_deadline_s ({self._limits.call_deadline_s:g} s)"
             raise EpisodeFailure(FailureKind.INFRA, f"model {thread.participant.model}", late) from error
+        finally:
+            if slots is not None:
+                slots.release()
 
 
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.thread import Thread

@@ -5,26 +5,24 @@ from __future__ import annotations
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
-from typing import TypeVar
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from types import TracebackType
 
 REPLAY_S = 600.0
 """At least this long may a replay take, whatever the limits of live play are."""
 
-Result = TypeVar("Result")
-
 _running: ContextVar[ActiveClock] = ContextVar("the clock of the episode that something is called for")
 
 
-async def counted_by(clock: ActiveClock, call: Awaitable[Result]) -> Result:
-    """A call to what lies outside of an episode, on its clock."""
-    token = _running.set(clock)
-    try:
-        return await call
-    finally:
-        _running.reset(token)
+def run_by(clock: ActiveClock) -> Token[ActiveClock]:
+    """What is called now lies outside of an episode, and is on its clock, until `no_longer_run_by`."""
+    return _running.set(clock)
+
+
+def no_longer_run_by(token: Token[ActiveClock]) -> None:
+    _running.reset(token)
 
 
 def running_clock() -> ActiveClock:
@@ -74,41 +72,21 @@ class ActiveClock:
             self._stands_until = until
             self._shift_to(self._began + lost)
 
-    @contextmanager
-    def waiting(self) -> Iterator[None]:
+    def waiting(self) -> _Counted:
         """For a turn to ask a model, however long: time in which nothing else goes on (`going_on`) does not count, and limits wait too."""
-        self._count(waiting=1)
-        try:
-            yield
-        finally:
-            self._count(waiting=-1)
+        return _Counted(self, waiting=1, going_on=0)
 
-    @contextmanager
-    def going_on(self) -> Iterator[None]:
+    def going_on(self) -> _Counted:
         """Something that others of the episode may be waiting for: this does count."""
-        self._count(going_on=1)
-        try:
-            yield
-        finally:
-            self._count(going_on=-1)
+        return _Counted(self, waiting=0, going_on=1)
 
-    @asynccontextmanager
-    async def turn(self, slots: asyncio.Semaphore | None) -> AsyncIterator[None]:
-        """One of the slots, as soon as there is one: the wait does not count (see `waiting`), what is done in it does."""
-        if slots is None:
-            with self.going_on():
-                yield
-            return
+    async def take(self, slots: asyncio.Semaphore) -> None:
+        """One of the slots, as soon as there is one: the wait does not count (see `waiting`)."""
         if slots.locked():
             with self.waiting():
                 await slots.acquire()
         else:
             await slots.acquire()
-        try:
-            with self.going_on():
-                yield
-        finally:
-            slots.release()
 
     def resting(self, resting: bool) -> None:
         """Nobody drives the episode now: this time does not count."""
@@ -121,15 +99,9 @@ class ActiveClock:
         if replaying != bool(self._replaying):
             self._count(replaying=1 if replaying else -1)
 
-    @asynccontextmanager
-    async def limit(self, at_s: float) -> AsyncIterator[asyncio.Timeout]:
+    def limit(self, at_s: float) -> _Limit:
         """Like `asyncio.timeout`, at an age of the episode. Errors: TimeoutError."""
-        async with asyncio.timeout_at(self._when(at_s)) as timeout:
-            self._limits[timeout] = at_s
-            try:
-                yield timeout
-            finally:
-                del self._limits[timeout]
+        return _Limit(asyncio.timeout_at(self._when(at_s)), at_s, self._limits)
 
     @property
     def is_late(self) -> bool:
@@ -184,6 +156,41 @@ class ActiveClock:
         for timeout, at_s in self._limits.items():
             if not timeout.expired():
                 timeout.reschedule(self._when(at_s))
+
+
+class _Limit:
+    """Among those of a clock, which moves them, as long as it holds."""
+
+    __slots__ = ("_at_s", "_limits", "_timeout")
+
+    def __init__(self, timeout: asyncio.Timeout, at_s: float, limits: dict[asyncio.Timeout, float]) -> None:
+        self._timeout, self._at_s, self._limits = timeout, at_s, limits
+
+    async def __aenter__(self) -> asyncio.Timeout:
+        await self._timeout.__aenter__()
+        self._limits[self._timeout] = self._at_s
+        return self._timeout
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        del self._limits[self._timeout]
+        await self._timeout.__aexit__(kind, error, traceback)
+
+
+class _Counted:
+    """What there is of an episode while this lasts. A class, as each model call enters one: a generator takes five times as long."""
+
+    __slots__ = ("_clock", "_going_on", "_waiting")
+
+    def __init__(self, clock: ActiveClock, waiting: int, going_on: int) -> None:
+        self._clock, self._waiting, self._going_on = clock, waiting, going_on
+
+    def __enter__(self) -> None:
+        self._clock._count(self._waiting, self._going_on)
+
+    def __exit__(self, *error: object) -> None:
+        self._clock._count(-self._waiting, -self._going_on)
 
 
 @contextmanager

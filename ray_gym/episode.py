@@ -43,6 +43,7 @@ class Episode(EpisodeView):
             if tool.schema.name in self.tools:
                 raise ValueError(f"there are two tools with the name {tool.schema.name!r}")
             self.tools[tool.schema.name] = tool
+        self._shown.clear()
 
     def begin(self, opening: Opening) -> None:
         """Give every thread its system prompt and first messages."""
@@ -340,8 +341,11 @@ class Episode(EpisodeView):
         """The tools as the prompt shows them, and as the state narrows them now."""
         if participant.tool_choice == "none":
             return (), ()
-        shown = tuple(tool.schema for tool in self.tools.values() if tool.offered_to(participant.name))
-        return shown, tuple(self.environment.narrow(schema, self.state, participant) for schema in shown)
+        shown = self._shown.get(participant.name)
+        if shown is None:
+            shown = tuple(tool.schema for tool in self.tools.values() if tool.offered_to(participant.name))
+            self._shown[participant.name] = shown
+        return shown, tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
 
     def _remaining_tokens(self) -> int:
         budget = self.limits.token_budget
@@ -381,7 +385,8 @@ class Episode(EpisodeView):
 
     def _relay(self, turn: Turn) -> None:
         """Tell everyone what the environment lets them know of a turn that has ended."""
-        for listener in (self.participants[name] for name in self.environment.participants):
+        for name in self.environment.participants:
+            listener = self.participants[name]
             text = self.environment.relay(self.state, self, turn, listener)
             if text is None:
                 continue

@@ -10,9 +10,11 @@ from ray_gym.call_slots import CallSlots
 from ray_gym.calls import Calls
 from ray_gym.clock import ActiveClock
 from ray_gym.config import LimitsSection
+from ray_gym.deadlines import Deadlines
 from ray_gym.environment import Environment, Task
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
+from ray_gym.messages import ToolSchema
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
 from ray_gym.participant import Participant
@@ -39,12 +41,14 @@ class EpisodeView:
         tool_runner: ToolRunner | None = None,
         call_slots: CallSlots | None = None,
         metrics: PlayMetrics | None = None,
+        deadlines: Deadlines | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
         self.task: Any = task
         self.state: Any = None
         self.tools = dict(environment.tools)
+        self._shown: dict[str, tuple[ToolSchema, ...]] = {}
         self.participants = dict(participants)
         self.limits = limits
         self._tool_runner = tool_runner or ToolRunner()
@@ -58,7 +62,8 @@ class EpisodeView:
         self.started_at = log.started_at
         self.clock = ActiveClock()
         self._metrics = metrics or PlayMetrics()
-        self.calls = Calls(limits, log, self.clock, call_slots or CallSlots(), self._metrics)
+        own = (call_slots or CallSlots(), self._metrics, deadlines or Deadlines())
+        self.calls = Calls(limits, log, self.clock, *own)
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0
@@ -90,7 +95,7 @@ class EpisodeView:
         return self._now
 
     def turns_of(self, participant: str) -> int:
-        return sum(turn.speaker == participant for turn in self.turns)
+        return [turn.speaker for turn in self.turns].count(participant)
 
     def messages_of(self, participant: str) -> list[Event]:
         """What a participant said in its own conversation, in order; what a task's row says it said earlier is not among it."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+import msgspec
 
 from ray_gym.messages import ToolCall
 
@@ -12,8 +13,7 @@ EventKind = Literal[
 ]
 
 
-@dataclass(slots=True)
-class Event:
+class Event(msgspec.Struct, gc=False):
     """`tool_call` is a call from outside, whose result the one who made it was given, and tells its model.
 
     `turn` counts turns of all participants from 0 and is -1 before the first; `step` counts model calls within a turn."""
@@ -29,7 +29,7 @@ class Event:
     reasoning: str | None = None
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
-    visible_to: list[str] = field(default_factory=list)
+    visible_to: list[str] = []
     finish_reason: str | None = None
     error: str | None = None
     reward: float | None = None

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from ray_gym.models.base import NO_TOKENS, Completion, Logprobs, Sampling, SpanKind, TokenIds, VersionSpan
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True):
     """Tokens [start, end) of a sample that belong to one event."""
 
     event_seq: int

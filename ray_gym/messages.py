@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
+
+import msgspec
+from msgspec.structs import replace
 
 Role = Literal["system", "user", "assistant", "tool"]
 ToolChoice = Literal["auto", "required", "none"]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(msgspec.Struct, frozen=True, gc=False):
     """A call as the model wrote it: `arguments` is the JSON text, perhaps malformed."""
 
     id: str
@@ -20,8 +22,9 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """To change one, `msgspec.structs.replace`. (A dataclass takes thirty times as long to make, and episodes are made of these.)"""
+
     role: Role
     content: str = ""
     reasoning: str | None = None

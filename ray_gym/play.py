@@ -6,8 +6,8 @@ import asyncio
 import inspect
 import time
 import traceback
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
@@ -16,6 +16,7 @@ from ray_gym.blame import fault_of
 from ray_gym.call_slots import CallSlots
 from ray_gym.clock import ActiveClock, in_common
 from ray_gym.config import LimitsSection
+from ray_gym.deadlines import Deadlines
 from ray_gym.environment import Environment, Score, as_score
 from ray_gym.episode import Episode
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
@@ -58,6 +59,7 @@ class Stage:
     call_slots: CallSlots = field(default_factory=CallSlots)
     under_way: WeakSet[Episode] = field(default_factory=WeakSet)
     metrics: PlayMetrics = field(default_factory=PlayMetrics)
+    deadlines: Deadlines = field(default_factory=Deadlines)
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
@@ -109,7 +111,7 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    own = (stage.tool_runner, stage.call_slots, stage.metrics)
+    own = (stage.tool_runner, stage.call_slots, stage.metrics, stage.deadlines)
     episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, *own)
     stage.under_way.add(episode)
     return episode
@@ -146,8 +148,8 @@ async def set_up(episode: Episode) -> None:
     """The state, and what is there before anyone speaks. Errors: EpisodeFailure."""
     environment, limits = episode.environment, episode.limits
     with blaming(environment, "setup"):
-        async with _at_most(episode.clock, [episode], "call_deadline_s", limits.call_deadline_s):
-            episode.state = await _maybe_await(environment.setup(episode.task, episode))
+        given = environment.setup(episode.task, episode)
+        episode.state = await _given(given, episode, "call_deadline_s", limits.call_deadline_s)
     with blaming(environment, "tools_for"):
         episode.bring_tools(environment.tools_for(episode.task, episode.state))
     with blaming(environment, "opening"):
@@ -177,8 +179,16 @@ async def score(episode: Episode) -> Score:
     environment = episode.environment
     episode.begin_scoring()
     with blaming(environment, "score"):
-        async with _at_most(episode.clock, [episode], "score_deadline_s", episode.limits.score_deadline_s):
-            return as_score(await _maybe_await(environment.score(episode.state, episode)))
+        given = environment.score(episode.state, episode)
+        return as_score(await _given(given, episode, "score_deadline_s", episode.limits.score_deadline_s))
+
+
+async def _given(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
+    """What a hook gave: at once, or within the limit."""
+    if not inspect.isawaitable(result):
+        return result
+    async with _at_most(episode.clock, [episode], limit, seconds):
+        return await result
 
 
 @asynccontextmanager
@@ -225,17 +235,22 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
     return None
 
 
-@contextmanager
-def blaming(environment: Environment[Any, Any], hook: str) -> Iterator[None]:
+class blaming:
     """Whatever the author's code raises is the environment's failure, at the hook of theirs where it came out."""
-    try:
-        yield
-    except (EpisodeFailure, EpisodeOver, GeneratorExit):
-        raise
-    except BaseException as error:
+
+    __slots__ = ("_environment", "_hook")
+
+    def __init__(self, environment: Environment[Any, Any], hook: str) -> None:
+        self._environment, self._hook = environment, hook
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        if error is None or isinstance(error, EpisodeFailure | EpisodeOver | GeneratorExit):
+            return
         if isinstance(error, asyncio.CancelledError) and _is_cancelled():
-            raise
-        where = f"{type(environment).__name__}.{_inner_hook(error, environment) or hook}"
+            return
+        where = f"{type(self._environment).__name__}.{_inner_hook(error, self._environment) or self._hook}"
         raise EpisodeFailure(FailureKind.ENVIRONMENT, where, describe(error)) from error
 
 
@@ -252,7 +267,3 @@ def _inner_hook(error: BaseException, environment: Environment[Any, Any]) -> str
         name for name in names if getattr(type(environment), name, None) is not getattr(Environment, name, None)
     ]
     return overridden[-1] if overridden else None
-
-
-async def _maybe_await(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value

@@ -17,8 +17,7 @@ from ray_gym.seeds import derive_seed
 _encode = msgspec.msgpack.Encoder().encode
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What a call asks of a model beside the messages. `tools` are what the prompt shows; `allowed` as they are narrowed now."""
 
     sampling: Sampling
@@ -110,7 +109,8 @@ class Thread:
     def digest(self, request: CompletionRequest) -> bytes:
         """16 bytes that stand for everything this thread has asked so far, this request included. Asked once a call."""
         new = self.messages[self._hashed :]
-        narrowed = [schema for schema in request.allowed_tools if not any(schema is shown for shown in request.tools)]
+        whole = set(map(id, request.tools))
+        narrowed = [schema for schema in request.allowed_tools if id(schema) not in whole]
         shown = request.tools if self.calls == 0 else ()
         choice = (request.tool_choice, request.parallel_tool_calls)
         held_to = (request.response_format,) if request.response_format is not None else ()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
+from msgspec.structs import asdict
 
 from ray_gym.environment import Score
-from ray_gym.errors import FailureKind
+from ray_gym.errors import Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.ledger import Sample, Span
 from ray_gym.models.base import Sampling
@@ -149,7 +149,7 @@ def as_row(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
         "status": played.status,
         "stop_reason": stop.reason.value if stop else None,
         "stop_text": stop.text if stop else None,
-        "failure": asdict(played.failure) if played.failure else None,
+        "failure": _failure(played.failure) if played.failure else None,
         "reward": played.score.reward if played.score else None,
         "rewards": _rewards(played.score),
         "turns": episode.turns_of("policy"),
@@ -181,6 +181,10 @@ def _identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
         "env_id": env_id,
         "seed": spec.seed,
     }
+
+
+def _failure(failure: Failure) -> dict[str, Any]:
+    return {"kind": failure.kind, "where": failure.where, "message": failure.message}
 
 
 def _rewards(score: Score | None) -> list[dict[str, Any]]:
@@ -265,8 +269,11 @@ def checked(row: dict[str, Any]) -> dict[str, Any]:
     Errors: TypeError and the like, if something in it is not of its column's type.
     """
     for event in row["events"]:
-        for name in ("content", "error", "reasoning", "tool_calls", "tool_call_id"):
-            event[name] = _encodable(event[name])
+        for part in event["content"]:
+            part["text"] = _encodable(part["text"])
+        for name in ("error", "reasoning", "tool_calls", "tool_call_id"):
+            if event[name] not in (None, []):
+                event[name] = _encodable(event[name])
     row["stop_text"] = _encodable(row["stop_text"])
     row["failure"] = _encodable(row["failure"])
     for reward in row["rewards"]:

@@ -109,7 +109,10 @@ class Transcript:
         return event
 
     def last_message(self) -> Event | None:
-        return next((event for event in reversed(self.events) if event.kind == "message"), None)
+        for event in reversed(self.events):
+            if event.kind == "message":
+                return event
+        return None
 
     def _new_thread(self, name: str, participant: Participant) -> Thread:
         spec, model = self._spec, self._models[participant.model]

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 from ray_gym.models.base import Completion
 
 
-@dataclass(slots=True)
-class Turn:
+class Turn(msgspec.Struct):
     """One participant speaking until it yields the floor. `text` is what it said last; `tool_results` what its tools answered."""
 
     speaker: str
     index: int
     text: str = ""
-    tool_results: list[str] = field(default_factory=list)
+    tool_results: list[str] = []
     tool_errors: int = 0
     steps: int = 0
     yielded: bool = False
     """Of a turn that is driven from outside: it is over."""
 
 
-@dataclass(slots=True)
-class Usage:
+class Usage(msgspec.Struct):
     prompt_tokens: int = 0
     generated_tokens: int = 0
     cached_tokens: int = 0

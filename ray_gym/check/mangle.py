@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from ray_gym.check.texts import HUGE, odd_text
 from ray_gym.messages import Message, ToolCall

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import ConfigDict, Field
@@ -18,6 +19,7 @@ FinishReason = Literal["stop", "length", "context_full"]
 SpanKind = Literal["plain", "truncated", "constrained"]
 
 NO_TOKENS: TokenIds = np.zeros(0, dtype=np.int32)
+NO_LOGPROBS: Logprobs = np.zeros(0, dtype=np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,7 @@ class Sampling:
         return self.temperature > 0 and (self.top_p, self.top_k, self.min_p) == (1, 0, 0) and unpenalised
 
 
-@dataclass(slots=True)
-class CompletionRequest:
+class CompletionRequest(msgspec.Struct):
     """One model call.
 
     `messages` is the thread so far and `history` the exact ids of its current sample, prompts and generations alike
@@ -60,7 +61,7 @@ class CompletionRequest:
     seed: int
     thread: str = ""
     known: int = 0
-    history: TokenIds = field(default_factory=lambda: NO_TOKENS)
+    history: TokenIds = NO_TOKENS
     tools: tuple[ToolSchema, ...] = ()
     allowed_tools: tuple[ToolSchema, ...] = ()
     tool_choice: ToolChoice = "auto"
@@ -70,8 +71,7 @@ class CompletionRequest:
     group_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class VersionSpan:
+class VersionSpan(msgspec.Struct, frozen=True, gc=False):
     """Generated tokens [start, end) of one completion came from this weight version."""
 
     version: int
@@ -79,8 +79,7 @@ class VersionSpan:
     end: int
 
 
-@dataclass(slots=True)
-class Completion:
+class Completion(msgspec.Struct):
     """What a model call gave.
 
     `prompt_ids` are the ids that this call added to the history before it generated (the whole prompt if
@@ -91,10 +90,10 @@ class Completion:
 
     message: Message
     finish_reason: FinishReason = "stop"
-    prompt_ids: TokenIds = field(default_factory=lambda: NO_TOKENS)
+    prompt_ids: TokenIds = NO_TOKENS
     prompt_lengths: tuple[int, ...] = ()
-    token_ids: TokenIds = field(default_factory=lambda: NO_TOKENS)
-    logprobs: Logprobs = field(default_factory=lambda: np.zeros(0, dtype=np.float32))
+    token_ids: TokenIds = NO_TOKENS
+    logprobs: Logprobs = NO_LOGPROBS
     versions: tuple[VersionSpan, ...] = ()
     kind: SpanKind = "plain"
     grammar: str | None = None

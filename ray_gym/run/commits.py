@@ -15,8 +15,8 @@ from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
 from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.run.receipt import Receipt
+from ray_gym.run.report import Report
 from ray_gym.run.tally import Tally
-from ray_gym.run.worker import Report
 
 logger = logging.getLogger(__name__)
 

@@ -27,8 +27,9 @@ from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
 from ray_gym.run.nodes import Hello, Nodes
 from ray_gym.run.plan import Plan
+from ray_gym.run.report import Report
 from ray_gym.run.tally import Tally
-from ray_gym.run.worker import Report, Worker, WorkerSetup
+from ray_gym.run.worker import Worker, WorkerSetup
 
 DEATHS_IN_A_ROW = 8
 """Workers that may die one after the other without anything done; some of these are an episode's that is a suspect."""

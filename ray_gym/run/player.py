@@ -101,7 +101,8 @@ class Player:
     async def _play(self, lease: Lease) -> Played:
         spec = lease.spec
         history = await self._history(lease)
-        spec = replace(spec, try_=history.try_)
+        if spec.try_ != history.try_:
+            spec = replace(spec, try_=history.try_)
         history.started_at = history.started_at or time.time()
         history.queued_at = None if lease.adopted else lease.queued_at
         self._record(Begun(spec.episode_id, spec.try_, spec.attempt, history.started_at, lease.adopted))

@@ -25,13 +25,16 @@ from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
+from ray_gym.run.garbage import look_seldom
 from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
 from ray_gym.run.nodes import Hello, this_node
 from ray_gym.run.player import Player
-from ray_gym.run.receipt import Receipt, log_end, receipt_of
+from ray_gym.run.receipt import log_end, receipt_of
+from ray_gym.run.report import Report, StagedFile
+from ray_gym.run.rows import Rows
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
-from ray_gym.trajectory import as_row, as_table, checked, failed_row
+from ray_gym.trajectory import as_row, checked, failed_row
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
@@ -39,6 +42,8 @@ OVERDUE_S = 15.0
 """How long after a deadline an episode's code may go on (it is being cancelled all the time)."""
 CANCELLING_S = 2.0
 """How long cancelled episodes may take to end; the driver waits a little longer for the rows of those that were over."""
+START_AT_ONCE, START_TURNS = 8, 8
+"""How many episodes begin at once, at least; and in how many turns of the event loop all places are filled."""
 GATHER_S = 0.01
 """After something was finished, how long an exchange waits for more before it answers."""
 
@@ -63,21 +68,6 @@ class WorkerSetup:
     """Where metrics go; None: nowhere."""
     log: LogSection | None = None
     """How this process logs; None: as it did."""
-
-
-@dataclass(frozen=True, slots=True)
-class StagedFile:
-    name: str
-    episodes: tuple[EpisodeKey, ...]
-
-
-@dataclass(slots=True)
-class Report:
-    """`over`: played, and waiting for the rest of their groups; `finished`: with a row; `staged`: files of rows."""
-
-    over: list[EpisodeKey] = field(default_factory=list)
-    finished: list[Receipt] = field(default_factory=list)
-    staged: list[StagedFile] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -106,12 +96,11 @@ class Worker:
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
         self._news = asyncio.Event()
-        self._rows: list[dict[str, Any]] = []
-        self._row_keys: list[EpisodeKey] = []
-        self._bytes = 0
+        self._rows = Rows()
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
+        self._is_starting = False
         self._is_leaving = False
         self._is_cancelled = False
         self._alone: EpisodeKey | None = None
@@ -125,6 +114,7 @@ class Worker:
     async def hello(self) -> Hello:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
+        look_seldom()
         self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
@@ -152,6 +142,9 @@ class Worker:
             await asyncio.sleep(GATHER_S)
         except TimeoutError:
             pass
+        for _ in range(self._rows.pieces):
+            self._rows.pack()
+            await asyncio.sleep(0)
         self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
         if self._roll_is_due() or self._is_leaving:
             await self._roll()
@@ -224,11 +217,21 @@ class Worker:
         os.kill(os.getpid(), signal.SIGKILL)
 
     def _start_waiting(self) -> None:
-        while self._waiting and len(self._playing) < self._room():
+        if not self._is_starting:
+            self._is_starting = True
+            asyncio.get_running_loop().call_soon(self._start_some)
+
+    def _start_some(self) -> None:
+        """In a turn of the event loop no more than a share: who begins together may end together, and all of them would hold it up."""
+        self._is_starting = False
+        for _ in range(max(START_AT_ONCE, self._concurrency // START_TURNS)):
+            if not self._waiting or len(self._playing) >= self._room():
+                return
             task = asyncio.create_task(self._play(*self._waiting.popleft()))
             self._playing.add(task)
             task.add_done_callback(self._playing.discard)
             task.add_done_callback(lambda _: self._start_waiting())
+        self._start_waiting()
 
     def _room(self) -> int:
         return 1 if self._waiting[0][0].alone else self._concurrency
@@ -264,9 +267,7 @@ class Worker:
         except Exception as error:
             row = failed_row(spec, setup.run_id, setup.env_id, describe(error))
         receipt = receipt_of(row, played.episode.calls.log.replayed)
-        self._rows.append(row)
-        self._row_keys.append(receipt.episode)
-        self._bytes += _weight(row)
+        self._rows.add(receipt.episode, row)
         self._report.finished.append(receipt)
         log_end(receipt)
 
@@ -281,20 +282,19 @@ class Worker:
 
     def _roll_is_due(self) -> bool:
         output = self._setup.output
-        full = len(self._rows) >= output.roll_rows or self._bytes >= output.roll_mb * 2**20
-        return bool(self._rows) and (full or time.monotonic() - self._rolled_at >= output.roll_s)
+        full = len(self._rows) >= output.roll_rows or self._rows.bytes >= output.roll_mb * 2**20
+        return len(self._rows) > 0 and (full or time.monotonic() - self._rolled_at >= output.roll_s)
 
     async def _roll(self) -> None:
         """Stage the rows that have come together, whole groups only, off the event loop."""
         async with self._rolling:
-            rows, keys = self._rows, tuple(self._row_keys)
-            self._rows, self._row_keys, self._bytes, self._rolled_at = [], [], 0, time.monotonic()
-            if not rows:
+            rows, self._rows, self._rolled_at = self._rows, Rows(), time.monotonic()
+            if not len(rows):
                 return
             name = f"part-{self._name}-{self._files:05d}.parquet"
             self._files += 1
-            await asyncio.to_thread(lambda: self._setup.storage.stage(name, as_table(rows)))
-            self._report.staged.append(StagedFile(name, keys))
+            await asyncio.to_thread(lambda: self._setup.storage.stage(name, rows.table()))
+            self._report.staged.append(StagedFile(name, tuple(rows.keys)))
 
 
 def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
@@ -303,9 +303,3 @@ def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
         return None
     path = setup.journal / f"{name}{SUFFIX}"
     return Journal(path, setup.run_id, flush=setup.output.durability == "disk")
-
-
-def _weight(row: dict[str, Any]) -> int:
-    """About how many bytes a row takes in memory: its text, and nine bytes a token."""
-    text = sum(len(part["text"]) for event in row["events"] for part in event["content"])
-    return text + 9 * sum(len(sample["token_ids"]) for sample in row["samples"])

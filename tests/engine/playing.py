@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolCall
 from ray_gym.config import LimitsSection, ParticipantSection

@@ -6,11 +6,12 @@ import asyncio
 import itertools
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace
 
 from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, tool
 from ray_gym.agent_call import AgentCall, command_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from captured_agent import HELLO, SYSTEM, Aloud, Mute, Strict, Twice, cuts, echoed, opened, user
+from msgspec.structs import replace
 
 from ray_gym import Message, ToolCall
 from ray_gym.agent_call import UnknownAnswer

@@ -27,8 +27,9 @@ from ray_gym.run.commits import Commits
 from ray_gym.run.directory import create, plan_directory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
+from ray_gym.run.report import Report
 from ray_gym.run.tally import Tally
-from ray_gym.run.worker import Report, Worker, WorkerSetup
+from ray_gym.run.worker import Worker, WorkerSetup
 from ray_gym.spec import EpisodeSpec
 
 LIMITS = LimitsSection(max_turns=1)

@@ -22,7 +22,8 @@ from ray_gym.participant import Participant
 from ray_gym.play import Stage
 from ray_gym.run.lease import EpisodeKey, Lease
 from ray_gym.run.player import Player
-from ray_gym.run.worker import Report, StagedFile, Worker
+from ray_gym.run.report import Report, StagedFile
+from ray_gym.run.worker import Worker
 from ray_gym.session import Session
 
 logger = logging.getLogger("ray_gym.tests")

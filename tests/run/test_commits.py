@@ -15,9 +15,9 @@ from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
 from ray_gym.run.lease import EpisodeKey
 from ray_gym.run.receipt import Receipt
+from ray_gym.run.report import Report, StagedFile
 from ray_gym.run.suspects import SUSPECT_AFTER, SuspectSessions
 from ray_gym.run.tally import Tally
-from ray_gym.run.worker import Report, StagedFile
 from ray_gym.spec import EpisodeSpec
 from ray_gym.trajectory import as_table, failed_row
 

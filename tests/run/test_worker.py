@@ -101,3 +101,20 @@ async def test_new_episodes_wait_until_the_models_have_room(tmp_path: Path) -> N
     while environment.playing < 8:
         await worker.exchange((), ())
     await worker.close()
+
+
+async def test_a_worker_fills_its_places_in_several_turns_of_the_event_loop(tmp_path: Path) -> None:
+    environment, model = Held(), Narrow(1)
+    model.is_gated = False
+    worker = make_worker(tmp_path, environment, {"narrow": model}, 64)
+    await worker.hello()
+    group = [Lease(EpisodeSpec(str(number), "group", "task", number, 0, "{}")) for number in range(64)]
+    exchange = asyncio.create_task(worker.exchange([tuple(group)], ()))
+    before, most = 0, 0
+    while environment.playing < 64:
+        await asyncio.sleep(0)
+        before, most = environment.playing, max(most, environment.playing - before)
+    assert most == 8
+    environment.may_end.set()
+    await exchange
+    await worker.close()

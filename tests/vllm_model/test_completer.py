@@ -12,6 +12,7 @@ import pytest
 import xgrammar
 import xgrammar.testing
 from engine_double import EngineDouble, Line
+from msgspec import structs
 
 from deployments.small_model import NAME
 from deployments.vllm import completer as completer_module
@@ -66,7 +67,7 @@ async def test_half_a_call_is_words() -> None:
     completion = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(asked)
     assert completion.message.tool_calls == () and completion.message.content.startswith("make_move")
     whole = await Completer(CHAT, TOOLS, double('make_move {"position": 4}')).complete(
-        replace(asked, sampling=Sampling())
+        structs.replace(asked, sampling=Sampling())
     )
     assert [call.arguments for call in whole.message.tool_calls] == ['{"position": 4}']
 
