@@ -90,7 +90,10 @@ class AppSlots:
 
     @classmethod
     def of(cls, section: ServiceSection) -> AppSlots:
-        return cls(Slots(section.max_requests, "requests"), Slots(section.max_streams, "streams"))
+        def slots(most: int, what: str) -> Slots:
+            return Slots(most, section.most_of_one(most), what)
+
+        return cls(slots(section.max_requests, "requests"), slots(section.max_streams, "streams"))
 
 
 def build(setup: GatewaySetup, gateway: str) -> FastAPI:

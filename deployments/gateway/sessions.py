@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from deployments.gateway.body import ParsedBodyRoute
 from deployments.gateway.leaving import GONE, Watched, unless_gone
+from deployments.gateway.list_query import ListCursor, ListLimit
 from deployments.gateway.openai_bodies import ANSWER, described_model, model_list, request_body
 from deployments.gateway.openai_door import json_object
 from deployments.gateway.placement import HasEnded, Placement
@@ -28,6 +29,7 @@ from ray_gym.service.api import (
     MessageAnswer,
     MessageRequest,
     SessionInfo,
+    SessionList,
     SessionOpened,
     SessionRequest,
     ToolCallAnswer,
@@ -85,6 +87,13 @@ def session_routes(
             openai_path=f"{router.prefix}/{session_id}/openai",
             api_key=session_key(caller, session_id),
         )
+
+    @router.get("")
+    async def sessions(
+        caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
+    ) -> SessionList:
+        """The caller's, the newest first."""
+        return await placement.listed(caller, cursor, limit)
 
     @router.get("/{session_id}", responses=OWN)
     async def session(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> SessionInfo:
