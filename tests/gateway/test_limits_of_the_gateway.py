@@ -46,17 +46,19 @@ async def test_a_place_is_given_back_when_the_client_goes() -> None:
 
 async def test_one_caller_leaves_places_for_others() -> None:
     waiting = Waiting()
-    app = make(waiting, max_requests=4, max_streams=2, caller_share=0.5)
+    app = make(waiting, max_requests=8, max_streams=2, caller_share=0.5)
     async with client(app) as alice, client(app, TOKENS["bob"]) as bob, asyncio.TaskGroup() as group:
-        group.create_task(alice.get("/v1/wait"))
         group.create_task(alice.get("/v1/rollouts/x/stream"))
-        await waiting.until(2)
+        await waiting.until(1)
+        assert "1 streams of yours" in problem(await alice.get("/v1/rollouts/y/stream"), 429)["message"]
+        for _ in range(3):
+            group.create_task(alice.get("/v1/wait"))
+        await waiting.until(3)
         refused = await alice.get("/v1/who")
-        assert "2 requests of yours" in problem(refused, 429)["message"] and refused.headers["retry-after"] == "1"
+        assert "4 requests of yours" in problem(refused, 429)["message"] and refused.headers["retry-after"] == "1"
         group.create_task(bob.get("/v1/rollouts/x/stream"))
         await waiting.until(1)
         assert (await bob.get("/v1/who")).status_code == 200
-        assert "1 streams of yours" in problem(await bob.get("/v1/rollouts/y/stream"), 429)["message"]
         waiting.go.set()
 
 
