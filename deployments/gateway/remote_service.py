@@ -8,6 +8,7 @@ from typing import Any, cast
 import ray
 from ray.exceptions import RayActorError
 
+from ray_gym.service import wire
 from ray_gym.service.api import (
     EnvironmentList,
     Readiness,
@@ -44,7 +45,8 @@ class RemoteService:
         return cast(EnvironmentList, await self._call("environments", ANSWER_S))
 
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
-        return cast(tuple[RolloutStatus, bool], await self._call("submit", SUBMIT_S, caller, request, key))
+        text = await asyncio.to_thread(wire.written, request)
+        return cast(tuple[RolloutStatus, bool], await self._call("submit_text", SUBMIT_S, caller, text, key))
 
     async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
         return cast(RolloutList, await self._call("rollouts", ANSWER_S, caller, cursor, limit))
@@ -63,7 +65,8 @@ class RemoteService:
         return cast(tuple[RolloutStatus, int], await self._call("wait", within_s, caller, run_id, commits, timeout_s))
 
     async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Any:
-        return await self._call("open_session", SUBMIT_S, caller, request, key)
+        text = await asyncio.to_thread(wire.written, request)
+        return await self._call("open_session_text", SUBMIT_S, caller, text, key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
         return cast(SessionList, await self._call("sessions", ANSWER_S, caller, cursor, limit))

@@ -1,4 +1,4 @@
-"""Lists page by page: each of a caller's once, whatever comes and goes meanwhile."""
+"""What goes over the wire: lists page by page, numbers that are some, requests as text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from ray_gym.service import wire
 from ray_gym.service.api import RolloutRequest, SamplingChange, SessionRequest
 from ray_gym.service.listing import newest
 
@@ -51,6 +52,22 @@ def test_one_page_is_all_that_there_is() -> None:
 def test_numbers_are_numbers(kind: type[RolloutRequest], body: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="should be a valid"):
         kind.model_validate(body)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        RolloutRequest(),
+        RolloutRequest(
+            tasks=[{"a": [1, 2.5, None, 2**63, "\u00e9\n"], "b": {"c": True}}],
+            participants={"policy": {"max_turns": 3}},
+        ),
+        SessionRequest(seed=2**63 - 1, task={"messages": [{"role": "user", "content": ""}]}),
+    ],
+)
+def test_what_goes_as_text_comes_as_it_was(request_: RolloutRequest | SessionRequest) -> None:
+    again = wire.read(type(request_), wire.written(request_))
+    assert again == request_ and again.model_fields_set == request_.model_fields_set
 
 
 def test_whole_numbers_are_numbers_too() -> None:
