@@ -86,7 +86,8 @@ async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
     except TimeoutError:
         left = sum(game.ended_at is None for game in load.games)
         unwritten = f"{len(load.unwritten)} not written{''.join(f' {one}' for one in load.unwritten[:SHOWN])}"
-        told = f"{left} of {len(load.games)} games are not over, {unwritten}; {_told(counts)}"
+        unended = f"{sum(not one.state for one in load.followed)} of {len(load.followed)} streams"
+        told = f"{left} of {len(load.games)} games and {unended} are not over, {unwritten}; {_told(counts)}"
         raise MeasurementFailed(told) from None
     except Wrong as error:
         raise MeasurementFailed(str(error)) from None
