@@ -52,6 +52,11 @@ OWN: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorAnswer, "description": "There is no such session of this caller"}
 }
 
+RECORD: dict[int | str, dict[str, Any]] = {
+    409: {"model": ErrorAnswer, "description": "Not yet; with Retry-After where it only has to be committed"},
+    410: {"model": ErrorAnswer, "description": "It was taken out of the run's files"},
+}
+
 
 def session_routes(
     placement: Placement, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
@@ -143,9 +148,9 @@ def session_routes(
         _refuse_agents(request)
         return await _info(placement, caller, session_id, "score", _key(key))
 
-    @router.get("/{session_id}/episode", responses={**OWN, 409: {"model": ErrorAnswer, "description": "Not yet"}})
+    @router.get("/{session_id}/episode", responses={**OWN, **RECORD})
     async def episode(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """Its row of the table of episodes, tokens and all, once it has ended and is committed (within seconds)."""
+        """Its row of the table of episodes, tokens and all, once it has ended; for its commit it waits a few seconds."""
         _refuse_agents(request)
         return await placement.episode(caller, session_id)
 
