@@ -6,6 +6,7 @@ are validated by those.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal
@@ -213,9 +214,15 @@ class ServiceSection(Section):
     """Open at once; what comes on top is answered 429."""
     max_waiting_commands: Positive = MOST_WAITING
     """Of one session, that wait for their turn, or for the answer of one that is carried out already; on top is answered 429."""
+    caller_share: Annotated[float, Field(gt=0, le=1)] = 0.75
+    """Where there are tokens: how much one caller may have of `max_requests`, `max_streams`, `max_sessions` and the queue of rollouts."""
     session_workers: Positive = 2
     idle_s: Seconds = 600
     """A session to which nothing was said for this long is closed."""
+
+    def most_of_one(self, most: int) -> int:
+        """How much one caller may have of what there is for all."""
+        return most if self.tokens is None else math.ceil(most * self.caller_share)
 
 
 class RunConfig(Section):

@@ -248,7 +248,10 @@ class Session:
         return task
 
     async def _fold(self) -> None:
-        """Give the recorded commands again, each when as many answers had come, and as many of the others were done, as then."""
+        """Give the recorded commands again, each when as many answers had come, and as many of the others were done, as then.
+
+        Until all is there again that anybody was told: the recorded answers have been given, and what was carried out then is so again.
+        """
         for recorded in self._log.commands:
             await self._log.reach(recorded)
             while tasks := [task for i, (_, task) in self._under_way.items() if i not in recorded.under_way]:
@@ -256,7 +259,9 @@ class Session:
             if self.played is not None:
                 break
             self._begin(recorded.key, decoder.decode(recorded.command))
-        self._log.release()
+        await self._log.catch_up(lambda: self.played is not None)
+        while tasks := [task for i, (_, task) in self._under_way.items() if self._log.has_survived(i)]:
+            await asyncio.wait(tasks)
 
     async def _give_up(self, commands: Mapping[int, tuple[Command, asyncio.Task[Done]]]) -> None:
         tasks = [task for _, task in commands.values()]

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Result = TypeVar("Result")
+LONGEST_RESULT = 1_000_000
+"""Characters of what one call is answered: more no conversation could take."""
 WhenLost = Literal["retry", "fail"]
 """What to do about an effect that was begun, and nobody knows whether it was made."""
 _MARK = "__ray_gym_tool__"
@@ -263,9 +265,10 @@ async def call_tool(
         values[tool.key_parameter] = IdempotencyKey(key)
     try:
         result = await runner.run(tool, environment, state, caller, values, deadline_s)
-        return ToolAnswer(as_text(result))
+        return _in_bounds(call.name, ToolAnswer(as_text(result)))
     except ToolError as error:
-        return _refused(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
+        refused = _refused(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
+        return _in_bounds(call.name, refused)
     except (EpisodeFailure, EpisodeOver):
         raise
     except Exception as error:
@@ -281,6 +284,16 @@ async def within(result: Awaitable[Result], deadline_s: float) -> Result:
         if not deadline.expired():
             raise
         raise TimeoutError(f"no result within tool_deadline_s ({deadline_s:g} s)") from error
+
+
+def _in_bounds(name: str, answer: ToolAnswer) -> ToolAnswer:
+    """What is too long is kept from the conversation, and from everything that the episode is written to; the caller is told."""
+    longest = max(len(answer.content), len(answer.error or ""))
+    if longest <= LONGEST_RESULT:
+        return answer
+    return _refused(
+        f"the result of {name} is {longest:,} characters long, and may have {LONGEST_RESULT:,}: ask for less"
+    )
 
 
 def _refused(message: str) -> ToolAnswer:

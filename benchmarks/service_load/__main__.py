@@ -47,6 +47,8 @@ class Load:
     followed: list[Followed] = field(default_factory=list)
     series: dict[int, memory.Series] = field(default_factory=dict)
     killed_at: float | None = None
+    unwritten: list[str] = field(default_factory=list)
+    """Sessions that are over, and not in the table yet."""
 
     def under_way_at_kill(self) -> list[Game]:
         at = self.killed_at
@@ -80,10 +82,13 @@ async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
         say(f"{given.seconds:g} s: what is under way is played to its end\n")
         async with asyncio.timeout(WINDING_UP_S):
             await asyncio.gather(playing, submitting, watching)
-            await _until_written(address)
+            await _until_written(load, address)
     except TimeoutError:
         left = sum(game.ended_at is None for game in load.games)
-        raise MeasurementFailed(f"{left} of {len(load.games)} games are not over; {_told(counts)}") from None
+        unwritten = f"{len(load.unwritten)} not written{''.join(f' {one}' for one in load.unwritten[:SHOWN])}"
+        unended = f"{sum(not one.state for one in load.followed)} of {len(load.followed)} streams"
+        told = f"{left} of {len(load.games)} games and {unended} are not over, {unwritten}; {_told(counts)}"
+        raise MeasurementFailed(told) from None
     except Wrong as error:
         raise MeasurementFailed(str(error)) from None
     finally:
@@ -107,10 +112,12 @@ async def _warm_up(service: Running) -> str:
         raise MeasurementFailed(f"no session can be opened: {error}") from None
 
 
-async def _until_written(address: str) -> None:
+async def _until_written(load: Load, address: str) -> None:
     """Until no session is open any more."""
     async with Door(address, Counts()) as door:
         while True:
+            newest = await door.ask("GET /v1/sessions", "/v1/sessions?limit=1000")
+            load.unwritten = [one["id"] for one in newest["sessions"] if one["state"] == "open"]
             if "\nray_gym_sessions_open 0.0\n" in await door.text("/metrics"):
                 return
             await asyncio.sleep(0.5)

@@ -38,7 +38,7 @@ Every error has the same body, in the shape of OpenAI's API. `429` and `503` say
 
 SILENCE_S = 600
 """How long a model may take for an answer, or, when it streams, for its next piece."""
-EVERYWHERE = (400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 431, 500, 503, 504)
+EVERYWHERE = (400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503, 504)
 """What may be answered by any route, or before one is reached."""
 
 
@@ -90,7 +90,10 @@ class AppSlots:
 
     @classmethod
     def of(cls, section: ServiceSection) -> AppSlots:
-        return cls(Slots(section.max_requests, "requests"), Slots(section.max_streams, "streams"))
+        def slots(most: int, what: str) -> Slots:
+            return Slots(most, section.most_of_one(most), what)
+
+        return cls(slots(section.max_requests, "requests"), slots(section.max_streams, "streams"))
 
 
 def build(setup: GatewaySetup, gateway: str) -> FastAPI:

@@ -21,6 +21,8 @@ from ray_gym.openai_chat import chat_completion, chat_events, read_chat
 from ray_gym.service.errors import Refused, unavailable
 
 EVENTS = "text/event-stream"
+RETRY_S = 1.0
+"""When to come back to a model that does not say it."""
 
 
 class Target(Protocol):
@@ -115,7 +117,9 @@ def _refusal(status: int, content: bytes) -> Refused:
     if status >= 500 and status != 501:
         return unavailable(message)
     name = code if isinstance(code, str) else "invalid_request"
-    return Refused(400 if status == 501 else status, name, message, param if isinstance(param, str) else None)
+    retry_after_s = RETRY_S if status == 429 else None
+    field = param if isinstance(param, str) else None
+    return Refused(400 if status == 501 else status, name, message, field, retry_after_s)
 
 
 def _failure(error: EpisodeFailure) -> Refused:

@@ -108,7 +108,7 @@ def _invalid(problems: Sequence[Mapping[str, Any]]) -> Refused:
     """A line a problem. Its input is left out: it may be long, or secret."""
     fields = [_field(problem["loc"]) for problem in problems]
     lines = [
-        f"{field}: {problem['msg']}" if field else str(problem["msg"])
+        f"{field or 'the body'}: {problem['msg']}"
         for field, problem in list(zip(fields, problems, strict=True))[:MOST_PROBLEMS]
     ]
     if len(problems) > MOST_PROBLEMS:

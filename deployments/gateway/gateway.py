@@ -30,6 +30,8 @@ WAITING = 1024
 
 What comes on top is refused by the proxy itself."""
 FULL = BackpressureConfig(retry_after_s=1)
+HEALTH_S = 1
+"""Between Serve's looks whether a replica is alive: so long those who call wait before one that has died is replaced."""
 DRAIN_S = 10
 """Of requests in flight, when the gateway goes."""
 
@@ -76,6 +78,7 @@ class HttpGateway:
             max_ongoing_requests=section.max_requests + BESIDE,
             max_queued_requests=WAITING,
             backpressure_config=FULL,
+            health_check_period_s=HEALTH_S,
             graceful_shutdown_timeout_s=DRAIN_S,
             graceful_shutdown_wait_loop_s=0.5,
             ray_actor_options={"num_cpus": 0},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deployments.gateway.auth import path_of
 from deployments.gateway.body import BODY
-from ray_gym.service.errors import unavailable
+from ray_gym.service.errors import busy, unavailable
 
 RETRY_S = 1
 UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -17,21 +18,28 @@ UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
 
 
 class Slots:
-    def __init__(self, most: int, what: str) -> None:
+    def __init__(self, most: int, of_one: int, what: str) -> None:
+        """`of_one`: how many of them one caller may have."""
         self._most = most
+        self._of_one = of_one
         self._what = what
+        self._taken_by: Counter[str] = Counter()
         self.taken = 0
 
     @contextmanager
-    def one(self) -> Iterator[None]:
-        """Errors: Refused when all are taken."""
+    def one(self, caller: str) -> Iterator[None]:
+        """Errors: Refused when all are taken, or all that this caller may have."""
         if self.taken >= self._most:
             raise unavailable(f"{self._most} {self._what} are open at this gateway already; come back later", RETRY_S)
+        if self._taken_by[caller] >= self._of_one:
+            raise busy(f"{self._of_one} {self._what} of yours are open at this gateway already", RETRY_S)
         self.taken += 1
+        self._taken_by[caller] += 1
         try:
             yield
         finally:
             self.taken -= 1
+            self._taken_by[caller] -= 1
 
 
 class RequestLimit:
@@ -43,7 +51,7 @@ class RequestLimit:
         if scope["type"] != "http" or path_of(scope) in UNLIMITED:
             await self._app(scope, receive, send)
             return
-        with self._slots.one():
+        with self._slots.one(_caller_in(scope)):
             await self._app(scope, receive, send)
 
 
@@ -58,8 +66,13 @@ class StreamLimit:
         if scope["type"] != "http" or not asks_for_stream(scope):
             await self._app(scope, receive, send)
             return
-        with self._slots.one():
+        with self._slots.one(_caller_in(scope)):
             await self._app(scope, receive, send)
+
+
+def _caller_in(scope: Scope) -> str:
+    """Nobody's, where everybody may ask."""
+    return str(scope.get("state", {}).get("caller", ""))
 
 
 def asks_for_stream(scope: Scope) -> bool:

@@ -14,7 +14,7 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from ray_gym.backoff import pause_s
 from ray_gym.service import views
-from ray_gym.service.api import SessionInfo, SessionRequest
+from ray_gym.service.api import SessionInfo, SessionList, SessionRequest
 from ray_gym.service.desk import GONE
 from ray_gym.service.errors import Refused, unavailable
 from ray_gym.service.pages import Row, find_episode
@@ -24,6 +24,8 @@ PATIENCE_S = 60.0
 """How long a command is brought to workers that die; one is replaced in seconds."""
 COMMAND_S = 3600.0
 """A last resort: the worker ends what takes too long by the limits of the config, long before."""
+COMMIT_S = 5.0
+"""How long whoever asks for an episode waits for its commit; after that it is told when to come back."""
 REMEMBERED = 10_000
 
 
@@ -32,7 +34,11 @@ class SessionService(Protocol):
 
     async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Placed: ...
 
+    async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList: ...
+
     async def place(self, caller: str, session_id: str) -> Placed: ...
+
+    async def committed(self, caller: str, session_id: str, within_s: float) -> Placed: ...
 
 
 class HasEnded(Exception):
@@ -58,6 +64,9 @@ class Placement:
         placed = await self._service.open_session(caller, request, key)
         self._remember(caller, placed)
         return placed
+
+    async def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+        return await self._service.sessions(caller, cursor, limit)
 
     async def at_desk(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
         """What `Desk` answers; a command is given again to the next worker, under the same key. Errors: Refused, HasEnded.
@@ -98,10 +107,13 @@ class Placement:
                 info: SessionInfo = await self.at_desk(caller, session_id, "info")
                 if info.score is None:
                     raise Refused(409, "not_ended", "the session has not ended: score it, or close it")
-            raise unavailable("the session's episode is not committed yet", 1)
+            placed = await self._service.committed(caller, session_id, COMMIT_S)
+        if placed.worker is not None:
+            message = "the session's episode is not committed yet: ask again"
+            raise Refused(409, "not_committed", message, retry_after_s=1)
         row = await asyncio.to_thread(find_episode, placed.location, session_id, placed.file)
         if row is None:
-            raise unavailable("the session's episode is not there yet", 1)
+            raise Refused(410, "episode_is_gone", "the session's episode was taken out of the run's files")
         return row
 
     async def ended(self, caller: str, session_id: str) -> SessionInfo:

@@ -8,7 +8,16 @@ from typing import Any, cast
 import ray
 from ray.exceptions import RayActorError
 
-from ray_gym.service.api import EnvironmentList, Readiness, RolloutList, RolloutRequest, RolloutStatus, SessionRequest
+from ray_gym.service import wire
+from ray_gym.service.api import (
+    EnvironmentList,
+    Readiness,
+    RolloutList,
+    RolloutRequest,
+    RolloutStatus,
+    SessionList,
+    SessionRequest,
+)
 from ray_gym.service.errors import unavailable
 
 ANSWER_S = 30.0
@@ -36,10 +45,11 @@ class RemoteService:
         return cast(EnvironmentList, await self._call("environments", ANSWER_S))
 
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
-        return cast(tuple[RolloutStatus, bool], await self._call("submit", SUBMIT_S, caller, request, key))
+        text = await asyncio.to_thread(wire.written, request)
+        return cast(tuple[RolloutStatus, bool], await self._call("submit_text", SUBMIT_S, caller, text, key))
 
-    async def rollouts(self, caller: str, limit: int) -> RolloutList:
-        return cast(RolloutList, await self._call("rollouts", ANSWER_S, caller, limit))
+    async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
+        return cast(RolloutList, await self._call("rollouts", ANSWER_S, caller, cursor, limit))
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
         return cast(RolloutStatus, await self._call("rollout", ANSWER_S, caller, run_id))
@@ -55,10 +65,17 @@ class RemoteService:
         return cast(tuple[RolloutStatus, int], await self._call("wait", within_s, caller, run_id, commits, timeout_s))
 
     async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Any:
-        return await self._call("open_session", SUBMIT_S, caller, request, key)
+        text = await asyncio.to_thread(wire.written, request)
+        return await self._call("open_session_text", SUBMIT_S, caller, text, key)
+
+    async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+        return cast(SessionList, await self._call("sessions", ANSWER_S, caller, cursor, limit))
 
     async def place(self, caller: str, session_id: str) -> Any:
         return await self._call("place", SUBMIT_S, caller, session_id)
+
+    async def committed(self, caller: str, session_id: str, within_s: float) -> Any:
+        return await self._call("committed", within_s + SUBMIT_S, caller, session_id, within_s)
 
     async def _call(self, method: str, within_s: float, *arguments: Any) -> Any:
         actor = await self._found()

@@ -12,6 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from deployments.gateway.body import ParsedBodyRoute
 from deployments.gateway.group_events import Events, GroupEvents, event
+from deployments.gateway.list_query import ListCursor, ListLimit
 from deployments.gateway.pace import PACED
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused
@@ -39,7 +40,7 @@ class RolloutService(Protocol):
 
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]: ...
 
-    async def rollouts(self, caller: str, limit: int) -> RolloutList: ...
+    async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList: ...
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus: ...
 
@@ -90,10 +91,10 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
 
     @router.get("")
     async def rollouts(
-        caller: Annotated[str, Depends(caller_of)], limit: Annotated[int, Query(ge=1, le=1000)] = 100
+        caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
     ) -> RolloutList:
         """The caller's, the newest first."""
-        return await service.rollouts(caller, limit)
+        return await service.rollouts(caller, cursor, limit)
 
     @router.get("/{run_id}", responses=own)
     async def rollout(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:

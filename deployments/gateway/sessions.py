@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from deployments.gateway.body import ParsedBodyRoute
 from deployments.gateway.leaving import GONE, Watched, unless_gone
+from deployments.gateway.list_query import ListCursor, ListLimit
 from deployments.gateway.openai_bodies import ANSWER, described_model, model_list, request_body
 from deployments.gateway.openai_door import json_object
 from deployments.gateway.placement import HasEnded, Placement
@@ -28,6 +29,7 @@ from ray_gym.service.api import (
     MessageAnswer,
     MessageRequest,
     SessionInfo,
+    SessionList,
     SessionOpened,
     SessionRequest,
     ToolCallAnswer,
@@ -48,6 +50,11 @@ BUSY: dict[int | str, dict[str, Any]] = {
 }
 OWN: dict[int | str, dict[str, Any]] = {
     404: {"model": ErrorAnswer, "description": "There is no such session of this caller"}
+}
+
+RECORD: dict[int | str, dict[str, Any]] = {
+    409: {"model": ErrorAnswer, "description": "Not yet; with Retry-After where it only has to be committed"},
+    410: {"model": ErrorAnswer, "description": "It was taken out of the run's files"},
 }
 
 
@@ -85,6 +92,13 @@ def session_routes(
             openai_path=f"{router.prefix}/{session_id}/openai",
             api_key=session_key(caller, session_id),
         )
+
+    @router.get("")
+    async def sessions(
+        caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
+    ) -> SessionList:
+        """The caller's, the newest first."""
+        return await placement.listed(caller, cursor, limit)
 
     @router.get("/{session_id}", responses=OWN)
     async def session(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> SessionInfo:
@@ -134,9 +148,9 @@ def session_routes(
         _refuse_agents(request)
         return await _info(placement, caller, session_id, "score", _key(key))
 
-    @router.get("/{session_id}/episode", responses={**OWN, 409: {"model": ErrorAnswer, "description": "Not yet"}})
+    @router.get("/{session_id}/episode", responses={**OWN, **RECORD})
     async def episode(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """Its row of the table of episodes, tokens and all, once it has ended and is committed (within seconds)."""
+        """Its row of the table of episodes, tokens and all, once it has ended; for its commit it waits a few seconds."""
         _refuse_agents(request)
         return await placement.episode(caller, session_id)
 

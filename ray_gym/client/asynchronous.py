@@ -33,8 +33,8 @@ class AsyncClient(ServiceClient):
     async def submit(self, request: api.RolloutRequest, *, key: str | None = None) -> api.RolloutStatus:
         return await self._call(calls.submit(request, key))
 
-    async def rollouts(self) -> list[api.RolloutStatus]:
-        return (await self._call(calls.rollouts())).rollouts
+    async def rollouts(self, *, cursor: str | None = None, page_size: int | None = None) -> api.RolloutList:
+        return await self._call(calls.rollouts(cursor, page_size))
 
     async def rollout(self, run_id: str) -> api.RolloutStatus:
         return await self._call(calls.rollout(run_id))
@@ -88,6 +88,9 @@ class AsyncClient(ServiceClient):
 
     async def openapi(self) -> api.JsonObject:
         return await self._call(calls.openapi())
+
+    async def sessions(self, *, cursor: str | None = None, page_size: int | None = None) -> api.SessionList:
+        return await self._call(calls.sessions(cursor, page_size))
 
     async def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> AsyncSession:
         return AsyncSession(self, await self._call(calls.open_session(request or api.SessionRequest(), key)))

@@ -48,8 +48,8 @@ def submit(request: api.RolloutRequest, key: str | None) -> Call[api.RolloutStat
     return _post("/v1/rollouts", api.RolloutStatus.model_validate_json, request, key)
 
 
-def rollouts() -> Call[api.RolloutList]:
-    return Call("GET", "/v1/rollouts", api.RolloutList.model_validate_json)
+def rollouts(cursor: str | None, limit: int | None) -> Call[api.RolloutList]:
+    return Call("GET", "/v1/rollouts", api.RolloutList.model_validate_json, _page(cursor, limit))
 
 
 def rollout(run_id: str) -> Call[api.RolloutStatus]:
@@ -93,6 +93,10 @@ def open_session(request: api.SessionRequest, key: str | None) -> Call[api.Sessi
     return _post("/v1/sessions", api.SessionOpened.model_validate_json, request, key)
 
 
+def sessions(cursor: str | None, limit: int | None) -> Call[api.SessionList]:
+    return Call("GET", "/v1/sessions", api.SessionList.model_validate_json, _page(cursor, limit))
+
+
 def session(session_id: str) -> Call[api.SessionInfo]:
     return Call("GET", _session(session_id), api.SessionInfo.model_validate_json)
 
@@ -130,7 +134,11 @@ def _session(session_id: str) -> str:
 
 
 def _query(cursor: str | None, samples: bool, limit: int | None = None) -> dict[str, str]:
-    given = {"cursor": cursor, "limit": None if limit is None else str(limit), "samples": str(samples).lower()}
+    return {**_page(cursor, limit), "samples": str(samples).lower()}
+
+
+def _page(cursor: str | None, limit: int | None) -> dict[str, str]:
+    given = {"cursor": cursor, "limit": None if limit is None else str(limit)}
     return {name: value for name, value in given.items() if value is not None}
 
 

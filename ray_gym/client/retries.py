@@ -14,6 +14,8 @@ from ray_gym.errors import describe
 
 PASSING = frozenset({429, 502, 503, 504})
 """What is refused so may be granted later."""
+NOT_YET = 409
+"""So may this, where it says when to come back."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,10 @@ class Retries:
     def _pause_s(self, outcome: Outcome) -> float | None:
         patience = self._patience
         if isinstance(outcome, Reply):
-            if outcome.status not in PASSING:
+            told_s = outcome.retry_after_s
+            if outcome.status not in PASSING and not (outcome.status == NOT_YET and told_s is not None):
                 return None
-            if (told_s := outcome.retry_after_s) is not None:
+            if told_s is not None:
                 return told_s + backoff.pause_s(0, patience.first_pause_s)  # all that came at once are told the same
         self._failures += 1
         return backoff.pause_s(self._failures - 1, patience.first_pause_s) if self._failures < patience.tries else None

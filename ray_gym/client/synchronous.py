@@ -37,8 +37,9 @@ class Client(ServiceClient):
         """Have tasks played. With an idempotency key of your own, asking again after a crash gives the same rollout."""
         return self._call(calls.submit(request, key))
 
-    def rollouts(self) -> list[api.RolloutStatus]:
-        return self._call(calls.rollouts()).rollouts
+    def rollouts(self, *, cursor: str | None = None, page_size: int | None = None) -> api.RolloutList:
+        """A page of them, the newest first; `next` of the answer is the cursor of the one after it."""
+        return self._call(calls.rollouts(cursor, page_size))
 
     def rollout(self, run_id: str) -> api.RolloutStatus:
         return self._call(calls.rollout(run_id))
@@ -94,6 +95,10 @@ class Client(ServiceClient):
 
     def openapi(self) -> api.JsonObject:
         return self._call(calls.openapi())
+
+    def sessions(self, *, cursor: str | None = None, page_size: int | None = None) -> api.SessionList:
+        """A page of them, as `rollouts`."""
+        return self._call(calls.sessions(cursor, page_size))
 
     def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> Session:
         """One episode that is played from outside. As a context manager, the session is closed at the end."""

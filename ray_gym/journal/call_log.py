@@ -102,6 +102,8 @@ class CallLog:
     def answered(self, made: Made, error: BaseException | None = None) -> None:
         """A call that was made is over."""
         self._under_way.discard(made.name)
+        if not self._replay.is_over:
+            self._replay.look_again()
         if isinstance(error, Diverged):
             self._diverged(error)
 
@@ -210,9 +212,21 @@ class CallLog:
             self._diverged(error)
             raise
 
-    def release(self) -> None:
-        """All recorded commands were given again: the other answers need not wait for any."""
+    async def catch_up(self, is_over: Callable[[], bool]) -> None:
+        """All recorded commands were given again: let all answers through, until what they led to has come to rest, or it is over.
+
+        Errors: Diverged.
+        """
         self._replay.release()
+        try:
+            await self._replay.until(lambda: self._replay.is_over or is_over(), "commands", self._replay.total)
+        except Diverged as error:
+            self._diverged(error)
+            raise
+
+    def has_survived(self, step: int) -> bool:
+        """Whether it is known of a step of a session that it was carried out."""
+        return step in self._history.survived
 
     def end(self) -> None:
         """The episode is over. One that did not ask for all that was recorded of it went another way."""

@@ -21,7 +21,7 @@ class Diverged(Exception):
 
 class Replay:
     def __init__(self, calls: Sequence[Called], stillness: Stillness, patience_s: float) -> None:
-        """`calls` in the order of their answers. `patience_s`: how long an answer waits for a call that should come before it."""
+        """`calls` in the order of their answers. `patience_s`: how long nothing may move while something is waited for."""
         self._calls = {(call.thread, call.number): call for call in calls}
         self._stillness = stillness
         self._patience_s = patience_s
@@ -59,13 +59,9 @@ class Replay:
             is_due = self.given == call.seq and call.seq < self._held_from
             return is_due and self._made >= self._needed[call.seq]
 
-        try:
-            async with asyncio.timeout(self._patience_s):
-                while not is_next():
-                    await self._moved.wait()
-                await self._stillness.wait()
-        except TimeoutError:
-            raise self._stuck(call.thread, call.number) from None
+        while not is_next():
+            await self._next_move(self._moved, call.thread, call.number)
+        await self._stillness.wait()
         self.given += 1
         self.look_again()
 
@@ -82,24 +78,24 @@ class Replay:
 
     async def over(self, thread: str, number: int) -> None:
         """Wait until all that was recorded is given: a call that was not among it was answered later. Errors: Diverged."""
-        try:
-            async with asyncio.timeout(self._patience_s):
-                while not self.is_over:
-                    await self._moved.wait()
-        except TimeoutError:
-            raise self._stuck(thread, number) from None
+        while not self.is_over:
+            await self._next_move(self._moved, thread, number)
 
     async def until(self, condition: Callable[[], bool], thread: str, number: int) -> None:
         """Wait until it holds when the episode has come to rest. Errors: Diverged."""
         self._stillness.stir()
+        while True:
+            moved = self._moved
+            await self._stillness.wait()
+            if condition():
+                return
+            await self._next_move(moved, thread, number)
+
+    async def _next_move(self, moved: asyncio.Event, thread: str, number: int) -> None:
+        """Errors: Diverged if nothing moves for longer than anything may take."""
         try:
             async with asyncio.timeout(self._patience_s):
-                while True:
-                    moved = self._moved
-                    await self._stillness.wait()
-                    if condition():
-                        return
-                    await moved.wait()
+                await moved.wait()
         except TimeoutError:
             raise self._stuck(thread, number) from None
 

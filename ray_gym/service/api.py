@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, Strict
 
 from ray_gym.messages import ToolChoice
 
@@ -12,7 +12,10 @@ JsonObject = dict[str, Any]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 LONGEST_TEXT = 1_000_000
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
-Seed = Annotated[int, Field(ge=0, lt=2**63)]
+Whole = Annotated[int, Strict()]
+"""Of JSON: `true` is none, nor is "1"."""
+Number = Annotated[float, Strict()]
+Seed = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 RolloutState = Literal["queued", "running", "done", "failed", "cancelled"]
 
@@ -73,14 +76,14 @@ class EnvironmentList(Answer):
 class SamplingChange(Request):
     """What differs from the service's config."""
 
-    temperature: Annotated[float, Field(ge=0, le=100)] | None = None
-    max_tokens: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    top_p: Annotated[float, Field(gt=0, le=1)] | None = None
-    top_k: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    min_p: Annotated[float, Field(ge=0, le=1)] | None = None
-    presence_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
-    frequency_penalty: Annotated[float, Field(ge=-2, le=2)] | None = None
-    repetition_penalty: Annotated[float, Field(gt=0, le=100)] | None = None
+    temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
+    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = None
+    min_p: Annotated[Number, Field(ge=0, le=1)] | None = None
+    presence_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
+    frequency_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
+    repetition_penalty: Annotated[Number, Field(gt=0, le=100)] | None = None
     stop: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)] | None = None
 
 
@@ -92,8 +95,8 @@ class ParticipantChange(Request):
     sampling: SamplingChange = SamplingChange()
     tool_choice: ToolChoice | None = None
     stop_text: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
-    max_turns: Annotated[int, Field(ge=1, le=10_000)] | None = None
-    max_steps_per_turn: Annotated[int, Field(ge=1, le=10_000)] | None = None
+    max_turns: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
+    max_steps_per_turn: Annotated[Whole, Field(ge=1, le=10_000)] | None = None
 
 
 class RolloutRequest(Request):
@@ -101,10 +104,10 @@ class RolloutRequest(Request):
 
     environment: Name | None = None
     tasks: Annotated[list[JsonObject], Field(min_length=1, max_length=100_000)] | None = None
-    generate: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    generate: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     source: Name | None = None
-    limit: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    repeats: Annotated[int, Field(ge=1, le=10_000)] = 1
+    limit: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    repeats: Annotated[Whole, Field(ge=1, le=10_000)] = 1
     seed: Seed = 0
     participants: Annotated[dict[Name, ParticipantChange], Field(max_length=16)] = {}
 
@@ -126,7 +129,11 @@ class RolloutStatus(Answer):
 
 
 class RolloutList(Answer):
+    """The newest first."""
+
     rollouts: list[RolloutStatus]
+    next: str | None = None
+    """The cursor of the next page; None if this is the last one."""
 
 
 class EpisodePage(Answer):
@@ -208,6 +215,25 @@ class SessionInfo(Answer):
     """Set when the episode is over: then it can only be scored."""
     score: ScoreInfo | None
     """Set once it was scored, or has failed."""
+
+
+class SessionEntry(Answer):
+    """Of a list."""
+
+    id: str
+    environment: str
+    task_id: str
+    state: Literal["open", "committed"]
+    """open: until its episode is in the table."""
+    created_at: float
+
+
+class SessionList(Answer):
+    """The newest first: all that are open, and those that have ended since the service was started."""
+
+    sessions: list[SessionEntry]
+    next: str | None = None
+    """The cursor of the next page; None if this is the last one."""
 
 
 class SessionOpened(SessionInfo):

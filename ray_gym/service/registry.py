@@ -18,6 +18,11 @@ class Registered:
     body: str
     """Hash of the request that opened it."""
     spec: EpisodeSpec
+    created_at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        return self.spec.episode_id
 
 
 @dataclass(frozen=True, slots=True)

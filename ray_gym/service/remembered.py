@@ -12,7 +12,7 @@ from pathlib import Path
 from ray_gym.service.rollout import REQUEST, Rollout, recovered
 
 REMEMBERED = 1000
-"""Of each caller that are over; as many as one list may have."""
+"""Of each caller that are over."""
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 
@@ -38,17 +38,16 @@ class Remembered:
             return rollout
         return await asyncio.to_thread(recovered, self._folder / run_id) if self._forgotten else None
 
-    def newest(self, caller: str, limit: int) -> list[Rollout]:
-        own = [rollout for rollout in self._rollouts.values() if rollout.caller == caller]
-        return sorted(own, key=lambda rollout: -rollout.created_at)[:limit]
+    def of(self, caller: str) -> list[Rollout]:
+        return [rollout for rollout in self._rollouts.values() if rollout.caller == caller]
 
     def counts(self) -> Counter[str]:
         return Counter(rollout.state for rollout in self._rollouts.values()) + self._forgotten
 
     def forget_old(self, caller: str) -> None:
         """Of those that are over the newest stay."""
-        over = [one for one in self.newest(caller, len(self._rollouts)) if one.is_on_disk and one.ended_at is not None]
-        for rollout in over[self._most :]:
+        over = [one for one in self.of(caller) if one.is_on_disk and one.ended_at is not None]
+        for rollout in sorted(over, key=lambda one: -one.created_at)[self._most :]:
             del self._rollouts[rollout.id]
             self._forgotten[rollout.state] += 1
 

@@ -8,7 +8,7 @@ import json
 import logging
 import secrets
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from ray_gym.run.plan import Plan
 from ray_gym.run.tally import Tally
 from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.errors import Refused, busy, unavailable, unknown
+from ray_gym.service.listing import newest
 from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.remembered import Remembered
 from ray_gym.service.rollout import CANCELLED, Rollout
@@ -61,7 +62,8 @@ class Rollouts:
         self._recorder = recorder
         self._rollouts = Remembered(folder)
         self._queue: deque[Rollout] = deque()
-        self._making = 0
+        self._making: Counter[str] = Counter()
+        """How many of each caller."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._planning = asyncio.Semaphore(PLANNED_AT_ONCE)
@@ -77,9 +79,9 @@ class Rollouts:
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
-    def listed(self, caller: str, limit: int) -> RolloutList:
-        """The newest first, at most so many."""
-        return RolloutList(rollouts=[rollout.status() for rollout in self._rollouts.newest(caller, limit)])
+    def listed(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
+        page = newest(self._rollouts.of(caller), cursor, limit)
+        return RolloutList(rollouts=[rollout.status() for rollout in page.items], next=page.next)
 
     async def status(self, caller: str, run_id: str) -> RolloutStatus:
         return (await self._own(caller, run_id)).status()
@@ -155,23 +157,27 @@ class Rollouts:
                 if known.body != body:
                     raise Refused(409, "key_reused", "this idempotency key was used with another body already")
                 return known.status(), False
-            self._refuse_if_full()
-            self._making += 1
+            self._refuse_if_full(caller)
+            self._making[caller] += 1
             try:
                 rollout = await self._made(run_id, caller, body, request, key)
             finally:
-                self._making -= 1
+                self._making[caller] -= 1
             self._rollouts.add(rollout)
             self._queue.append(rollout)
             self._play_next()
             return rollout.status(), True
 
-    def _refuse_if_full(self) -> None:
+    def _refuse_if_full(self, caller: str) -> None:
         """Errors: Refused."""
         self._refuse_if_closing()
         service = self._config.service
-        if self._making + len(self._queue) + len(self._playing) >= service.queued_rollouts + service.active_rollouts:
+        places = service.queued_rollouts + service.active_rollouts
+        if self._making.total() + len(self._queue) + len(self._playing) >= places:
             raise busy(f"{service.queued_rollouts} rollouts are waiting already; come back later", RETRY_S)
+        own = self._making[caller] + sum(not rollout.is_over for rollout in self._rollouts.of(caller))
+        if own >= service.most_of_one(places):
+            raise busy(f"{own} rollouts of yours are not over, as many as there may be; come back later", RETRY_S)
 
     def _refuse_if_closing(self) -> None:
         """Errors: Refused."""

@@ -8,7 +8,16 @@ from ray_gym.logs import configure
 from ray_gym.metrics.pulse import Pulse
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.service.api import EnvironmentList, Readiness, RolloutList, RolloutRequest, RolloutStatus, SessionRequest
+from ray_gym.service import wire
+from ray_gym.service.api import (
+    EnvironmentList,
+    Readiness,
+    RolloutList,
+    RolloutRequest,
+    RolloutStatus,
+    SessionList,
+    SessionRequest,
+)
 from ray_gym.service.offers import offers_of
 from ray_gym.service.rollouts import Rollouts
 from ray_gym.service.sessions import Placed, Sessions
@@ -59,8 +68,12 @@ class Service:
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
         return await self._rollouts.submit(caller, request, key)
 
-    async def rollouts(self, caller: str, limit: int) -> RolloutList:
-        return self._rollouts.listed(caller, limit)
+    async def submit_text(self, caller: str, text: bytes, key: str | None) -> tuple[RolloutStatus, bool]:
+        """Of a request that may be large: as `wire` writes it."""
+        return await self.submit(caller, await asyncio.to_thread(wire.read, RolloutRequest, text), key)
+
+    async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
+        return self._rollouts.listed(caller, cursor, limit)
 
     async def rollout(self, caller: str, run_id: str) -> RolloutStatus:
         return await self._rollouts.status(caller, run_id)
@@ -79,5 +92,15 @@ class Service:
     async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
         return await self._sessions.open(caller, request, key)
 
+    async def open_session_text(self, caller: str, text: bytes, key: str | None) -> Placed:
+        """As `submit_text`."""
+        return await self.open_session(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
+
+    async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+        return self._sessions.listed(caller, cursor, limit)
+
     async def place(self, caller: str, session_id: str) -> Placed:
         return await self._sessions.place(caller, session_id)
+
+    async def committed(self, caller: str, session_id: str, within_s: float) -> Placed:
+        return await self._sessions.committed(caller, session_id, within_s)

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import logging
 import secrets
+import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -23,9 +24,10 @@ from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.plan import Plan, make_environment, participants_of
 from ray_gym.seeds import derive_seed
-from ray_gym.service.api import SessionRequest
+from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
 from ray_gym.service.errors import Refused, busy, invalid, unavailable, unknown
 from ray_gym.service.hall import Hall
+from ray_gym.service.listing import newest
 from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.registry import Registered, Registry
 from ray_gym.spec import EpisodeSpec
@@ -36,6 +38,7 @@ logger = logging.getLogger(__name__)
 REMEMBERED = 10_000
 """Sessions that have ended and can still be asked for; their episodes stay in the run."""
 RETRY_S = 5.0
+LONGEST_WAIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,8 @@ class Sessions:
         self._files: dict[str, str | None] = {}
         """Of those that have ended."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._commits: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+        """Of sessions whose commit somebody waits for."""
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
         session_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
@@ -83,19 +88,31 @@ class Sessions:
                 if known.body != body:
                     raise Refused(409, "key_reused", "this idempotency key was used with another body already")
                 return await self.place(caller, session_id)
-            if len(self._open) >= self._config.service.max_sessions:
-                raise busy(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
+            self._refuse_if_full(caller)
             offer = chosen(self._offers, request.environment)
-            self._open[session_id] = Registered(caller, offer.name, body, _unknown_spec(session_id))
+            created_at = time.time()
+            self._open[session_id] = Registered(caller, offer.name, body, _unknown_spec(session_id), created_at)
             try:
                 hall = await self._hall(offer)
                 spec = await asyncio.to_thread(_spec, session_id, request, hall.plan.environment)
-                await self._admit(Registered(caller, offer.name, body, spec))
+                await self._admit(Registered(caller, offer.name, body, spec, created_at))
             except BaseException:
                 del self._open[session_id]
                 raise
         placed = await self.place(caller, session_id)
         return Placed(session_id, placed.offer, placed.worker, placed.location, is_new=True)
+
+    def _refuse_if_full(self, caller: str) -> None:
+        """Errors: Refused."""
+        service = self._config.service
+        if len(self._open) >= service.max_sessions:
+            raise busy(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
+        own, most = (
+            sum(session.caller == caller for session in self._open.values()),
+            service.most_of_one(service.max_sessions),
+        )
+        if own >= most:
+            raise busy(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
 
     async def _admit(self, session: Registered) -> None:
         """Record a session, and have it played. Whenever its hall is brought up anew, it is one of those that were there before, or is
@@ -116,12 +133,41 @@ class Sessions:
 
     async def place(self, caller: str, session_id: str) -> Placed:
         """Where it is now; again, when its worker has died."""
-        known = self._open.get(session_id) or self._ended.get(session_id)
-        if known is None or known.caller != caller:
-            raise unknown("session", session_id[:64])
+        known = self._own(caller, session_id)
         hall = await self._hall(self._offers[known.offer])
         worker = await hall.holder_of(session_id, lambda: session_id not in self._open)
         return Placed(session_id, known.offer, worker, hall.location, file=self._files.get(session_id))
+
+    def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+        """Those that are being made are not there yet."""
+        of_all = [*self._open.values(), *self._ended.values()]
+        page = newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
+        return SessionList(sessions=[self._entry(one) for one in page.items], next=page.next)
+
+    def _entry(self, session: Registered) -> SessionEntry:
+        return SessionEntry(
+            id=session.id,
+            environment=session.offer,
+            task_id=session.spec.task_id,
+            state="open" if session.id in self._open else "committed",
+            created_at=session.created_at,
+        )
+
+    async def committed(self, caller: str, session_id: str, within_s: float) -> Placed:
+        """Where its episode is; where the session is if it was not committed in that time."""
+        self._own(caller, session_id)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(within_s, LONGEST_WAIT_S)):
+                while session_id in self._open:
+                    await self._commits.setdefault(session_id, asyncio.Event()).wait()
+        return await self.place(caller, session_id)
+
+    def _own(self, caller: str, session_id: str) -> Registered:
+        """Errors: Refused, also for another caller's."""
+        known = self._open.get(session_id) or self._ended.get(session_id)
+        if known is None or known.caller != caller:
+            raise unknown("session", session_id[:64])
+        return known
 
     def counts(self) -> dict[str, float]:
         return {"sessions.open": len(self._open)}
@@ -192,6 +238,8 @@ class Sessions:
             registered = self._open.pop(session_id, None)
             if registered is not None:
                 self._ended[session_id], self._files[session_id] = registered, file
+                if (awaited := self._commits.pop(session_id, None)) is not None:
+                    awaited.set()
         while len(self._ended) > REMEMBERED:
             del self._files[self._ended.popitem(last=False)[0]]
         await asyncio.to_thread(self._forget, ids)

@@ -15,7 +15,7 @@ from ray_gym import Environment, Participant, ToolCall, ToolError, tool
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Sampling
 from ray_gym.tool_runner import ToolRunner
-from ray_gym.tools import ToolAnswer, call_tool, tools_of
+from ray_gym.tools import LONGEST_RESULT, ToolAnswer, call_tool, tools_of
 
 
 class Book(BaseModel):
@@ -42,6 +42,10 @@ class Desk(Environment[Any, Any]):
     @tool(participants=("user",))
     def whisper(self, state: Any, caller: Participant, tone: Literal["low", "high"] = "low") -> str:
         return f"{caller.name} in a {tone} voice"
+
+    @tool()
+    def parrot(self, state: Any, caller: Participant, text: str) -> list[str]:
+        return [text[2:]]
 
     @tool()
     def refuse(self, state: Any, caller: Participant) -> str:
@@ -173,6 +177,14 @@ async def test_a_tool_can_answer_with_an_error() -> None:
     answer = await ask("refuse")
     assert answer.error == "the shop is closed" and json.loads(answer.content) == {"error": "the shop is closed"}
     assert await ask("refuse_in_its_words") == ToolAnswer('{"detail": "closed"}', error="HTTP 422")
+
+
+async def test_a_result_without_end_is_told_and_not_given() -> None:
+    longest = "x" * (LONGEST_RESULT - 2)
+    assert len((await ask("parrot", json.dumps({"text": longest}))).content) == LONGEST_RESULT
+    answer = await ask("parrot", json.dumps({"text": f"{longest}x"}))
+    assert answer.error == "the result of parrot is 1,000,001 characters long, and may have 1,000,000: ask for less"
+    assert json.loads(answer.content) == {"error": answer.error}
 
 
 async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:

@@ -17,7 +17,7 @@ from deployments.gateway.auth import Caller, Doorkeeper
 from deployments.gateway.general import general_routes
 from deployments.gateway.metrics import Metrics
 from deployments.gateway.tokens import digests
-from ray_gym.config import ServiceSection
+from ray_gym.config import ServiceSection, TokensSection
 from ray_gym.service.api import EnvironmentList, Readiness
 from ray_gym.service.errors import unavailable, unknown
 
@@ -120,7 +120,7 @@ def make(
     service: StillService | None = None,
     **section: Any,
 ) -> FastAPI:
-    settings = ServiceSection(**section)
+    settings = ServiceSection(tokens=TokensSection(env="GIVEN") if tokens else None, **section)
     slots = AppSlots.of(settings)
     metrics = Metrics("g1", slots.requests, slots.streams)
     doorkeeper = Doorkeeper(SECRET, digests(SECRET, tokens))

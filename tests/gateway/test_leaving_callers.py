@@ -24,6 +24,7 @@ from ray_gym.client.errors import ServiceError
 
 pytestmark = pytest.mark.ray
 
+ON_TOP = 6
 GONE = 60
 
 
@@ -90,16 +91,13 @@ def test_callers_who_go_leave_nothing_behind(service: Served, caller: Caller) ->
 
 
 def test_what_waits_on_top_is_told_to_come_back_and_the_client_does(service: Served, caller: Caller) -> None:
-    with contextlib.ExitStack() as connections, ThreadPoolExecutor() as threads:
+    with ThreadPoolExecutor(MOST_WAITING + ON_TOP + 4) as threads:
         first = threads.submit(caller.say, "wait gate", "first")
         caller.until_asked("wait gate")
-        for number in range(MOST_WAITING + 6):  # one that gets lost on the way would leave its place to the next
-            connections.enter_context(caller.begin_to_say("more", f"more {number}"))
-        eventually(
-            lambda: service.in_flight() > MOST_WAITING, 20
-        )  # else one that is to be refused may take a place, and give it back later
-        answer = eventually(caller.refused, 30)
-        assert answer.status_code == 429 and int(answer.headers["Retry-After"]) >= 1
+        more = [threads.submit(caller.say, "more", f"more {number}") for number in range(MOST_WAITING + ON_TOP)]
+        refused = eventually(lambda: len(done := [one for one in more if one.done()]) >= ON_TOP and done, 40)
+        for answer in (one.result() for one in refused):
+            assert answer.status_code == 429 and int(answer.headers["Retry-After"]) >= 1
         assert answer.json()["error"]["code"] == "too_many" and "commands wait" in answer.json()["error"]["message"]
         with pytest.raises(openai.RateLimitError) as captured:
             caller.ask("on top", tries=0)
@@ -110,6 +108,8 @@ def test_what_waits_on_top_is_told_to_come_back_and_the_client_does(service: Ser
         assert caller.session.say("I wait").messages[0].content == "re: I wait"
         timer.join()
         assert first.result().status_code == 200 and patient.result() == "re: patient"
+        waited = [one.result().status_code for one in more if one not in refused]
+    assert waited == [200] * MOST_WAITING, "none is lost, and none too many is taken"
     assert caller.asked("on top") == 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from gateway_app import Waiting, client, make, problem
+from gateway_app import TOKENS, Waiting, client, make, problem
 
 
 async def test_requests_on_top_are_told_to_come_back_and_places_are_given_back() -> None:
@@ -42,6 +42,24 @@ async def test_a_place_is_given_back_when_the_client_goes() -> None:
         gone.cancel()
         await asyncio.wait({gone})
         assert (await http.get("/v1/who")).status_code == 200
+
+
+async def test_one_caller_leaves_places_for_others() -> None:
+    waiting = Waiting()
+    app = make(waiting, max_requests=8, max_streams=2, caller_share=0.5)
+    async with client(app) as alice, client(app, TOKENS["bob"]) as bob, asyncio.TaskGroup() as group:
+        group.create_task(alice.get("/v1/rollouts/x/stream"))
+        await waiting.until(1)
+        assert "1 streams of yours" in problem(await alice.get("/v1/rollouts/y/stream"), 429)["message"]
+        for _ in range(3):
+            group.create_task(alice.get("/v1/wait"))
+        await waiting.until(3)
+        refused = await alice.get("/v1/who")
+        assert "4 requests of yours" in problem(refused, 429)["message"] and refused.headers["retry-after"] == "1"
+        group.create_task(bob.get("/v1/rollouts/x/stream"))
+        await waiting.until(1)
+        assert (await bob.get("/v1/who")).status_code == 200
+        waiting.go.set()
 
 
 @pytest.mark.parametrize("by_body", [False, True])

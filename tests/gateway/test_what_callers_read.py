@@ -74,6 +74,15 @@ def test_streams_that_nobody_reads_hold_their_makers_back(service: Served) -> No
     eventually(lambda: streams() == 0, 30)
 
 
+def test_a_session_s_record_is_waited_for_until_it_is_committed(service: Served) -> None:
+    with service.client() as client, client.open_session(SessionRequest(seed=7)) as session:
+        path = f"{service.url}/v1/sessions/{session.id}/episode"
+        assert problem(httpx.get(path, headers=AUTHORIZED), 409)["code"] == "not_ended"
+        session.score()
+        answer = httpx.get(path, headers=AUTHORIZED, timeout=30)
+    assert answer.status_code == 200 and answer.json()["episode_id"] == session.id
+
+
 def test_a_session_s_record_is_read_from_its_own_file_only(service: Served) -> None:
     with service.client() as client:
         ids = []

@@ -112,6 +112,7 @@ async def opened(
     environment: Market | None = None,
     flush: bool = False,
     most_waiting: int = MOST_WAITING,
+    settled: bool = True,
     **limits: Any,
 ) -> Driven:
     """A session, gone on with from fenced journals."""
@@ -126,7 +127,8 @@ async def opened(
     log = CallLog("e", 0, spec.attempt, journal, history, patience_s=5)
     session = Session(spec, Stage(environment, cast, {"m": model}, section), log, most_waiting)
     await session.open()
-    await session.settle()
+    if settled:
+        await session.settle()
     return Driven(session, model, journal.path)
 
 

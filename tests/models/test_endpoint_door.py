@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
@@ -18,7 +18,7 @@ from deployments.gateway.app import targets_of
 from deployments.gateway.door_targets import DoorTarget, EndpointTarget
 from deployments.vllm_endpoint.engine import VllmEndpointEngine
 from ray_gym.models import endpoint_door
-from ray_gym.models.door import PATHS, DoorHead, DoorRequest, OpensDoor
+from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest, OpensDoor
 from ray_gym.models.endpoint_door import EndpointDoor
 from ray_gym.models.openai import OpenAIEngine, OpenAIOptions
 from ray_gym.service.errors import Refused
@@ -146,6 +146,21 @@ async def test_nothing_is_reached_that_is_the_services_own(
 ) -> None:
     answer = await web.post(f"/v1/{path}", json={"model": "judge", **body})
     assert (answer.status_code, answer.json()["error"]["param"]) == (400, param) and not endpoint.requests
+
+
+class Full:
+    """A replica's door, when no more may wait there."""
+
+    async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
+        yield DoorHead(429, "application/json")
+        yield b'{"error": {"message": "the queue is full", "code": 429}}'
+
+
+async def test_who_is_refused_by_a_replica_for_others_is_told_when_to_come_back() -> None:
+    app = door_app({"small": DoorTarget(Full())})
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://door") as http:
+        answer = await http.post("/v1/chat/completions", json={"model": "small", "messages": HELLO})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1")
 
 
 async def test_an_endpoint_that_is_gone_is_told() -> None:

@@ -214,7 +214,7 @@ def test_a_stream_is_left_by_who_has_seen_enough(service: BrokenService) -> None
         groups = client.groups("run")
         assert next(groups)[0] == "1"
         groups.close()
-        assert client.rollouts() == []
+        assert client.rollouts().rollouts == []
 
 
 # ---- sessions ----
@@ -290,7 +290,7 @@ def test_address_and_token_from_the_environment(service: BrokenService, monkeypa
     monkeypatch.setenv("RAY_GYM_TOKEN", "from outside")
     service.will(says({"rollouts": []}))
     with Client() as client:
-        assert client.rollouts() == []
+        assert client.rollouts().rollouts == []
         assert client.openai_base_url == f"{service.url}/behind/a/proxy/v1" and "from outside" not in repr(vars(client))
     assert service.seen[0].path == "/behind/a/proxy/v1/rollouts"
     assert service.seen[0].authorization == "Bearer from outside"

@@ -36,7 +36,7 @@ def joined() -> Iterator[None]:
             yield
 
 
-def sessions_in(root: Path) -> Sessions:
+def sessions_in(root: Path, **service: Any) -> Sessions:
     config = RunConfig.model_validate(
         {
             "environment": {"id": "tic_tac_toe"},
@@ -45,7 +45,7 @@ def sessions_in(root: Path) -> Sessions:
             "participants": {"policy": {"model": "small"}, "user": {"model": "small"}},
             "groups": {"incomplete": "wait"},
             "output": {"roll_s": 0.2, "dir": str(root)},
-            "service": {"session_workers": 1},
+            "service": {"session_workers": 1, **service},
         }
     )
     engines = {"small": ScriptedEngine(ScriptedOptions.model_validate(PLAYER))}
@@ -93,6 +93,32 @@ async def test_one_that_is_being_opened_meanwhile_is_there_once(
     hall = hall_of(sessions)
     assert hall is not before and hall._commits is not None
     assert hall._commits.dispatcher.in_flight == 2
+    await sessions.close()
+
+
+async def test_one_caller_leaves_sessions_for_others_and_each_sees_its_own(tmp_path: Path) -> None:
+    sessions = sessions_in(tmp_path, tokens={"env": "GIVEN"}, max_sessions=3, caller_share=0.5)
+    opened = [await sessions.open("ann", SessionRequest(seed=seed), None) for seed in range(2)]
+    with pytest.raises(module.Refused, match="2 sessions of yours are open, and 2 may be"):
+        await sessions.open("ann", SessionRequest(), None)
+    other = await sessions.open("bob", SessionRequest(), None)
+    with pytest.raises(module.Refused, match="3 sessions are open"):
+        await sessions.open("bob", SessionRequest(), None)
+    await info(opened[0])
+    assert opened[0].worker is not None
+    await opened[0].worker.desk.remote("score", opened[0].session_id, "end")
+    async with asyncio.timeout(30):
+        assert (await sessions.committed("ann", opened[0].session_id, 30)).worker is None
+    page = sessions.listed("ann", None, 1)
+    rest = sessions.listed("ann", page.next, 1)
+    assert rest.next is None
+    assert [(one.id, one.state) for one in (*page.sessions, *rest.sessions)] == [
+        (opened[1].session_id, "open"),
+        (opened[0].session_id, "committed"),
+    ]
+    assert [one.id for one in sessions.listed("bob", None, 9).sessions] == [other.session_id]
+    assert len({one.created_at for one in (*page.sessions, *rest.sessions)}) == 2
+    await sessions.open("ann", SessionRequest(seed=2), None)
     await sessions.close()
 
 

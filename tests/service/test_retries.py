@@ -27,7 +27,13 @@ def test_passing_refusals_are_asked_again(status: int) -> None:
     assert 0.25 <= retries().pause_s(refusal(status)) <= 0.5
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 404, 409, 413, 422, 500, 501])
+def test_what_is_not_there_yet_is_asked_again_when_that_helps() -> None:
+    assert 3 < retries().pause_s(refusal(409, "3")) <= 3.5
+    with pytest.raises(ServiceError, match="409"):
+        retries().pause_s(refusal(409))
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 404, 413, 422, 500, 501])
 def test_others_are_not(status: int) -> None:
     with pytest.raises(ServiceError) as caught:
         retries().pause_s(refusal(status, "0"))

@@ -33,6 +33,7 @@ MODELS = {
     "slow": {"player": "envs.tic_tac_toe.players:random_player", "delay_s": 0.2},
 }
 ROLLOUTS = "/v1/rollouts"
+NONE = {"rollouts": [], "next": None}
 SLOW = {"generate": 20, "participants": {"policy": {"model": "slow"}}}
 """At four games in flight, some five seconds."""
 
@@ -47,7 +48,7 @@ def joined() -> Iterator[None]:
             yield
 
 
-def setup(root: Path) -> ServiceSetup:
+def setup(root: Path, **service: Any) -> ServiceSetup:
     config = {
         "environment": {"id": "tic_tac_toe"},
         "tasks": {"generate": 2},
@@ -59,7 +60,7 @@ def setup(root: Path) -> ServiceSetup:
         "limits": {"max_turns": 5, "max_steps_per_turn": 1},
         "fanout": {"workers": 1, "concurrency": 4},
         "output": {"roll_s": 0.2},
-        "service": {"active_rollouts": 1, "queued_rollouts": 1, "max_episodes": 200},
+        "service": {"active_rollouts": 1, "queued_rollouts": 1, "max_episodes": 200, **service},
     }
     engines = {name: ScriptedEngine(ScriptedOptions.model_validate(options)) for name, options in MODELS.items()}
     return ServiceSetup(RunConfig.model_validate(config), root, root, engines)
@@ -138,15 +139,15 @@ def events_of(text: str) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def serving(root: Path) -> AsyncIterator[Door]:
-    service = Service(setup(root))
-    await service.start()
-    transport = httpx.ASGITransport(app_of(service))
+async def serving(root: Path, **service: Any) -> AsyncIterator[Door]:
+    running = Service(setup(root, **service))
+    await running.start()
+    transport = httpx.ASGITransport(app_of(running))
     async with httpx.AsyncClient(transport=transport, base_url="http://service", timeout=60) as client:
         try:
-            yield Door(service, client)
+            yield Door(running, client)
         finally:
-            await service.close()
+            await running.close()
 
 
 def rows(folder: Path) -> dict[str, dict[str, Any]]:
@@ -196,16 +197,14 @@ async def test_requests_that_are_refused_leave_no_trace(tmp_path: Path) -> None:
         assert (await door.submit({"generate": 201})).status_code == 422
         assert (await door.submit({"environment": "../../etc"})).json()["param"] == "environment"
         assert (await door.client.post(ROLLOUTS, content=b"{")).status_code == 422
-        assert list((tmp_path / "rollouts").iterdir()) == [] and (await door.client.get(ROLLOUTS)).json() == {
-            "rollouts": []
-        }
+        assert list((tmp_path / "rollouts").iterdir()) == [] and (await door.client.get(ROLLOUTS)).json() == NONE
         run_id = await door.made({"generate": 1}, "key")
         for path in (run_id, "0" * 32, "..%2f..%2fetc", f"{run_id}%2f.."):
             headers = {"Authorization": "bob" if path == run_id else "ann"}
             for method, door_of in (("GET", ""), ("DELETE", ""), ("GET", "/episodes"), ("GET", "/stream")):
                 answer = await door.client.request(method, f"{ROLLOUTS}/{path}{door_of}", headers=headers)
                 assert answer.status_code in (404, 405), (method, path, door_of)
-        assert (await door.client.get(ROLLOUTS, headers={"Authorization": "bob"})).json() == {"rollouts": []}
+        assert (await door.client.get(ROLLOUTS, headers={"Authorization": "bob"})).json() == NONE
         for cursor in ("99.0", "x", "1.1.1"):
             for door_of in ("episodes", "stream"):
                 query = {"cursor": cursor}
@@ -232,6 +231,22 @@ async def test_a_full_queue_and_cancelling(tmp_path: Path) -> None:
     async with serving(tmp_path) as door:
         assert {(await door.status(run_id))["state"] for run_id in (playing, waiting)} == {"cancelled"}
         assert await door.stream(playing) == [*groups, end], "and is not gone on with"
+
+
+async def test_one_caller_leaves_places_in_the_queue_for_others(tmp_path: Path) -> None:
+    async with serving(tmp_path, tokens={"env": "GIVEN"}, queued_rollouts=3, caller_share=0.5) as door:
+        own = [await door.made(SLOW) for _ in range(2)]
+        full = await door.submit(SLOW)
+        assert full.status_code == 429 and "2 rollouts of yours are not over" in full.json()["message"]
+        page = (await door.client.get(ROLLOUTS, params={"limit": 1})).json()
+        rest = (await door.client.get(ROLLOUTS, params={"cursor": page["next"]})).json()
+        assert [one["id"] for one in page["rollouts"] + rest["rollouts"]] == own[::-1] and rest["next"] is None
+        assert (await door.client.get(ROLLOUTS, params={"cursor": "1.2"})).status_code == 422
+        other = await door.client.post(ROLLOUTS, json=SLOW, headers={"Authorization": "bob"})
+        assert other.status_code == 201
+        for run_id in own:
+            await door.client.delete(f"{ROLLOUTS}/{run_id}")
+        await door.client.delete(f"{ROLLOUTS}/{other.json()['id']}", headers={"Authorization": "bob"})
 
 
 async def test_a_service_that_is_started_again_goes_on_with_what_was_under_way(tmp_path: Path) -> None:
