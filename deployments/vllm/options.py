@@ -172,5 +172,7 @@ class VllmOptions(ReplicaOptions, ChatOptions):
     task, whose first prompt is then computed once. none: every call goes to any replica."""
     admission: AdmissionLimits | None = None
     """Have new episodes wait while a replica is over one of these limits; null: all begin at once, up to fanout.concurrency."""
+    engine_metrics: bool = True
+    """Give what vLLM measures of itself to Ray's metrics, as ray_vllm_*."""
     weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
     """What the tokens of the weights that are loaded first are marked with. Updates count on from here."""

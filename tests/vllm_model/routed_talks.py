@@ -11,17 +11,17 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 from tiny_llama import make_llama
 
+from benchmarks.admission import measure
 from benchmarks.talks import Counts, Talk, hold
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.admission import Admission, AdmissionLimits
+from ray_gym.admission import AdmissionLimits
 from ray_gym.models.base import EngineCheck, Sampling
 from ray_gym.run.cluster import connected
 from ray_gym.transport import ServeModel
@@ -78,32 +78,8 @@ def _is_replica(process: psutil.Process, app: str) -> bool:
 
 
 async def admission(app: str) -> dict[str, Any]:
-    async def admitted(gate: Admission, talk: Talk, model: ServeModel) -> Counts:
-        async with concurrency, gate.place(begins=True):
-            there.add(talk.name)
-            most.append(len(there))
-            try:
-                return await talk.turns(model, 6)
-            finally:
-                there.remove(talk.name)
-
-    found = {}
-    there: set[str] = set()
-    for case, limits in CASES.items():
-        model = ServeModel(app, "session", limits)
-        gate = Admission([model])
-        concurrency = asyncio.Semaphore(12)
-        most: list[int] = []
-        began = time.monotonic()
-        counts = await asyncio.gather(*(admitted(gate, talk, model) for talk in talks(case, 24, 48)))
-        total = Counts.sum(counts)
-        found[case] = {
-            "calls": total.calls,
-            "recomputed": total.computed - total.least,
-            "most in flight": max(most),
-            "seconds": time.monotonic() - began,
-        }
-    return found
+    gates = {case: ServeModel(app, "session", limits) for case, limits in CASES.items()}
+    return {case: await measure(app, gate, case, conversations=24, turns=6) for case, gate in gates.items()}
 
 
 def main(folder: str, case: str) -> None:
