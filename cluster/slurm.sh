@@ -44,7 +44,7 @@ start_node() {                                         # PART NODE POOL CPUS [OP
     --labels="pool=$pool" --num-cpus="$cpus" --node-ip-address="$(address_of "$node")" --object-store-memory=4000000000 "$@" &
 }
 
-start_node 0 "$head" cpu 16 --head --port="$port" --dashboard-host=127.0.0.1
+start_node 0 "$head" cpu "$SLURM_CPUS_PER_TASK_HET_GROUP_0" --head --port="$port" --dashboard-host=127.0.0.1
 export RAY_ADDRESS="$address:$port"
 for _ in $(seq 120); do                                # nodes don't wait long for a head that is not there yet
   if (exec 3<> "/dev/tcp/$address/$port") 2>/dev/null; then break; fi
