@@ -111,6 +111,10 @@ class ReplicaOptions(BaseModel):
             raise ValueError(
                 f"autoscaling.max_replicas is {self.autoscaling.max_replicas}, less than replicas ({self.replicas})"
             )
+        if self.autoscaling is not None and self.engine_args.get("weight_transfer_config"):
+            raise ValueError(
+                "autoscaling: replicas and trainer of engine_args.weight_transfer_config are one group, of fixed size; leave one out"
+            )
         return self
 
     @property
