@@ -61,6 +61,8 @@ def allocation(tmp_path: Path) -> Iterator[Allocation]:
         for name, value in (("JOB_NODELIST", nodes), ("CPUS_PER_TASK", "2"))
     }
     with machines() as made:
+        if "namespaces" not in made.kind:
+            pytest.skip("needs the right to make network namespaces and mounts")
         nodes = {name: made.add() for name in NODES}
         hosts = tmp_path / "hosts"
         hosts.write_text("".join(f"{name} {node.address} {' '.join(node.prefix)}\n" for name, node in nodes.items()))
@@ -77,7 +79,8 @@ def allocation(tmp_path: Path) -> Iterator[Allocation]:
         }
         yield Allocation(tmp_path, environment, nodes["c1"].prefix)
         stop_cluster(f"/tmp/ray-{job}")
-    shutil.rmtree(f"/tmp/ray-{job}", ignore_errors=True)
+    for folder in Path("/tmp").glob(f"ray-{job}*"):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def test_a_run_is_played_and_ended_with_its_time_and_gone_on_with(allocation: Allocation) -> None:

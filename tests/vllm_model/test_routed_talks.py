@@ -67,3 +67,12 @@ def test_a_cap_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_
     assert {case["calls"] for case in found.values()} == {144}
     assert found["open"]["at once"] == 12 and found["capped"]["at once"] == 3
     assert found["capped"]["anew"] < 0.2 * found["open"]["anew"]
+
+
+@pytest.mark.long
+def test_a_replica_that_comes_with_the_calls_serves_the_weights_of_the_others(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    found = routed(cluster, tmp_path, "autoscaling")
+    assert found["failures"] == [] and found["calls"] >= 48
+    assert found["versions"] == [1, 1]
