@@ -3,7 +3,7 @@
 async with open_stream("config.yaml", cursor=saved, max_staleness=1, groups_per_version=8) as stream:
     async for group in stream:
         ...                                    # group.episodes, group.samples: Arrow tables
-        stream.weights("policy").update(...)    # the models have new weights
+        await asyncio.to_thread(stream.weights("policy").update, step, checkpoint)
         stream.acknowledge(group)              # it is in them
         save(checkpoint, stream.cursor)        # as JSON
 """
