@@ -61,8 +61,10 @@ def standing_cluster() -> Iterator[dict[str, str]]:
     port, dashboard = free_port(), free_port()
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
+    patient = {"RAY_raylet_start_wait_time_s": "120", "RAY_worker_niceness": "0"}  # for a machine that is busy
     environment = {
         **inherited,
+        **patient,
         "PATH": path,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",

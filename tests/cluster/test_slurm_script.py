@@ -74,7 +74,8 @@ def allocation(tmp_path: Path) -> Iterator[Allocation]:
             "SLURM_SUBMIT_DIR": str(tmp_path),
             "PATH": f"{DOUBLES}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": str(REPOSITORY),
-            "RAY_raylet_start_wait_time_s": "120",  # for a machine that is busy
+            "RAY_raylet_start_wait_time_s": "120",  # this and the next: for a machine that is busy
+            "RAY_worker_niceness": "0",
             "RAY_GYM_LOOK_S": "1",
         }
         yield Allocation(tmp_path, environment, nodes["c1"].prefix)
