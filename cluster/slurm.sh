@@ -26,6 +26,7 @@ secret="$PWD/.ray-token-$SLURM_JOB_ID"
 end() {                                                # also of the nodes, each of which is a srun in the background
   rm -f "$secret"
   jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true
+  wait
 }
 trap end EXIT
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$secret" RAY_TMPDIR="/tmp/ray-$SLURM_JOB_ID"

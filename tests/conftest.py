@@ -71,9 +71,9 @@ def standing_cluster() -> Iterator[dict[str, str]]:
     }
     start = [RAY, "start", "--head", f"--port={port}", f"--dashboard-port={dashboard}", f"--temp-dir={directory}"]
     limits = ["--num-cpus=4", "--object-store-memory=200000000", "--disable-usage-stats", "--node-ip-address=127.0.0.1"]
-    subprocess.run([*start, *limits], env=environment, check=True, capture_output=True, timeout=120)
     reach = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_GYM_TEST_JOBS": f"http://127.0.0.1:{dashboard}"}
     try:
+        subprocess.run([*start, *limits], env=environment, check=True, capture_output=True, timeout=180)
         yield {**environment, **reach}
     finally:
         stop_cluster(directory)
