@@ -83,6 +83,7 @@ def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, st
 
 
 @pytest.mark.engine
+@pytest.mark.timeout(900)
 def test_engines_export_what_the_page_and_the_dashboard_name(
     cluster: dict[str, str], small_model_app: str, tmp_path: Path
 ) -> None:
@@ -103,4 +104,5 @@ def test_engines_export_what_the_page_and_the_dashboard_name(
 
     there = eventually(counted, within_s=60)
     there |= {name.removesuffix("_count") for name in there}  # what the page calls a histogram
-    assert named <= there, named - there
+    seldom = {"ray_vllm_num_preemptions_total"}  # a counter is not there before it has counted something
+    assert named - seldom <= there, named - there
