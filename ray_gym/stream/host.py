@@ -90,7 +90,7 @@ class Host:
         self._commits.on_committed = self._on_committed
         self._driver = self._make_driver()
         self._served = await asyncio.to_thread(ServedVersions, {name: engines[name] for name in self._plan.trained})
-        versions = await self._look()
+        versions = await self._take_over(await self._served.ask())
         works = (self._drive(), self._supply.fill(), self._follow())
         self._tasks = [asyncio.create_task(self._watched(work)) for work in works]
         return versions
@@ -197,7 +197,9 @@ class Host:
 
     async def _look(self) -> dict[str, int]:
         """What the trained models serve now. Of several, the oldest counts. Errors: OSError."""
-        versions = await self._served.look()
+        return await self._take_over(await self._served.look())
+
+    async def _take_over(self, versions: dict[str, int]) -> dict[str, int]:
         for model, version in versions.items():
             self._commits.metrics.tell_version(model, version)
         if versions:

@@ -32,10 +32,14 @@ class ServedVersions:
         self._holders: dict[str, Any] = {name: holder for name, holder in found.items() if holder is not None}
 
     async def look(self) -> dict[str, int]:
-        """By model. Empty while a holder can't be asked: it is started again, or its application goes."""
+        """As `ask`. Empty while a holder can't be asked: it is started again, or its application goes."""
         try:
             async with asyncio.timeout(ANSWER_S):
-                found = await asyncio.gather(*(holder.status.remote() for holder in self._holders.values()))
+                return await self.ask()
         except (RayError, TimeoutError):
             return {}
+
+    async def ask(self) -> dict[str, int]:
+        """By model. Waits for holders that are only starting. Errors: RayError."""
+        found = await asyncio.gather(*(holder.status.remote() for holder in self._holders.values()))
         return {name: status.current.version for name, status in zip(self._holders, found, strict=True)}
