@@ -196,10 +196,11 @@ class Host:
     # ---- the weights ----
 
     async def _look(self) -> dict[str, int]:
-        """What the trained models serve now. Of several, the oldest counts. Errors: OSError."""
+        """Errors: OSError."""
         return await self._take_over(await self._served.look())
 
     async def _take_over(self, versions: dict[str, int]) -> dict[str, int]:
+        """What the trained models serve now; of several, the oldest counts. Errors: OSError."""
         for model, version in versions.items():
             self._commits.metrics.tell_version(model, version)
         if versions:
