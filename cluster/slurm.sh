@@ -26,6 +26,7 @@ secret="$PWD/.ray-token-$SLURM_JOB_ID"
 end() {                                                # also of the nodes, each of which is a srun in the background
   rm -f "$secret"
   jobs -p | xargs --no-run-if-empty kill 2>/dev/null || true
+  wait
 }
 trap end EXIT
 export RAY_AUTH_MODE=token RAY_AUTH_TOKEN_PATH="$secret" RAY_TMPDIR="/tmp/ray-$SLURM_JOB_ID"
@@ -44,7 +45,7 @@ start_node() {                                         # PART NODE POOL CPUS [OP
     --labels="pool=$pool" --num-cpus="$cpus" --node-ip-address="$(address_of "$node")" --object-store-memory=4000000000 "$@" &
 }
 
-start_node 0 "$head" cpu 16 --head --port="$port" --dashboard-host=127.0.0.1
+start_node 0 "$head" cpu "$SLURM_CPUS_PER_TASK_HET_GROUP_0" --head --port="$port" --dashboard-host=127.0.0.1
 export RAY_ADDRESS="$address:$port"
 for _ in $(seq 120); do                                # nodes don't wait long for a head that is not there yet
   if (exec 3<> "/dev/tcp/$address/$port") 2>/dev/null; then break; fi

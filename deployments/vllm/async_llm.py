@@ -19,13 +19,20 @@ from ray_gym.models.base import Logprobs
 
 
 class AsyncLLMEngine:
-    def __init__(self, path: str, options: VllmOptions, reasoning_parser: str | None, app: str = "") -> None:
-        """Loads the model, for the Serve application `app`. Errors: UserError for engine arguments that vLLM doesn't have."""
+    def __init__(
+        self, path: str, options: VllmOptions, reasoning_parser: str | None, name: str = "", app: str = ""
+    ) -> None:
+        """Loads the model, which the config calls `name`, for the Serve application `app`.
+
+        Errors: UserError for engine arguments that vLLM doesn't have.
+        """
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
+        from vllm.v1.metrics.ray_wrappers import RayPrometheusStatLogger
 
         arguments: dict[str, Any] = {
             "model": path,
+            **({"served_model_name": name} if name else {}),  # vLLM's metrics have it as a label
             **parallel_args(options),
             "logprobs_mode": "processed_logprobs",
             "worker_extension_cls": "deployments.vllm.worker.ReloadingWorker",
@@ -39,7 +46,8 @@ class AsyncLLMEngine:
         }
         self.stats = EngineStats()
         try:
-            self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=[self.stats.logger])
+            loggers = [self.stats.logger, *([RayPrometheusStatLogger] if app and options.engine_metrics else [])]
+            self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=loggers)
         except TypeError as error:
             raise UserError(f"engine_args: {error}") from error
         self.gate = GrammarGate(self._engine)

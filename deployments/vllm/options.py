@@ -111,6 +111,10 @@ class ReplicaOptions(BaseModel):
             raise ValueError(
                 f"autoscaling.max_replicas is {self.autoscaling.max_replicas}, less than replicas ({self.replicas})"
             )
+        if self.autoscaling is not None and self.engine_args.get("weight_transfer_config"):
+            raise ValueError(
+                "autoscaling: replicas and trainer of engine_args.weight_transfer_config are one group, of fixed size; leave one out"
+            )
         return self
 
     @property
@@ -172,5 +176,7 @@ class VllmOptions(ReplicaOptions, ChatOptions):
     task, whose first prompt is then computed once. none: every call goes to any replica."""
     admission: AdmissionLimits | None = None
     """Have new episodes wait while a replica is over one of these limits; null: all begin at once, up to fanout.concurrency."""
+    engine_metrics: bool = True
+    """Give what vLLM measures of itself to Ray's metrics, as ray_vllm_*."""
     weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
     """What the tokens of the weights that are loaded first are marked with. Updates count on from here."""

@@ -34,7 +34,7 @@ class VllmReplica:
         self._chat_format, self._tool_format = make_formats(options, model, load_tokens(model), uses_tools)
         self._reaper = reaper.watch()
         app = served_app()
-        self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser, app)
+        self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser, name, app)
         self._follower = make_follower(app, self._engine.weights)
         self._completer = Completer(self._chat_format, self._tool_format, self._engine)
         self._meter = LoadMeter(self._engine.stats, self._engine.block_size)

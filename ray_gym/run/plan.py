@@ -51,6 +51,11 @@ class Plan:
         }
 
     @property
+    def trained(self) -> list[str]:
+        """The models of trainable participants."""
+        return sorted({participant.model for participant in self.participants.values() if participant.trainable})
+
+    @property
     def gives_tokens(self) -> dict[str, bool]:
         return {name: engine.gives_tokens for name, engine in self.engines.items()}
 

@@ -48,20 +48,20 @@ def resumed_config(
     return given.model_copy(update={"run": kept.run, "output": given.output.model_copy(update=place)})
 
 
-def meaning_diff(old: RunConfig, new: RunConfig) -> list[str]:
+def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CHANGE) -> list[str]:
     """What a run played under `new` would play otherwise than under `old`: a line a key, `key: old -> new`."""
     before, after = (_flat(yaml.safe_load(as_yaml(config.as_written()))) for config in (old, new))
     return [
         f"{key}: {_shown(before, key)} -> {_shown(after, key)}"
         for key in dict.fromkeys([*before, *after])
-        if not may_change(key)
+        if not may_change(key, allowed)
         and key not in PLACE
         and (key not in before or key not in after or before[key] != after[key])
     ]
 
 
-def may_change(key: str) -> bool:
-    return any(fnmatchcase(key, pattern) for pattern in MAY_CHANGE)
+def may_change(key: str, allowed: Sequence[str] = MAY_CHANGE) -> bool:
+    return any(fnmatchcase(key, pattern) for pattern in allowed)
 
 
 def refuse_overrides(overrides: Sequence[str]) -> None:

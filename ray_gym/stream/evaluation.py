@@ -13,6 +13,7 @@ from typing import Any
 
 from ray_gym.config import RunConfig
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.commits import Commits
 from ray_gym.run.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
@@ -25,8 +26,9 @@ from ray_gym.tasks import read_tasks
 
 
 class Evaluations:
-    def __init__(self, stream: Plan) -> None:
+    def __init__(self, stream: Plan, recorder: Recorder) -> None:
         self._stream = stream
+        self._recorder = recorder
         self._playing: list[tuple[Commits, bool]] = []
         """Each with whether it goes first."""
         self._stopping: set[asyncio.Event] = set()
@@ -62,7 +64,7 @@ class Evaluations:
 
     async def _play(self, plan: Plan, directory: RunDirectory, stopping: asyncio.Event, first: bool) -> dict[str, Any]:
         """Errors: RunFailed, also when it was stopped."""
-        commits = await asyncio.to_thread(standing, plan, directory, lambda tally, in_flight: None)
+        commits = await asyncio.to_thread(standing, plan, directory, lambda tally, in_flight: None, self._recorder)
         self._playing.append(played := (commits, first))
         try:
             outcome = await drive(plan, directory, commits, stopping)

@@ -8,12 +8,16 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from ray_gym.config import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.metrics.pulse import beating
+from ray_gym.metrics.ray_export import RayExport
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.commit_order import number_of as commit_of
 from ray_gym.run.driver import Driver, Outcome, setup_of, summary_of
@@ -22,46 +26,18 @@ from ray_gym.run.plan import Plan, make_environment, participants_of
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.dropped import Dropped
 from ray_gym.stream.evaluation import Evaluations
-from ray_gym.stream.finished import Finished, groups_of
-from ray_gym.stream.options import StreamOptions
+from ray_gym.stream.finished import groups_of
 from ray_gym.stream.outbox import Outbox
 from ray_gym.stream.place import open_place, remove_before
+from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.shelf import Shelf
 from ray_gym.stream.standing import Standing, standing_at
 from ray_gym.stream.supply import Supply
 from ray_gym.stream.tasks import digest_of, source_of
+from ray_gym.stream.wire import Delivery, HostSetup, Opened
 
 ROLL_S = 1.0
 """How long the rows of a finished group may wait for others to share a file with, unless `output.roll_s` says otherwise."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostSetup:
-    config: RunConfig
-    config_file: Path
-    engines: Mapping[str, Engine]
-    """Not started yet."""
-    options: StreamOptions
-    cursor: Cursor | None
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """`dropped`: groups that are settled beside those of the cursor."""
-
-    name: str
-    location: str
-    cursor: Cursor
-    dropped: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
-class Delivery:
-    """A group (None: there will be no more), and those that were dropped since the last one."""
-
-    group: Finished | None
-    dropped: tuple[int, ...]
 
 
 class Host:
@@ -77,6 +53,7 @@ class Host:
         self._news = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._is_open = False
+        self._recorder = Recorder()
 
     # ---- from start to end ----
 
@@ -97,21 +74,26 @@ class Host:
         where = self._directory
         return Opened(where.name, where.location, self._cursor, self._known)
 
-    async def start(self, engines: Mapping[str, Engine]) -> None:
-        """The models are up. Errors: UserError, OSError."""
+    async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
+        """The models are up. Gives the versions that those of them serve which are followed. Errors: UserError, OSError."""
         self._plan = replace(self._plan, engines=dict(engines))
-        stands = await asyncio.to_thread(standing_at, self._directory, self._source, self._cursor, self._known)
+        metrics = RunMetrics(self._recorder, self._plan.config.environment.id)
+        stands = await asyncio.to_thread(standing_at, self._directory, self._source, self._cursor, self._known, metrics)
         self._commits = stands.commits
         for problem in self._commits.fences.problems:
             print(f"journal: {problem}", file=sys.stderr, flush=True)
         await self._take_up(stands)
         without = stands.finished | stands.begun | self._known | set(self._cursor.beyond)
         self._supply = Supply(self._source, self._cursor.next, without, self._wake)
-        self._evaluations = Evaluations(self._plan)
+        self._evaluations = Evaluations(self._plan, self._recorder)
         self._commits.dispatcher.source = self._next_group
         self._commits.on_committed = self._on_committed
         self._driver = self._make_driver()
-        self._tasks = [asyncio.create_task(self._watched(work)) for work in (self._drive(), self._supply.fill())]
+        self._served = await asyncio.to_thread(ServedVersions, {name: engines[name] for name in self._plan.trained})
+        versions = await self._take_over(await self._served.ask())
+        works = (self._drive(), self._supply.fill(), self._follow())
+        self._tasks = [asyncio.create_task(self._watched(work)) for work in works]
+        return versions
 
     async def _take_up(self, stands: Standing) -> None:
         """What an earlier host left."""
@@ -146,9 +128,10 @@ class Host:
                 await asyncio.to_thread(self._directory.close)
 
     async def _end(self) -> dict[str, Any]:
-        driving, filling = self._tasks
-        filling.cancel()
-        await asyncio.wait([driving, filling])
+        _, *others = self._tasks
+        for task in others:
+            task.cancel()
+        await asyncio.wait(self._tasks)
         await self._evaluations.end()
         failure = str(self._failure) if self._failure else None
         outcome = Outcome(self._commits.tally, interrupted=not self._is_over, failure=failure)
@@ -162,12 +145,14 @@ class Host:
         """Waits until there is a group. Errors: RunFailed, UserError when none can be played any more."""
         await self.advance(version)
         while True:
+            news = self._news
+            await self._look()
             if self._failure is not None:
                 raise self._failure
             group = self._outbox.take()
             if group is not None or self._is_over or self._stopping.is_set():
-                return Delivery(group, self._outbox.news())
-            await self._news.wait()
+                return Delivery(group, self._outbox.news(), self._outbox.version)
+            await news.wait()
 
     async def acknowledge(self, numbers: Sequence[int], version: int) -> None:
         self._outbox.acknowledge(numbers)
@@ -182,6 +167,8 @@ class Host:
     async def advance(self, version: int) -> None:
         """Errors: OSError."""
         if version > self._outbox.version:
+            for model in self._plan.trained:
+                self._commits.metrics.tell_version(model, version)
             await self._outbox.advance(version)
             self._wake()
 
@@ -205,6 +192,25 @@ class Host:
     def _status(self) -> dict[str, Any]:
         counts = {"begun": self._begun, "playing": len(self._playing), "held_for": self._evaluations.held_for}
         return {**counts, **self._outbox.status()}
+
+    # ---- the weights ----
+
+    async def _look(self) -> dict[str, int]:
+        """Errors: OSError."""
+        return await self._take_over(await self._served.look())
+
+    async def _take_over(self, versions: dict[str, int]) -> dict[str, int]:
+        """What the trained models serve now; of several, the oldest counts. Errors: OSError."""
+        for model, version in versions.items():
+            self._commits.metrics.tell_version(model, version)
+        if versions:
+            await self.advance(min(versions.values()))
+        return versions
+
+    async def _follow(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            await self._look()
 
     # ---- the fan-out ----
 
@@ -236,7 +242,8 @@ class Host:
 
     async def _drive(self) -> None:
         """Errors: RunFailed, UserError, OSError."""
-        outcome = await self._driver.run()
+        async with beating(self._recorder, "driver", RayExport()):
+            outcome = await self._driver.run()
         if outcome.failure:
             raise RunFailed(outcome.failure)
 

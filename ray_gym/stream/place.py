@@ -24,6 +24,8 @@ from ray_gym.run.storage import EPISODES, Storage
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.dropped import Dropped
 
+MAY_CHANGE_TOO = (*MAY_CHANGE, "models.*.model", "models.*.weights_version")
+"""The weights of a stream change while it is played, so it may be gone on with from a checkpoint."""
 TAKEOVER_S = 20.0
 """How long the host of a trainer that was just killed may take to end."""
 _EMPTY = {".lock", ".staging", "epoch", EPISODES, "journal", STREAM}
@@ -69,11 +71,11 @@ def _found(
     directory = _reopened(where, config)
     try:
         identity = Identity(**json.loads(storage.read(STREAM)))
-        if differences := meaning_diff(directory.read_config(), config):
+        if differences := meaning_diff(directory.read_config(), config, MAY_CHANGE_TOO):
             listed = "\n".join(f"  {line}" for line in differences)
             raise UserError(
                 f"the stream {where} plays something else (stream -> config):\n{listed}\n"
-                f"only fan-out and limits of time may change ({', '.join(MAY_CHANGE)}); choose another run.name for the rest"
+                f"only fan-out, limits of time and weights may change ({', '.join(MAY_CHANGE_TOO)}); choose another run.name for the rest"
             )
         if identity.tasks != tasks:
             raise UserError(f"tasks: the stream {where} began with others; put those back, or choose another run.name")

@@ -6,6 +6,7 @@ from collections.abc import Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from ray_gym.metrics.committing import RunMetrics
 from ray_gym.run.commit_order import number_of as commit_of
 from ray_gym.run.commits import Commits
 from ray_gym.run.directory import RunDirectory
@@ -32,7 +33,9 @@ class Standing:
         return {group.number for groups in self.files.values() for group in groups}
 
 
-def standing_at(directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int]) -> Standing:
+def standing_at(
+    directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int], metrics: RunMetrics
+) -> Standing:
     """Errors: OSError, UserError from the generator."""
     settled = dropped | set(cursor.beyond)
     files = {
@@ -46,7 +49,8 @@ def standing_at(directory: RunDirectory, source: GroupSource, cursor: Cursor, dr
     begun = sorted({number_of(episode_id) for episode_id in leases})
     specs = [spec for number in begun for spec in source.group(number)]
     tally = Tally(len(specs))
-    commits = Commits(directory, Dispatcher.of(specs, leases), fences, tally, lambda tally, in_flight: None)
+    dispatcher = Dispatcher.of(specs, leases)
+    commits = Commits(directory, dispatcher, fences, tally, lambda tally, in_flight: None, metrics=metrics)
     return Standing(commits, files, set(begun))
 
 

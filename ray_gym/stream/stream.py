@@ -3,7 +3,7 @@
 async with open_stream("config.yaml", cursor=saved, max_staleness=1, groups_per_version=8) as stream:
     async for group in stream:
         ...                                    # group.episodes, group.samples: Arrow tables
-        stream.advance(version)                # the models have new weights
+        await asyncio.to_thread(stream.weights("policy").update, step, checkpoint)
         stream.acknowledge(group)              # it is in them
         save(checkpoint, stream.cursor)        # as JSON
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -30,8 +30,11 @@ from ray_gym.run.plan import Plan, checked, engines_of, make_environment, partic
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Files, Group
-from ray_gym.stream.host import Delivery, Host, HostSetup, Opened
+from ray_gym.stream.host import Host
 from ray_gym.stream.options import StreamOptions
+from ray_gym.stream.served import Served
+from ray_gym.stream.wire import Delivery, HostSetup, Opened
+from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0
 """After so long without a group it is said why, once: a trainer that waits for itself would never hear of it."""
@@ -54,6 +57,7 @@ class Stream:
         self._options = options
         self._saved = None if cursor is None else Cursor.parse(cursor)
         self._version = version if version is not None else self._saved.version if self._saved else 0
+        self._version_given = version is not None
         self._config = with_absolute_path(read_config(self._config_path, overrides), self._config_path)
         options.check(self._config)
         self._asked: asyncio.Task[Delivery] | None = None
@@ -98,11 +102,22 @@ class Stream:
         for name, engine in engines.items():
             blocking.callback(engine.stop)
             await asyncio.to_thread(engine.start, opened.name, name, _say)
-        await _answer(self._host.start.remote(engines), OPEN_S)
+        self._take_up(await _answer(self._host.start.remote(engines), OPEN_S))
+        self._engines = engines
         self.location = opened.location
         self._progress = Progress.at(opened.cursor)
         self._progress.settle(opened.dropped)
         self._files = Files(storage_at(opened.location))
+
+    def _take_up(self, served: Mapping[str, int]) -> None:
+        """The version of the weights as the trainer's models begin. Errors: UserError for older ones than at the cursor."""
+        for model, version in served.items():
+            if not self._version_given and version < self._version:
+                raise UserError(
+                    f"models.{model}: it serves version {version}, and the cursor was taken at {self._version}; open the stream with "
+                    f"models.{model}.model=CHECKPOINT and models.{model}.weights_version={self._version}"
+                )
+        self._version = max(self._version, min(served.values(), default=0))
 
     async def _end_host(self) -> None:
         if self._asked is not None:
@@ -125,6 +140,7 @@ class Stream:
             await self._hear()
             delivery = await self._delivery()
             self._progress.settle(delivery.dropped)
+            self._version = max(self._version, delivery.version)
             found = delivery.group
             if found is None:
                 raise StopAsyncIteration
@@ -148,14 +164,30 @@ class Stream:
 
     @property
     def version(self) -> int:
+        """Of the weights, as far as is known here: the newest that was told, or that a group came with."""
         return self._version
 
+    def weights(self, model: str) -> Weights:
+        """To change those of a model of the config; the stream notices. Blocks. Errors: UserError if they can't be changed."""
+        engine = self._engines.get(model)
+        if engine is None:
+            raise UserError(f"models.{model}: the stream has no such model up; it has {', '.join(self._engines)}")
+        if not isinstance(engine, Served):
+            raise UserError(
+                f"models.{model}: its weights can't be changed from here (engine: vllm); `advance` tells of it"
+            )
+        return Weights(engine.app)
+
     def advance(self, version: int) -> None:
-        """From now on the models generate with these weights. Errors: ValueError for an older version."""
-        if version <= self._version:
+        """From now on the models generate with these weights: for models whose weights are not changed by `ray_gym.Weights`.
+
+        Errors: ValueError for an older version.
+        """
+        if version < self._version:
             raise ValueError(f"version {version}, but the weights are at {self._version} already; versions grow")
-        self._version = version
-        self._tell(self._host.advance.remote(version))
+        if version > self._version:
+            self._version = version
+            self._tell(self._host.advance.remote(version))
 
     # ---- places ----
 

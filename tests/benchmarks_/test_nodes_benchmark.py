@@ -15,12 +15,13 @@ from benchmarks.nodes.__main__ import Shown
 
 @pytest.mark.long
 @pytest.mark.ray
+@pytest.mark.timeout(700)
 def test_a_node_joins_and_another_is_killed() -> None:
-    small = ["--episodes", "300", "--concurrency", "60", "--delay", "0.7"]
+    small = ["--episodes", "900", "--concurrency", "60", "--delay", "0.7"]
     command = [sys.executable, "-m", "benchmarks.nodes", *small]
-    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=250, check=False)
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "rows: 300, episodes: 300" in done.stdout
+    assert "rows: 900, episodes: 900" in done.stdout
     assert "every episode ended once, on all nodes" in done.stdout
 
 

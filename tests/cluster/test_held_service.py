@@ -144,11 +144,11 @@ def test_a_service_that_ended_is_started_again_and_goes_with_its_application(hel
 @pytest.mark.long
 @pytest.mark.ray
 @pytest.mark.engine
-@pytest.mark.timeout(480)
+@pytest.mark.timeout(900)
 def test_the_application_of_ray_service_brings_its_models_up_in_their_pools(held: Held) -> None:
     """Both are the small model here."""
     held.deploy(config_of(held, *ON_CPU))
-    eventually(lambda: is_up(held), 400)
+    eventually(lambda: is_up(held), 700)
     assert get(held, "/readyz").json() == {"status": "ready", "models": ["policy", "user"]}
     pools = {actor["name"].split("#")[0]: actor["pool"] for actor in held.actors() if "#" in (actor["name"] or "")}
     models = {f"SERVE_REPLICA::service-pools-{name}": name for name in ("policy", "user")}

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
-from conftest import eventually, ray_gym
+from conftest import REPOSITORY, eventually, ray_gym
 from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from ray_gym.load import load
 from ray_gym.metrics.table import (
@@ -26,18 +29,23 @@ pytestmark = pytest.mark.ray
 Sums = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
 
-def scraped(cluster: dict[str, str]) -> Sums:
-    """The sums of all our series over nodes and processes, by name and our own labels."""
+def samples(cluster: dict[str, str]) -> Iterator[Sample]:
+    """All that all nodes export now."""
     token = {"Authorization": f"Bearer {cluster['RAY_AUTH_TOKEN']}"}
     found = httpx.get(f"{cluster['RAY_GYM_TEST_JOBS']}/api/prometheus/sd", headers=token).json()
-    labels = {label for metric in TABLE for label in metric.labels}
-    sums: Sums = defaultdict(lambda: defaultdict(float))
     for target in {target for group in found for target in group["targets"]}:
         for family in text_string_to_metric_families(httpx.get(f"http://{target}/metrics").text):
-            for sample in family.samples:
-                if sample.name.startswith("ray_gym_"):
-                    own = tuple(sorted((key, value) for key, value in sample.labels.items() if key in labels))
-                    sums[sample.name][own] += sample.value
+            yield from family.samples
+
+
+def scraped(cluster: dict[str, str]) -> Sums:
+    """The sums of all our series over nodes and processes, by name and our own labels."""
+    labels = {label for metric in TABLE for label in metric.labels}
+    sums: Sums = defaultdict(lambda: defaultdict(float))
+    for sample in samples(cluster):
+        if sample.name.startswith("ray_gym_"):
+            own = tuple(sorted((key, value) for key, value in sample.labels.items() if key in labels))
+            sums[sample.name][own] += sample.value
     return sums
 
 
@@ -72,3 +80,29 @@ def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, st
     assert sum(sums[JOURNAL_WRITTEN.name].values()) > 0
     known = {name for metric in TABLE for name in metric.series}
     assert set(sums) <= known
+
+
+@pytest.mark.engine
+@pytest.mark.timeout(900)
+def test_engines_export_what_the_page_and_the_dashboard_name(
+    cluster: dict[str, str], small_model_app: str, tmp_path: Path
+) -> None:
+    named = set[str]()
+    for file in ("docs/metrics.md", "cluster/grafana/ray_gym.json"):
+        named |= (here := set(re.findall(r"\bray_vllm_\w*\w", (REPOSITORY / file).read_text())))
+        assert here, file
+    overrides = [f"models.small.app={small_model_app}", "tasks.limit=2", "tasks.repeats=2", f"output.dir={tmp_path}"]
+    done = ray_gym("rollout", "configs/tic_tac_toe.yaml", *overrides, environment=cluster)
+    assert done.returncode == 0, done.stderr + done.stdout
+    (run,) = tmp_path.iterdir()
+    generated = sum(row["usage"]["generated_tokens"] for row in load(run).episodes.to_pylist())
+
+    def counted() -> set[str] | None:
+        found = [sample for sample in samples(cluster) if sample.labels.get("model_name") == "small"]
+        tokens = sum(sample.value for sample in found if sample.name == "ray_vllm_generation_tokens_total")
+        return {sample.name for sample in found} if tokens >= generated > 0 else None
+
+    there = eventually(counted, within_s=60)
+    there |= {name.removesuffix("_count") for name in there}  # what the page calls a histogram
+    seldom = {"ray_vllm_num_preemptions_total"}  # a counter is not there before it has counted something
+    assert named - seldom <= there, named - there

@@ -11,6 +11,8 @@ from test_place import config_of
 from benchmarks.trainer_stream.play import Ask
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.directory import RunDirectory
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.finished import groups_of
@@ -20,6 +22,7 @@ from ray_gym.stream.source import GroupSource, number_of
 from ray_gym.stream.standing import standing_at
 from ray_gym.trajectory import as_table, failed_row
 
+UNSEEN = RunMetrics(Recorder(), "ask")
 SOURCE = GroupSource(Ask(Ask.Options()), seed=0, repeats=2, epoch=8)
 
 
@@ -80,7 +83,7 @@ def test_what_is_finished_what_is_half_played_and_what_is_neither(directory: Run
     journal.append(Begun("4-of-somebody-else", 0, 0, 1.0))
     journal.close()
     cursor = Cursor(stream="s", commit=1, next=1, beyond=[3])
-    stands = standing_at(directory, SOURCE, cursor, dropped=frozenset({5, 6}))
+    stands = standing_at(directory, SOURCE, cursor, frozenset({5, 6}), UNSEEN)
     assert {number: [group.number for group in groups] for number, groups in stands.files.items()} == {2: [1], 3: [7]}
     assert stands.finished == {1, 7} and stands.begun == {2}
     [group] = stands.commits.dispatcher.pending
@@ -94,5 +97,5 @@ def test_a_journal_that_nobody_needs_goes(directory: RunDirectory) -> None:
     journal = Journal(directory.journal / "1-0.journal", directory.name, flush=False)
     journal.append(Begun(SOURCE.group(0)[0].episode_id, 0, 0, 1.0))
     journal.close()
-    stands = standing_at(directory, SOURCE, Cursor(stream="s"), frozenset())
+    stands = standing_at(directory, SOURCE, Cursor(stream="s"), frozenset(), UNSEEN)
     assert not stands.begun and not list(directory.journal.iterdir())

@@ -2,6 +2,7 @@
 
 routed_talks.py FOLDER affinity: two replicas, with affinity, without, and with affinity while one is killed.
 routed_talks.py FOLDER admission: one replica whose cache is small, without a gate and with one.
+routed_talks.py FOLDER autoscaling: one replica with new weights and more calls than it is to have, until another one has come.
 """
 
 from __future__ import annotations
@@ -11,20 +12,22 @@ import json
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import psutil
+from ray import serve
 from tiny_llama import make_llama
 
+from benchmarks.admission import measure
 from benchmarks.talks import Counts, Talk, hold
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.admission import Admission, AdmissionLimits
+from ray_gym.admission import AdmissionLimits
 from ray_gym.models.base import EngineCheck, Sampling
 from ray_gym.run.cluster import connected
 from ray_gym.transport import ServeModel
+from ray_gym.weights.client import Weights
 
 BLOCK = 32
 TURNS = 10
@@ -35,11 +38,12 @@ CASES = {
 }
 
 
-def engine(folder: str, replicas: int, **engine_args: Any) -> VllmEngine:
+def engine(folder: str, replicas: int, autoscaling: dict[str, Any] | None = None, **engine_args: Any) -> VllmEngine:
     usual: dict[str, Any] = {"enforce_eager": True, "max_model_len": 1024, "max_num_seqs": 32, "block_size": BLOCK}
     usual |= {"dtype": "float32", "kv_cache_memory_bytes": 2**26}
     options = {
         "replicas": replicas,
+        "autoscaling": autoscaling,
         "gpus": 0,
         "engine_args": usual | engine_args,
         "env_vars": {"OMP_NUM_THREADS": "1"},
@@ -78,40 +82,50 @@ def _is_replica(process: psutil.Process, app: str) -> bool:
 
 
 async def admission(app: str) -> dict[str, Any]:
-    async def admitted(gate: Admission, talk: Talk, model: ServeModel) -> Counts:
-        async with concurrency, gate.place(begins=True):
-            there.add(talk.name)
-            most.append(len(there))
-            try:
-                return await talk.turns(model, 6)
-            finally:
-                there.remove(talk.name)
+    gates = {case: ServeModel(app, "session", limits) for case, limits in CASES.items()}
+    return {case: await measure(app, gate, case, conversations=24, turns=6) for case, gate in gates.items()}
 
-    found = {}
-    there: set[str] = set()
-    for case, limits in CASES.items():
-        model = ServeModel(app, "session", limits)
-        gate = Admission([model])
-        concurrency = asyncio.Semaphore(12)
-        most: list[int] = []
-        began = time.monotonic()
-        counts = await asyncio.gather(*(admitted(gate, talk, model) for talk in talks(case, 24, 48)))
-        total = Counts.sum(counts)
-        found[case] = {
-            "calls": total.calls,
-            "recomputed": total.computed - total.least,
-            "most in flight": max(most),
-            "seconds": time.monotonic() - began,
-        }
-    return found
+
+async def autoscaling(app: str, folder: str) -> dict[str, Any]:
+    weights = make_llama(Path(folder) / "second", seed=2)
+    await asyncio.to_thread(Weights(app).update, 1, weights)
+    model, calls, is_up = ServeModel(app, "session"), 0, asyncio.Event()
+
+    async def talk_on(number: int) -> None:
+        nonlocal calls
+        while not is_up.is_set():
+            for talk in talks(f"{number} after {calls} calls", 1, 16):
+                calls += (await talk.turns(model, 3)).calls
+
+    talking = asyncio.gather(*map(talk_on, range(16)), return_exceptions=True)
+    while await asyncio.to_thread(_running, app) < 2:  # noqa: ASYNC110  another process's state
+        await asyncio.sleep(0.2)
+    is_up.set()
+    failures = [repr(result) for result in await talking if result is not None]
+    told = await serve.get_app_handle(app).broadcast("describe").results_async(timeout_s=30)
+    return {"calls": calls, "failures": failures, "versions": [each["weights_version"] for each in told]}
+
+
+def _running(app: str) -> int:
+    (deployment,) = serve.status().applications[app].deployments.values()
+    return deployment.replica_states.get("RUNNING", 0)
+
+
+def made_for(case: str, folder: str) -> VllmEngine:
+    if case == "admission":
+        return engine(folder, 1, num_gpu_blocks_override=64)
+    if case == "autoscaling":
+        return engine(folder, 1, {"max_replicas": 2, "target_ongoing_requests": 2, "upscale_delay_s": 0})
+    return engine(folder, 2)
 
 
 def main(folder: str, case: str) -> None:
-    made = engine(folder, 2) if case == "affinity" else engine(folder, 1, num_gpu_blocks_override=64)
+    made = made_for(case, folder)
     with connected():
         try:
             made.start(f"routed-{os.getpid()}", "tiny", lambda text: print(text, file=sys.stderr))
-            print(json.dumps(asyncio.run(affinity(made.app) if case == "affinity" else admission(made.app))))
+            cases = {"affinity": affinity, "admission": admission}
+            print(json.dumps(asyncio.run(cases[case](made.app) if case in cases else autoscaling(made.app, folder))))
         finally:
             made.stop()
 

@@ -1,12 +1,18 @@
-"""Which versions tokens are said to be of."""
+"""Which versions tokens are said to be of, and what an engine is told that sleeps: that needs a GPU, so its calls are looked at."""
 
 from __future__ import annotations
 
+import asyncio
 from types import SimpleNamespace
+from typing import Any
+from unittest.mock import create_autospec
 
+import pytest
 from vllm.outputs import WeightVersionSpan
+from vllm.v1.engine.async_llm import AsyncLLM
 
 from deployments.vllm.weights import EngineWeights
+from ray_gym.errors import UserError
 from ray_gym.models.base import VersionSpan
 
 WEIGHTS = EngineWeights(None, "/first", 3, "app")
@@ -22,3 +28,35 @@ def test_what_vllm_loaded_first_has_the_first_version() -> None:
 def test_with_an_adapter_all_tokens_are_of_its_version() -> None:
     found = [WeightVersionSpan("7", 0, 6)]
     assert WEIGHTS.spans(found, 6, SimpleNamespace(lora_int_id=9)) == (VersionSpan(9, 0, 6),)
+
+
+def sleeper(enable_sleep_mode: bool) -> tuple[Any, EngineWeights]:
+    """The double has the engine's methods and their arguments."""
+    engine = create_autospec(AsyncLLM, instance=True)
+    engine.vllm_config = SimpleNamespace(model_config=SimpleNamespace(enable_sleep_mode=enable_sleep_mode))
+    return engine, EngineWeights(engine, "/first", 3, "app")
+
+
+async def test_requests_wait_until_all_of_an_engine_is_awake() -> None:
+    engine, weights = sleeper(enable_sleep_mode=True)
+    await weights.sleep(2)
+    engine.sleep.assert_awaited_once_with(2, mode="abort")
+    assert weights.aborts == 1, "what was under way is made again"
+    waiting = asyncio.create_task(weights.opened())
+    engine.wake_up.return_value = False
+    await weights.wake_up(("weights",))
+    await weights.resume()  # the end of an update in between
+    await asyncio.sleep(0)
+    assert not waiting.done() and not engine.resume_generation.await_count
+    engine.wake_up.return_value = True
+    await weights.wake_up(("kv_cache",))
+    await asyncio.wait_for(waiting, 5)
+    assert [call.args[0] for call in engine.wake_up.await_args_list] == [["weights"], ["kv_cache"]]
+
+
+async def test_an_engine_without_sleep_mode_stays_awake() -> None:
+    engine, weights = sleeper(enable_sleep_mode=False)
+    with pytest.raises(UserError, match=r"engine_args\.enable_sleep_mode"):
+        await weights.sleep(1)
+    await asyncio.wait_for(weights.opened(), 5)
+    engine.sleep.assert_not_awaited()

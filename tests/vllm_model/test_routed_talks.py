@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 
 from benchmarks.recompute import Reference
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine]
+pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(900)]
 
 
 def routed(cluster: dict[str, str], folder: Path, case: str) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def routed(cluster: dict[str, str], folder: Path, case: str) -> dict[str, Any]:
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=600,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -65,5 +65,14 @@ def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[st
 def test_a_cap_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_path: Path) -> None:
     found = routed(cluster, tmp_path, "admission")
     assert {case["calls"] for case in found.values()} == {144}
-    assert found["open"]["most in flight"] == 12 and found["capped"]["most in flight"] == 3
-    assert found["capped"]["recomputed"] < 0.2 * found["open"]["recomputed"]
+    assert found["open"]["at once"] == 12 and found["capped"]["at once"] == 3
+    assert found["capped"]["anew"] < 0.2 * found["open"]["anew"]
+
+
+@pytest.mark.long
+def test_a_replica_that_comes_with_the_calls_serves_the_weights_of_the_others(
+    cluster: dict[str, str], tmp_path: Path
+) -> None:
+    found = routed(cluster, tmp_path, "autoscaling")
+    assert found["failures"] == [] and found["calls"] >= 48
+    assert found["versions"] == [1, 1]

@@ -65,6 +65,11 @@ def test_replicas_that_come_and_go() -> None:
     assert VllmEngine(given).gpus() == 2
     with pytest.raises(ValidationError, match="max_replicas is 1, less than replicas"):
         options(replicas=2, autoscaling={"max_replicas": 1, "target_ongoing_requests": 16})
+    with pytest.raises(ValidationError, match="one group, of fixed size"):
+        options(
+            autoscaling={"max_replicas": 2, "target_ongoing_requests": 16},
+            engine_args={"weight_transfer_config": {"backend": "nccl"}},
+        )
 
 
 @pytest.mark.parametrize(("affinity", "key"), [("session", "episode"), ("group", "group"), ("none", "")])

@@ -13,7 +13,7 @@ from replica_double import SOON, Model
 from ray_gym.errors import UserError
 from ray_gym.weights import fleet
 from ray_gym.weights.checkpoint import LARGEST_VERSION, Checkpoint, Folder, StateDict, next_checkpoint
-from ray_gym.weights.orders import Pause
+from ray_gym.weights.orders import Pause, Sleep, WakeUp
 from ray_gym.weights.record import decode, encode
 from ray_gym.weights.update import UpdateFailed
 
@@ -185,6 +185,16 @@ async def test_an_answer_that_was_lost_ends_the_wait_for_it(model: Model) -> Non
     model.fleet.lost("replica-0")
     answers = await asyncio.wait_for(asking, 5)
     assert sorted(answers.done) == ["replica-1", "replica-2"] and "lost sight" in answers.failed["replica-0"]
+
+
+async def test_all_sleep_and_wake_and_one_that_can_not_says_so(model: Model) -> None:
+    tasks: list[Sleep | WakeUp] = [Sleep(2), WakeUp(("weights",)), WakeUp(None)]
+    for task in tasks:
+        assert len((await model.fleet.ask(task, 5)).done) == 3
+    assert [host.done for host in model.hosts.values()] == [["sleep 2", "wake_up ('weights',)", "wake_up None"]] * 3
+    model.hosts["replica-1"].faults["sleep 1"] = "no sleep mode"
+    answers = await model.fleet.ask(Sleep(1), 5)
+    assert len(answers.done) == 2 and "no sleep mode" in answers.failed["replica-1"]
 
 
 def test_versions_grow_and_are_int32() -> None:
