@@ -13,7 +13,8 @@ import numpy as np
 from ray_gym.application import Replicas
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, VersionSpan
-from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions, ScriptedReplica
+from ray_gym.models.scripted import ScriptedEngine
+from ray_gym.models.scripted_replica import ScriptedReplica
 
 IDS = (np.arange(4096, dtype=np.int32) * 7919) % 49152
 LOGPROBS: Logprobs = (-(np.arange(4096) % 17) / 8).astype(np.float32)
@@ -51,16 +52,12 @@ class TokenModel:
         await self._players.close()
 
 
-class TokenReplica:
+class TokenReplica(ScriptedReplica):
     """One replica behind Serve."""
-
-    def __init__(self, options: ScriptedOptions) -> None:
-        """Errors: UserError for a player that isn't there."""
-        self._players = ScriptedReplica(options)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: those of the scripted model."""
-        return with_tokens(await self._players.complete(request), request)
+        return with_tokens(await super().complete(request), request)
 
 
 class TokenDouble(ScriptedEngine):
