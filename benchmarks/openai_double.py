@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import uvloop
 
@@ -49,11 +50,10 @@ class Connection(asyncio.Protocol):
     def __init__(self, delay_s: float) -> None:
         self._delay_s = delay_s
         self._received = b""
-        self._transport: asyncio.WriteTransport | None = None
+        self._transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.WriteTransport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
         self._received = self._received + data if self._received else data

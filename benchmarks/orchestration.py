@@ -2,7 +2,7 @@
 
 Two participants, five turns each, through the run's own driver and workers on a Ray cluster of its own, with the journal on and
 full records, tokens and all, written to Parquet. Their model is scripted in the workers' processes, scripted behind Serve, or a
-double of an OpenAI server over HTTP; the first is played also in one process without Ray, so that Ray's share shows.
+double of an OpenAI server over HTTP; the first and the last are played also in one process without Ray, so that its share shows.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def measure(case: Case, load: Load) -> Measured:
 def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
     for models, delay_ms, concurrency in itertools.product(given.models, given.delay_ms, given.concurrency):
         load = Load(given.episodes, concurrency, models=models, delay_ms=delay_ms, replicas=given.replicas)
-        if models == "in_process" and not given.only_ray:
+        if models != "serve" and not given.only_ray:
             yield in_one_process, load
         yield on_ray, replace(load, workers=given.workers)
 
