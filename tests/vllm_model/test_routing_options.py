@@ -67,6 +67,15 @@ def test_replicas_that_come_and_go() -> None:
         options(replicas=2, autoscaling={"max_replicas": 1, "target_ongoing_requests": 16})
 
 
+def test_calls_go_together_unless_serve_has_to_count_them() -> None:
+    growing = {"max_replicas": 4, "target_ongoing_requests": 16}
+    assert replicas(object, options(), (options(),)).batched
+    assert not replicas(object, options(transport="handle"), (options(),)).batched
+    assert not replicas(object, options(autoscaling=growing), (options(),)).batched
+    with pytest.raises(ValidationError, match="transport: autoscaling counts calls as Serve sees them"):
+        options(autoscaling=growing, transport="batched")
+
+
 @pytest.mark.parametrize(("affinity", "key"), [("session", "episode"), ("group", "group"), ("none", "")])
 def test_what_goes_together(affinity: Affinity, key: str) -> None:
     assert routing_key(request(0, group_id="group"), affinity) == key
