@@ -72,8 +72,7 @@ class Replicas:
             graceful_shutdown_wait_loop_s=0.5,
             health_check_period_s=HEALTH_CHECK_S,
             ray_actor_options=self.actor_options,
-            request_router_config=router_config(),  # also without affinity: a run that attaches may have one
-            **self.more,
+            **{**({"request_router_config": router_config()} if self.batched else {}), **self.more},
         )
         return deployment.bind(*self.arguments)
 

@@ -16,6 +16,7 @@ from deployments.vllm.options import ChatOptions, VllmOptions
 from deployments.vllm.replicas import missing_files, replicas
 from ray_gym.application import Application, Replicas
 from ray_gym.errors import UserError
+from ray_gym.lanes.router import router_config
 from ray_gym.models.base import EngineCheck
 from ray_gym.models.placement import Replicas as Placed
 from ray_gym.transport import ServeModel
@@ -123,6 +124,7 @@ class VllmEngine:
             VllmReplica,
             options,
             (options, self._uses_tools, name),
+            more={"request_router_config": router_config()},  # also without affinity: another run may attach with it
             weights=FirstWeights(options.weights_version, options.ranks),
             episodes=self._request.episodes if self._request is not None else None,
         )
