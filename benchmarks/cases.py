@@ -27,6 +27,7 @@ from benchmarks.lag import LagFile, Lags, beside_ray, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.openai_answers import NAME
 from benchmarks.openai_double import serving
+from ray_gym.affinity import Transport
 from ray_gym.config import RunConfig
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
@@ -63,6 +64,8 @@ class Load:
     """Before each answer of a model."""
     replicas: int = 1
     """Of a model behind Serve."""
+    transport: Transport = "handle"
+    """To them."""
     raylets: int = 1
 
 
@@ -120,7 +123,8 @@ def _model(load: Load, base_url: str) -> dict[str, Any]:
     if load.models == "http":
         return {"engine": "openai", "base_url": base_url, "model": NAME}
     played = {"engine": "benchmarks.token_double:TokenDouble", "player": "benchmarks.chat_environment:player"}
-    served = {"replicas": load.replicas, "max_ongoing_requests": load.concurrency} if load.models == "serve" else {}
+    replicas = {"replicas": load.replicas, "max_ongoing_requests": load.concurrency, "transport": load.transport}
+    served = replicas if load.models == "serve" else {}
     return {**played, **served, "delay_s": load.delay_ms / 1000}
 
 

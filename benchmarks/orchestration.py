@@ -19,6 +19,7 @@ from typing import Any, get_args
 
 from benchmarks.cases import Load, Models, Played, in_one_process, on_ray
 from benchmarks.measure import Cost, Costs, MeasurementFailed, machine, watched
+from ray_gym.affinity import Transport
 
 BRIEF = ("calls/s", "CPU-ms a call", "p99", "busy elsewhere")
 Case = Callable[[Load], Played]
@@ -111,6 +112,7 @@ def measure(case: Case, load: Load) -> Measured:
 def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
     for models, delay_ms, concurrency in itertools.product(given.models, given.delay_ms, given.concurrency):
         load = Load(given.episodes, concurrency, models=models, delay_ms=delay_ms, replicas=given.replicas)
+        load = replace(load, transport=given.transport)
         if models != "serve" and not given.only_ray:
             yield in_one_process, load
         yield on_ray, replace(load, workers=given.workers)
@@ -185,6 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     delay = "before each answer of a model, one case each (default 0)"
     parser.add_argument("--delay-ms", type=float, nargs="+", default=[0.0], help=delay)
+    parser.add_argument("--transport", choices=get_args(Transport), default="handle", help="to them (default handle)")
     parser.add_argument("--replicas", type=_positive, default=1, help="of the model behind Serve (default 1)")
     parser.add_argument("--only-ray", action="store_true", help="leave out the cases in one process")
     parser.add_argument("--workers", type=_positive, default=2, help="worker processes on Ray (default 2)")
