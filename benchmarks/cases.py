@@ -9,29 +9,45 @@ import asyncio
 import os
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import ray
+from ray.cluster_utils import Cluster
 
 from benchmarks.chat_environment import STEPS_PER_TURN, TURNS
+from benchmarks.lag import LagFile, Lags, beside_ray, lags_between
 from benchmarks.measure import MeasurementFailed
+from benchmarks.openai_answers import NAME
+from benchmarks.openai_double import serving
+from ray_gym.affinity import Transport
 from ray_gym.config import RunConfig
-from ray_gym.load import load
+from ray_gym.metrics.pulse import beating
+from ray_gym.metrics.recorder import Recorder
 from ray_gym.play import Stage, play
 from ray_gym.run import cluster
+from ray_gym.run.commits import Commits
 from ray_gym.run.directory import RunDirectory, create, plan_directory
-from ray_gym.run.driver import carry_out
+from ray_gym.run.driver import Driver, setup_of, standing
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.tally import Tally
 from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_row, as_table
+from ray_gym.trajectory import SCHEMA, as_row, as_table
 
 Durability = Literal["off", "process", "disk"]
+Models = Literal["in_process", "serve", "http"]
+SAMPLES = 2
+"""An episode's: each participant has one thread, which never forks."""
+READ_BACK = ("episode_id", "status", "started_at", "usage", "samples")
+CPUS_A_RAYLET = 4
+"""What it is told that it has; workers ask for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +59,21 @@ class Load:
     workers: int = 0
     durability: Durability = "process"
     roll_rows: int = 2000
+    models: Models = "in_process"
+    delay_ms: float = 0
+    """Before each answer of a model."""
+    replicas: int = 1
+    """Of a model behind Serve."""
+    transport: Transport = "handle"
+    """To them."""
+    raylets: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
     """What a case did, and when, in seconds of `time.time()`. All counts are read back from the Parquet files.
 
-    `tally_s` is what the run's own summary gives as its seconds, where there is one.
+    `tally_s` is what the run's own summary gives as its seconds, where there is one. `double` is the process that answered over HTTP.
     """
 
     asked_at: float
@@ -59,41 +83,35 @@ class Played:
     episode_ids: int
     completed: int
     model_calls: int
-    tally_s: float | None
+    sampled: int = 0
+    """Episodes whose samples hold tokens, of both participants."""
+    tally_s: float | None = None
+    lags: Lags = field(default_factory=Lags)
+    double: int | None = None
     progress: tuple[tuple[float, int], ...] = ()
     """How many episodes were done at which times, on Ray."""
 
 
 def on_ray(load: Load) -> Played:
-    """The real driver on a Ray cluster of its own."""
-    with _planned(load) as (plan, directory):
-        _start_ray()
-        try:
-            commits = _Commits()
-            asked_at = time.time()
-            outcome = carry_out(plan, directory, lambda text: None, commits)
-        finally:
-            ray.shutdown()
-        played = _read_back(directory, asked_at, commits.last_at, outcome.tally.took_s)
-        return replace(played, progress=tuple(commits.progress))
+    """The run's own driver and workers on a Ray cluster of their own."""
+    with _planned(load) as planned, _ray(load.raylets):
+        return planned.played(_carry_out)
 
 
 def in_one_process(load: Load) -> Played:
     """The same play, records and files without Ray, workers or a dispatcher: what is left is what Ray costs."""
-    with _planned(load) as (plan, directory):
-        asked_at = time.time()
-        asyncio.run(_play_all(plan, directory, load.concurrency))
-        return _read_back(directory, asked_at, time.time())
+    with _planned(load) as planned:
+        return planned.played(lambda planned: asyncio.run(_play_all(planned, load.concurrency)))
 
 
-def config_of(load: Load, output: Path) -> RunConfig:
-    players = {name: f"benchmarks.chat_environment:{name}_player" for name in ("policy", "user")}
+def config_of(load: Load, output: Path, base_url: str = "") -> RunConfig:
+    """`base_url`: of the double, for models over HTTP."""
     return RunConfig.model_validate(
         {
             "environment": {"id": "benchmarks.chat_environment:ChatEnvironment"},
             "tasks": {"generate": load.episodes},
-            "models": {name: {"engine": "scripted", "player": player} for name, player in players.items()},
-            "participants": {"policy": {"model": "policy"}, "user": {"model": "user"}},
+            "models": {"double": _model(load, base_url)},
+            "participants": {"policy": {"model": "double"}, "user": {"model": "double"}},
             "limits": {"max_turns": TURNS, "max_steps_per_turn": STEPS_PER_TURN},
             "fanout": {"workers": max(1, load.workers), "concurrency": load.concurrency},
             "output": {"dir": str(output), "durability": load.durability, "roll_rows": load.roll_rows},
@@ -101,26 +119,20 @@ def config_of(load: Load, output: Path) -> RunConfig:
     )
 
 
-@contextmanager
-def _planned(load: Load) -> Iterator[tuple[Plan, RunDirectory]]:
-    with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
-        path = Path("orchestration.yaml")  # names the run; nothing is read from it
-        config = config_of(load, Path(output))
-        plan = make_plan(config, path)
-        directory = plan_directory(config, path)
-        create(directory)
-        directory.write_config(config)
-        try:
-            yield plan, directory
-        finally:
-            directory.close()
+def _model(load: Load, base_url: str) -> dict[str, Any]:
+    if load.models == "http":
+        return {"engine": "openai", "base_url": base_url, "model": NAME}
+    played = {"engine": "benchmarks.token_double:TokenDouble", "player": "benchmarks.chat_environment:player"}
+    replicas = {"replicas": load.replicas, "max_ongoing_requests": load.concurrency, "transport": load.transport}
+    served = replicas if load.models == "serve" else {}
+    return {**played, **served, "delay_s": load.delay_ms / 1000}
 
 
-@dataclass
+@dataclass(slots=True)
 class _Commits:
     """The driver tells of progress after it has committed, so the last time that it does is the last commit."""
 
-    last_at: float = field(default_factory=time.time)
+    last_at: float | None = None
     progress: list[tuple[float, int]] = field(default_factory=list)
 
     def __call__(self, tally: Tally, in_flight: int) -> None:
@@ -128,20 +140,122 @@ class _Commits:
         self.progress.append((self.last_at, tally.done))
 
 
-def _start_ray() -> None:
+@dataclass(slots=True)
+class _Planned:
+    plan: Plan
+    directory: RunDirectory
+    lags: Path
+    double: int | None
+    commits: _Commits = field(default_factory=_Commits)
+    tally_s: float | None = None
+
+    def played(self, play_all: Callable[[_Planned], None]) -> Played:
+        """Errors: MeasurementFailed."""
+        asked_at = time.time()
+        play_all(self)
+        ended_at = self.commits.last_at or time.time()
+        counts = _Counts()
+        for table in self.directory.storage.tables(READ_BACK, SCHEMA):
+            counts.add(table)
+        if not counts.rows:
+            raise MeasurementFailed("no episode was committed")
+        return Played(
+            asked_at=asked_at,
+            began_at=counts.began_at,
+            ended_at=ended_at,
+            rows=counts.rows,
+            episode_ids=len(counts.episode_ids),
+            completed=counts.completed,
+            model_calls=counts.model_calls,
+            sampled=counts.sampled,
+            tally_s=self.tally_s,
+            lags=lags_between(self.lags, counts.began_at, ended_at),
+            double=self.double,
+            progress=tuple(self.commits.progress),
+        )
+
+
+@dataclass(slots=True)
+class _Counts:
+    """Of the files, one after the other."""
+
+    rows: int = 0
+    episode_ids: set[str] = field(default_factory=set)
+    completed: int = 0
+    model_calls: int = 0
+    sampled: int = 0
+    began_at: float = float("inf")
+
+    def add(self, episodes: pa.Table) -> None:
+        self.rows += episodes.num_rows
+        self.episode_ids.update(episodes.column("episode_id").to_pylist())
+        self.completed += pc.sum(pc.equal(episodes.column("status"), "completed")).as_py()
+        self.model_calls += pc.sum(pc.struct_field(episodes.column("usage"), "model_calls")).as_py()
+        self.began_at = min(self.began_at, pc.min(episodes.column("started_at")).as_py())
+        for samples in episodes.column("samples").chunks:
+            drawn = pc.list_value_length(pc.struct_field(samples.flatten(), "token_ids"))
+            parents = Counter(pc.filter(pc.list_parent_indices(samples), pc.greater(drawn, 0)).to_pylist())
+            self.sampled += sum(count == SAMPLES for count in parents.values())
+
+
+@contextmanager
+def _planned(load: Load) -> Iterator[_Planned]:
+    with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output, ExitStack() as opened:
+        double = opened.enter_context(serving(load.delay_ms)) if load.models == "http" else None
+        path = Path("orchestration.yaml")  # names the run; nothing is read from it
+        config = config_of(load, Path(output), double.base_url if double else "")
+        plan = make_plan(config, path)
+        directory = plan_directory(config, path)
+        create(directory)
+        opened.callback(directory.close)
+        directory.write_config(config)
+        lags = Path(output) / "lags"
+        lags.mkdir()
+        yield _Planned(plan, directory, lags, double.pid if double else None)
+
+
+@contextmanager
+def _ray(raylets: int) -> Iterator[None]:
     """A cluster of our own also where another is running: whose processes are whose could not be told otherwise."""
     paths = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    ray.init(
-        address="local",
-        include_dashboard=False,
-        object_store_memory=cluster.LOCAL_OBJECT_STORE_BYTES,
-        runtime_env={"env_vars": {"PYTHONPATH": os.pathsep.join(paths)}},
-        log_to_driver=False,
-        logging_level="ERROR",
-    )
+    os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
+    with ExitStack() as started:
+        where: dict[str, Any] = {"address": "local", "include_dashboard": False}
+        memory = {"object_store_memory": cluster.LOCAL_OBJECT_STORE_BYTES}
+        if raylets > 1:
+            node = {"num_cpus": CPUS_A_RAYLET, "include_dashboard": False, **memory}
+            several = Cluster(initialize_head=True, head_node_args=node)
+            started.callback(several.shutdown)
+            for _ in range(raylets - 1):
+                several.add_node(**node)
+            where, memory = {"address": several.address}, {}
+        variables = {"PYTHONPATH": os.pathsep.join(paths)}
+        ray.init(**where, **memory, runtime_env={"env_vars": variables}, log_to_driver=False, logging_level="ERROR")
+        started.callback(ray.shutdown)
+        yield
 
 
-async def _play_all(plan: Plan, directory: RunDirectory, concurrency: int) -> None:
+def _carry_out(planned: _Planned) -> None:
+    """As a run does, but for what is told of event loops."""
+    recorder = Recorder()
+    commits = standing(planned.plan, planned.directory, planned.commits, recorder)
+    with ExitStack() as started:
+        for name, engine in planned.plan.engines.items():
+            started.callback(engine.stop)
+            engine.start(planned.directory.name, name, lambda text: None)
+        asyncio.run(_drive(planned, commits, recorder))
+
+
+async def _drive(planned: _Planned, commits: Commits, recorder: Recorder) -> None:
+    export = partial(beside_ray, planned.lags)
+    setup = replace(setup_of(planned.plan, planned.directory), export=export)
+    async with beating(recorder, "driver", export()):
+        outcome = await Driver(setup, planned.directory, commits, asyncio.Event()).run()
+    planned.tally_s = outcome.tally.took_s
+
+
+async def _play_all(planned: _Planned, concurrency: int) -> None:
+    plan = planned.plan
     models = {name: engine.connect() for name, engine in plan.engines.items()}
     shared = Stage(plan.environment, plan.participants, models, plan.config.limits)
     waiting = iter(plan.specs)
@@ -152,31 +266,18 @@ async def _play_all(plan: Plan, directory: RunDirectory, concurrency: int) -> No
         nonlocal rows, files
         for spec in specs:
             played = await play(spec, shared)
-            rows.append(as_row(played, directory.name, plan.config.environment.id))
+            rows.append(as_row(played, planned.directory.name, plan.config.environment.id))
             if len(rows) >= plan.config.output.roll_rows:
                 full, rows, files = rows, [], files + 1
-                await asyncio.to_thread(_write, directory, files, full)
+                await asyncio.to_thread(_write, planned.directory, files, full)
 
-    await asyncio.gather(*(one_after_another(waiting) for _ in range(concurrency)))
+    async with beating(Recorder(), "worker", LagFile(planned.lags, None)):
+        await asyncio.gather(*(one_after_another(waiting) for _ in range(concurrency)))
+    for model in models.values():
+        await model.close()
     if rows:
-        _write(directory, files + 1, rows)
+        _write(planned.directory, files + 1, rows)
 
 
 def _write(directory: RunDirectory, number: int, rows: list[dict[str, Any]]) -> None:
     directory.commit(directory.storage.stage(f"part-{number:05d}.parquet", as_table(rows)))
-
-
-def _read_back(directory: RunDirectory, asked_at: float, ended_at: float, tally_s: float | None = None) -> Played:
-    episodes = load(directory.location).episodes
-    if not episodes.num_rows:
-        raise MeasurementFailed("no episode was committed")
-    return Played(
-        asked_at=asked_at,
-        began_at=pc.min(episodes.column("started_at")).as_py(),
-        ended_at=ended_at,
-        rows=episodes.num_rows,
-        episode_ids=pc.count_distinct(episodes.column("episode_id")).as_py(),
-        completed=pc.sum(pc.equal(episodes.column("status"), "completed")).as_py(),
-        model_calls=pc.sum(pc.struct_field(episodes.column("usage"), "model_calls")).as_py(),
-        tally_s=tally_s,
-    )

@@ -66,25 +66,13 @@ class ChatEnvironment(Environment[ChatTask, Chat]):
         return float(state.looked_up)
 
 
-async def policy_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Looks up what the opening asks for, then talks."""
-    await _turn_of_the_loop()
-    if len(request.messages) > len(("system", "opening")):
-        return _say(rng)
+async def player(request: CompletionRequest, rng: random.Random) -> Message:
+    """Both sides, told apart by their tools: the policy looks up what the opening asks for, then both talk."""
+    await asyncio.sleep(
+        0
+    )  # otherwise an episode would run from its first call to its last alone, whatever the number in flight
+    if not request.tools or len(request.messages) > len(("system", "opening")):
+        return Message("assistant", rng.choice(SENTENCES))
     stone = request.messages[-1].content.removesuffix("?").rsplit(" ", 1)[-1]
     call = ToolCall(f"call_{rng.getrandbits(32):08x}", "look_up", f'{{"stone":"{stone}"}}')
     return Message("assistant", tool_calls=(call,))
-
-
-async def user_player(request: CompletionRequest, rng: random.Random) -> Message:
-    await _turn_of_the_loop()
-    return _say(rng)
-
-
-async def _turn_of_the_loop() -> None:
-    """Without it an episode would run from its first call to its last alone, whatever the number in flight."""
-    await asyncio.sleep(0)
-
-
-def _say(rng: random.Random) -> Message:
-    return Message("assistant", rng.choice(SENTENCES))

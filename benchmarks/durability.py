@@ -35,7 +35,7 @@ class Round:
 
     def cpu_ms(self, kind: Durability) -> float:
         one = self.measured[kind]
-        return 1000 * (one.driver.cpu_s + one.workers.cpu_s) / one.played.model_calls
+        return 1000 * one.costs.ours.cpu_s / one.played.model_calls
 
     def ratio(self, kind: Durability) -> float:
         return self.speed(kind) / self.speed("off")

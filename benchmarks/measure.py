@@ -16,7 +16,7 @@ from importlib.metadata import version
 from multiprocessing.connection import Connection
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import psutil  # type: ignore[import-untyped]
@@ -26,8 +26,8 @@ Result = TypeVar("Result")
 LOOK_EVERY_S = 0.1
 """A process that ends counts as it was at the last look: what it did after that is missed, at most this long."""
 
-OUR_ACTORS = ("ray::Worker", "ray::ServeReplica")
-"""How Ray titles the processes that run our code; what else it starts (raylet, gcs, agents, idle ones) is its own."""
+Role = Literal["worker", "replica", "other"]
+TITLES: dict[Role, str] = {"worker": "ray::Worker", "replica": "ray::ServeReplica"}
 
 
 class MeasurementFailed(Exception):
@@ -48,8 +48,10 @@ class Trace:
         return Trace(titles=set(), times=[process.create_time()], cpu_s=[0.0], memory=[0])
 
     @property
-    def is_ours(self) -> bool:
-        return any(title.startswith(OUR_ACTORS) for title in self.titles)
+    def role(self) -> Role:
+        """By how Ray titles the processes that run our code; what else it starts (raylet, gcs, agents, idle ones) is its own."""
+        found = [role for role, title in TITLES.items() if any(known.startswith(title) for known in self.titles)]
+        return found[0] if found else "other"
 
     def cpu_between(self, start: float, end: float) -> float:
         first, last = np.interp([start, end], self.times, self.cpu_s)
@@ -71,6 +73,18 @@ class Cost:
                 if start <= at <= end:
                     held[at] = held.get(at, 0) + memory
         return Cost(sum(trace.cpu_between(start, end) for trace in traces), max(held.values(), default=0))
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """Of processes in a window. `others` are Ray's own, `double` is what stands in for a server; `ours` are the first three."""
+
+    driver: Cost
+    workers: Cost
+    replicas: Cost
+    others: Cost
+    double: Cost
+    ours: Cost
 
 
 @dataclass(slots=True)
@@ -98,23 +112,18 @@ class Watch:
         if self._thread is not None:
             self._thread.join()
 
-    def driver(self, start: float, end: float) -> Cost:
-        return Cost.of([trace for process, trace in self.traces.items() if process.pid == self.pid], start, end)
-
-    def workers(self, start: float, end: float) -> Cost:
-        return Cost.of([trace for process, trace in self._descendants() if trace.is_ours], start, end)
-
-    def others(self, start: float, end: float) -> Cost:
-        """Ray's own processes."""
-        return Cost.of([trace for process, trace in self._descendants() if not trace.is_ours], start, end)
+    def costs(self, start: float, end: float, double: int | None = None) -> Costs:
+        """`double` is a process that is no part of what is measured."""
+        by: dict[str, list[Trace]] = {"worker": [], "replica": [], "other": [], "driver": [], "double": []}
+        for process, trace in self.traces.items():
+            by["driver" if process.pid == self.pid else "double" if process.pid == double else trace.role].append(trace)
+        groups = [by[name] for name in ("driver", "worker", "replica", "other", "double")]
+        return Costs(*(Cost.of(traces, start, end) for traces in [*groups, [*groups[0], *groups[1], *groups[2]]]))
 
     def cores_elsewhere(self, start: float, end: float) -> float:
         """How many cores were busy with what is not watched: the more, the less a number says of speed."""
         watched_s = sum(trace.cpu_between(start, end) for trace in self.traces.values())
         return max(0.0, self.machine.cpu_between(start, end) - watched_s) / (end - start)
-
-    def _descendants(self) -> list[tuple[psutil.Process, Trace]]:
-        return [(process, trace) for process, trace in self.traces.items() if process.pid != self.pid]
 
     def _look_on(self) -> None:
         while not self._closing.wait(LOOK_EVERY_S):

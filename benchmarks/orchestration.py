@@ -1,29 +1,36 @@
-"""How fast episodes are played when models answer at once: `python -m benchmarks.orchestration`.
+"""How fast episodes are played when models answer at once, or after a while: `python -m benchmarks.orchestration`.
 
-Two participants, five turns each, scripted in the workers' own processes, through the real driver on a Ray cluster of
-its own, with full records written to Parquet; and the same in one process without Ray, so that Ray's share shows.
+Two participants, five turns each, through the run's own driver and workers on a Ray cluster of its own, with the journal on and
+full records, tokens and all, written to Parquet. Their model is scripted in the workers' processes, scripted behind Serve, or a
+double of an OpenAI server over HTTP; the first and the last are played also in one process without Ray, so that its share shows.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from benchmarks.cases import Load, Played, in_one_process, on_ray
-from benchmarks.measure import Cost, MeasurementFailed, machine, watched
+from benchmarks.cases import Load, Models, Played, in_one_process, on_ray
+from benchmarks.measure import Cost, Costs, MeasurementFailed, machine, watched
+from ray_gym.affinity import Transport
+
+BRIEF = ("calls/s", "CPU-ms a call", "p99", "busy elsewhere")
+Case = Callable[[Load], Played]
 
 LEGEND = """\
 Seconds count from the first episode's start to the last commit (a worker that is still starting then is in them).
 Before that comes `start s`, from the driver's start to the first episode's; starting Ray is in neither.
-CPU-ms a call is that of our driver and workers in these seconds; Ray's own processes (raylet, gcs, agents) are apart.
-MB is the most resident memory at one moment, of all workers together. `busy elsewhere` is how many cores other programs
-kept busy meanwhile: with much of it, only the CPU times say something."""
+CPU-ms a call is that of our driver, workers and replicas in these seconds; Ray's own processes (raylet, gcs, agents, Serve's
+controller) are apart, and so is the double of an OpenAI server. MB is the most resident memory of ours at one moment.
+`lag` is how much later than asked an event loop came back, in ms. `busy elsewhere` is how many cores other programs kept
+busy meanwhile: with much of it, only the CPU times say something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +39,7 @@ class Measured:
 
     load: Load
     played: Played
-    driver: Cost
-    workers: Cost
-    others: Cost
+    costs: Costs
     cores_elsewhere: float
 
     @property
@@ -45,26 +50,39 @@ class Measured:
     def players(self) -> str:
         if not self.load.workers:
             return "one process, no Ray"
-        return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}"
+        raylets = f" on {self.load.raylets} raylets" if self.load.raylets > 1 else ""
+        return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}{raylets}"
 
     def figures(self) -> dict[str, Any]:
         """By the table's headings, as numbers; None where there is nothing to measure."""
-        calls, uses_ray = self.played.model_calls, self.load.workers > 0
-        ours = self.driver.cpu_s + self.workers.cpu_s
+        load, played, costs = self.load, self.played, self.costs
+        calls, uses_ray, serves = played.model_calls, load.workers > 0, load.models == "serve"
+
+        def cpu_ms(cost: Cost, there: bool = True) -> float | None:
+            return 1000 * cost.cpu_s / calls if there else None
+
         return {
             "players": self.players,
-            "in flight": self.load.concurrency,
-            "episodes": self.played.rows,
-            "episodes/s": self.played.rows / self.seconds,
+            "model": load.models.replace("_", " "),
+            "delay": load.delay_ms,
+            "in flight": load.concurrency,
+            "episodes": played.rows,
+            "episodes/s": played.rows / self.seconds,
             "calls/s": calls / self.seconds,
-            "CPU-ms a call": 1000 * ours / calls,
-            "driver's": 1000 * self.driver.cpu_s / calls,
-            "workers'": 1000 * self.workers.cpu_s / calls if uses_ray else None,
-            "Ray's own": 1000 * self.others.cpu_s / calls if uses_ray else None,
-            "driver MB": self.driver.peak_bytes / 2**20,
-            "workers MB": self.workers.peak_bytes / 2**20 if uses_ray else None,
+            "CPU-ms a call": cpu_ms(costs.ours),
+            "driver's": cpu_ms(costs.driver),
+            "workers'": cpu_ms(costs.workers, uses_ray),
+            "replicas'": cpu_ms(costs.replicas, serves),
+            "Ray's own": cpu_ms(costs.others, uses_ray),
+            "double's": cpu_ms(costs.double, played.double is not None),
+            "MB": costs.ours.peak_bytes / 2**20,
+            "driver MB": costs.driver.peak_bytes / 2**20,
+            "worker lag p50": played.lags.worker_ms(50),
+            "p99": played.lags.worker_ms(99),
+            "driver lag p50": played.lags.driver_ms(50),
+            "driver p99": played.lags.driver_ms(99),
             "seconds": self.seconds,
-            "start s": self.played.began_at - self.played.asked_at if uses_ray else None,
+            "start s": played.began_at - played.asked_at if uses_ray else None,
             "busy elsewhere": self.cores_elsewhere,
         }
 
@@ -75,20 +93,29 @@ class Measured:
             "rows in Parquet": played.rows,
             "episode ids": played.episode_ids,
             "episodes completed": played.completed,
+            "episodes with the tokens of both": played.sampled,
         }
         for what, count in counts.items():
             if count != self.load.episodes:
-                at = f"{self.players}, {self.load.concurrency} in flight"
+                at = f"{self.players}, {self.load.models}, {self.load.concurrency} in flight"
                 return f"{at}: {count} {what}, but {self.load.episodes} were asked for"
         return None
 
 
-def measure(case: Callable[[Load], Played], load: Load) -> Measured:
+def measure(case: Case, load: Load) -> Measured:
     """Errors: MeasurementFailed."""
     played, watch = watched(case, load)
     window = (played.began_at, played.ended_at)
-    costs = (watch.driver(*window), watch.workers(*window), watch.others(*window))
-    return Measured(load, played, *costs, watch.cores_elsewhere(*window))
+    return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window))
+
+
+def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
+    for models, delay_ms, concurrency in itertools.product(given.models, given.delay_ms, given.concurrency):
+        load = Load(given.episodes, concurrency, models=models, delay_ms=delay_ms, replicas=given.replicas)
+        load = replace(load, transport=given.transport)
+        if models != "serve" and not given.only_ray:
+            yield in_one_process, load
+        yield on_ray, replace(load, workers=given.workers)
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> str:
@@ -122,21 +149,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
     measured: list[Measured] = []
     try:
-        for concurrency in given.concurrency:
-            measured.append(measure(in_one_process, Load(given.episodes, concurrency)))
-            measured.append(measure(on_ray, Load(given.episodes, concurrency, given.workers)))
+        for case, load in cases(given):
+            measured.append(measure(case, load))
+            print(f"{len(measured)}: {_brief(measured[-1])}", flush=True)
     except MeasurementFailed as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"{table([line.figures() for line in measured])}\n\n{LEGEND}")
+    print(f"\n{table([line.figures() for line in measured])}\n\n{LEGEND}")
     problems = [problem for line in measured if (problem := line.problem())]
     if given.json is not None:
-        cases = [{**line.figures(), "measured": asdict(line)} for line in measured]
-        report = {"machine": here, "command": command, "cases": cases, "problems": problems}
+        lines = [{**line.figures(), "measured": asdict(line)} for line in measured]
+        report = {"machine": here, "command": command, "cases": lines, "problems": problems}
         given.json.write_text(json.dumps(report, indent=2) + "\n")
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0
+
+
+def _brief(measured: Measured) -> str:
+    """For who waits for the table."""
+    figures = measured.figures()
+    return ", ".join(f"{name} {_cell(figures[name])}" for name in ("players", "model", "delay", "in flight", *BRIEF))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -149,6 +182,14 @@ def _parser() -> argparse.ArgumentParser:
     )
     in_flight = "episodes in flight, one case each (default 64 256)"
     parser.add_argument("--concurrency", type=_positive, nargs="+", default=[64, 256], help=in_flight)
+    parser.add_argument(
+        "--models", choices=get_args(Models), nargs="+", default=["in_process"], help="(default in_process)"
+    )
+    delay = "before each answer of a model, one case each (default 0)"
+    parser.add_argument("--delay-ms", type=float, nargs="+", default=[0.0], help=delay)
+    parser.add_argument("--transport", choices=get_args(Transport), default="handle", help="to them (default handle)")
+    parser.add_argument("--replicas", type=_positive, default=1, help="of the model behind Serve (default 1)")
+    parser.add_argument("--only-ray", action="store_true", help="leave out the cases in one process")
     parser.add_argument("--workers", type=_positive, default=2, help="worker processes on Ray (default 2)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
     return parser

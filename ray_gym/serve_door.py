@@ -12,7 +12,7 @@ from ray.serve.exceptions import BackPressureError
 
 from ray_gym.models.door import DoorPart, DoorRequest
 from ray_gym.service.errors import Refused, busy, unavailable
-from ray_gym.transport import UNREACHABLE
+from ray_gym.unreachable import UNREACHABLE
 
 RETRY_AFTER_S = 5.0
 """A replica that died is back in about that time (measured)."""

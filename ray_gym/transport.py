@@ -1,6 +1,6 @@
 """How a request reaches a replica of a model that Ray Serve hosts.
 
-The one place that knows: another router, or coalescing the requests of a worker, would be a change of this file.
+In a batch with others of its process (`ray_gym.lanes`), or alone, by Serve's handle. This is the one place that knows.
 """
 
 from __future__ import annotations
@@ -12,17 +12,18 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import grpc
 from ray import exceptions as ray_errors
 from ray import serve
-from ray.serve.exceptions import RayServeException
 from ray.serve.schema import ApplicationStatus
 
 from ray_gym.admission import AdmissionLimits, Load, room
-from ray_gym.affinity import Affinity, routing_key
+from ray_gym.affinity import Affinity, Transport, routing_key
 from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.lanes.lane import Broken
+from ray_gym.lanes.lanes import Lanes
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.unreachable import UNREACHABLE
 
 PATIENCE_S = 30.0
 """What the waits between the tries of one call add up to. A replica that died is back in about 6 s (measured)."""
@@ -30,34 +31,24 @@ LONGEST_WAIT_S = 6.0
 LOOK_S = 5.0
 """A call without an answer may be waiting for replicas of an application that is gone: how often a process looks."""
 
-UNREACHABLE = (
-    RayServeException,  # back-pressure; no replica is available, or it went away; no controller at the moment
-    ray_errors.RayActorError,  # the replica (or the controller) died, or can't be reached
-    ray_errors.TaskCancelledError,
-    ray_errors.WorkerCrashedError,
-    ray_errors.NodeDiedError,
-    ray_errors.LocalRayletDiedError,
-    ray_errors.ObjectLostError,  # the answer went with its node or its owner
-    ray_errors.OutOfMemoryError,  # Ray killed the replica to save its node
-    ray_errors.ObjectStoreFullError,
-    ray_errors.PendingCallsLimitExceeded,
-    ray_errors.GetTimeoutError,
-    ray_errors.RpcError,
-    ray_errors.RaySystemError,  # channels among others
-    grpc.RpcError,
-    ConnectionError,
-)
-"""The replica is gone or can't be reached, which says nothing about the request: another try may succeed."""
-
 
 class ServeModel:
     """A model behind a Serve application. One handle, and so one router, a process."""
 
-    def __init__(self, app: str, affinity: Affinity = "none", limits: AdmissionLimits | None = None) -> None:
+    def __init__(
+        self,
+        app: str,
+        affinity: Affinity = "none",
+        limits: AdmissionLimits | None = None,
+        transport: Transport = "handle",
+    ) -> None:
+        """`transport` has to be the one that the application was deployed for."""
         self._app = app
+        self._transport = transport
         self._affinity = affinity
         self._limits = limits
         self._handle: Any = None
+        self._lanes: Lanes | None = None
         self._opening = asyncio.Lock()
         self._looked_at = 0.0
 
@@ -83,7 +74,12 @@ class ServeModel:
         for wait_s in _waits():
             began = time.monotonic()
             try:
-                return await self._call(await self._open(), request)
+                handle = await self._open()
+                if self._lanes is not None:
+                    return await self._lanes.complete(request, routing_key(request, self._affinity))
+                return await self._call(handle, request)
+            except Broken as error:
+                raise self._failure(str(error)) from None
             except ray_errors.RayTaskError as error:
                 last: BaseException = error.cause or error  # what the replica raised
                 if isinstance(last, EpisodeFailure):
@@ -103,6 +99,7 @@ class ServeModel:
             if self._handle is None:
                 handle = await asyncio.to_thread(serve.get_app_handle, self._app)
                 self._handle = handle.options(session_id="")
+                self._lanes = Lanes(self._handle, self._look) if self._transport == "batched" else None
             return self._handle
 
     async def _call(self, handle: Any, request: CompletionRequest) -> Completion:
@@ -140,7 +137,9 @@ class ServeModel:
         return EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", message, retry)
 
     async def close(self) -> None:
-        self._handle = None
+        lanes, self._handle, self._lanes = self._lanes, None, None
+        if lanes is not None:
+            await lanes.close()
 
 
 async def _answer(response: Any) -> Completion:

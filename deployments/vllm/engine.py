@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ray.serve.config import RequestRouterConfig
-
 from deployments.vllm.checkpoint import resolve_model
 from deployments.vllm.formats import check_formats
 from deployments.vllm.layout import placed
@@ -18,13 +16,11 @@ from deployments.vllm.options import ChatOptions, VllmOptions
 from deployments.vllm.replicas import missing_files, replicas
 from ray_gym.application import Application, Replicas
 from ray_gym.errors import UserError
+from ray_gym.lanes.router import router_config
 from ray_gym.models.base import EngineCheck
 from ray_gym.models.placement import Replicas as Placed
 from ray_gym.transport import ServeModel
 from ray_gym.weights.holder import FirstWeights
-
-ROUTER = "ray.serve.experimental.consistent_hash_router.ConsistentHashRouter"
-FALLBACKS = 7
 
 
 class VllmEngine:
@@ -37,6 +33,7 @@ class VllmEngine:
         self._application = Application()
         self._uses_tools = False
         self._request: EngineCheck | None = None
+        self._transport = options.transport
 
     @property
     def app(self) -> str:
@@ -98,7 +95,7 @@ class VllmEngine:
             self._application.start(run_id, name, self._replicas(name), say)
 
     def connect(self) -> ServeModel:
-        return ServeModel(self.app, self.options.affinity, self.options.admission)
+        return ServeModel(self.app, self.options.affinity, self.options.admission, self._transport)
 
     def stop(self) -> None:
         """Give the lease back; if it was the last one, take the application down and wait until it is gone."""
@@ -108,6 +105,7 @@ class VllmEngine:
         """Whether the application serves what the config asks for."""
         if "reads_tool_calls" not in description:
             raise UserError(f"models.{name}.app: {self.app!r} serves a reward model; use engine: vllm_reward")
+        self._transport = description["transport"]
         served = description["model"]
         if self.options.model not in (None, served):
             raise UserError(
@@ -126,12 +124,7 @@ class VllmEngine:
             VllmReplica,
             options,
             (options, self._uses_tools, name),
-            more={"request_router_config": _ring()},  # also without affinity: another run may attach with it
+            more={"request_router_config": router_config()},  # also without affinity: another run may attach with it
             weights=FirstWeights(options.weights_version, options.ranks),
             episodes=self._request.episodes if self._request is not None else None,
         )
-
-
-def _ring() -> RequestRouterConfig:
-    """With more replicas to fall back to than Serve's two: a call that waits for room holds up those behind it."""
-    return RequestRouterConfig(request_router_class=ROUTER, request_router_kwargs={"num_fallback_replicas": FALLBACKS})

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from ray_gym.admission import AdmissionLimits
-from ray_gym.affinity import Affinity
+from ray_gym.affinity import Affinity, Transport
 from ray_gym.weights.checkpoint import LARGEST_VERSION
 
 Count = Annotated[int, Field(ge=1)]
@@ -103,6 +103,9 @@ class ReplicaOptions(BaseModel):
     max_ongoing_requests: Count | None = None
     """A replica's; what comes on top goes to the next one. Default: with several replicas, 1.25 times its share of the episodes in
     flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
+    transport: Transport = "handle"
+    """batched: the calls of a worker to a replica go together, many in one call of Ray Serve. handle: each goes alone, as it has to with
+    `autoscaling`, which counts what Serve sees."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
 
     @model_validator(mode="after")
@@ -114,6 +117,10 @@ class ReplicaOptions(BaseModel):
         if self.autoscaling is not None and self.engine_args.get("weight_transfer_config"):
             raise ValueError(
                 "autoscaling: replicas and trainer of engine_args.weight_transfer_config are one group, of fixed size; leave one out"
+            )
+        if self.autoscaling is not None and self.transport == "batched":
+            raise ValueError(
+                "transport: autoscaling counts calls as Serve sees them; leave it out, or set it to handle"
             )
         return self
 

@@ -19,12 +19,13 @@ from deployments.vllm.openai_app import build_openai_app
 from deployments.vllm.openai_door import OpenAIDoor
 from deployments.vllm.options import VllmOptions
 from ray_gym.admission import Load
+from ray_gym.lanes.replica import BatchedReplica
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.door import DoorPart, DoorRequest
 from ray_gym.weights.serving import make_follower, served_app
 
 
-class VllmReplica:
+class VllmReplica(BatchedReplica):
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
         """Loads the model, which the config calls `name`. Errors: UserError for a model, template or parser that doesn't fit."""
         self.options = options
@@ -77,6 +78,7 @@ class VllmReplica:
             "gpus": self.options.gpus,
             "max_model_len": self._engine.max_model_len,
             "reads_tool_calls": self._tool_format.reads_calls,
+            "transport": self.transport,
             "weights_version": self._engine.weights.checkpoint.version,
         }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from deployments.vllm.token_engine import Generation, GenerationRequest
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import VersionSpan
-from ray_gym.models.endpoint import Endpoint, RefusedRequest
+from ray_gym.models.endpoint import Endpoint, RefusedRequest, decoded
 
 PATH = "/completions"
 
@@ -26,9 +25,7 @@ class VllmServer:
         """Errors: EpisodeFailure: infra when the server can't be reached, or refuses the request; data if it has a grammar."""
         body = request_body(request, self.model)
         try:
-            return await self.endpoint.post(
-                PATH, body, request.session_id, lambda answer: generation(json.loads(answer))
-            )
+            return await self.endpoint.post(PATH, body, request.session_id, lambda answer: generation(decoded(answer)))
         except RefusedRequest as refused:
             if request.grammar is not None and refused.status in (400, 422):
                 raise EpisodeFailure(FailureKind.DATA, request.grammar.asked_by, str(refused)) from None

@@ -27,6 +27,7 @@ class VllmRewardEngine:
     def __init__(self, options: RewardOptions) -> None:
         self.options = options
         self._application = Application()
+        self._transport = options.transport
 
     @property
     def app(self) -> str:
@@ -62,12 +63,14 @@ class VllmRewardEngine:
             deployment = replicas(RewardReplica, self.options, (self.options,))
             self._application.start(run_id, name, deployment, say)
             return
-        if not self._application.attach(self.options.app, run_id, name).get("rewards"):
+        description = self._application.attach(self.options.app, run_id, name)
+        if not description.get("rewards"):
             raise UserError(f"models.{name}.app: {self.app!r} serves no reward model")
+        self._transport = description["transport"]
         say(f"model {name}: attached to the Serve application {self.app}")
 
     def connect(self) -> ServeModel:
-        return ServeModel(self.app)
+        return ServeModel(self.app, transport=self._transport)
 
     def stop(self) -> None:
         self._application.stop()

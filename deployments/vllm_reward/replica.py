@@ -13,11 +13,12 @@ from deployments.vllm.layout import parallel_args
 from deployments.vllm.options import ChatOptions
 from deployments.vllm_reward.options import RewardOptions, Verdict
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+from ray_gym.lanes.replica import BatchedReplica
 from ray_gym.messages import Message
 from ray_gym.models.base import NO_TOKENS, Completion, CompletionRequest
 
 
-class RewardReplica:
+class RewardReplica(BatchedReplica):
     def __init__(self, options: RewardOptions) -> None:
         """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit."""
         self.options = options
@@ -60,7 +61,7 @@ class RewardReplica:
 
     async def describe(self) -> dict[str, Any]:
         """What a run that attaches wants to know."""
-        return {"model": self.options.model, "gpus": self.options.gpus, "rewards": True}
+        return {"model": self.options.model, "gpus": self.options.gpus, "rewards": True, "transport": self.transport}
 
     def _ids(self, messages: list[Message]) -> list[int]:
         verdict = self.options.verdict

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.clock import exclude
@@ -98,7 +100,7 @@ class Endpoint:
 
         Errors: RefusedRequest, EpisodeFailure (infra) after the retries.
         """
-        data = json.dumps(body).encode()
+        data = encoded(body)
         tried, began = 0, time.monotonic()
         while isinstance(outcome := await self._call(path, data, session_id, understand), _Lost):
             if tried == self._options.retries:
@@ -121,7 +123,7 @@ class Endpoint:
     async def _call(
         self, path: str, data: bytes, session_id: str, understand: Callable[[bytes], Understood]
     ) -> Understood | _Lost:
-        headers = {"Content-Type": "application/json", "X-Session-Id": session_id}  # routers keep it together
+        headers = {"X-Session-Id": session_id}  # routers keep it together
         url = f"{self._options.base_url}{path}"
         try:
             async with self.connected().post(url, data=data, headers=headers, allow_redirects=False) as response:
@@ -147,14 +149,37 @@ class Endpoint:
                 timeout=aiohttp.ClientTimeout(
                     total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=self._options.timeout_s
                 ),
-                headers=authorization(self._key),
-                trust_env=True,
+                headers={"Content-Type": "application/json", **authorization(self._key)},
+                cookie_jar=aiohttp.DummyCookieJar(),  # a balancer's cookie would send every episode to one server
+                proxy=proxy_to(self._options.base_url),
             )
         return self._session
 
     def _pause_s(self, tried: int) -> float:
         """Doubles each time; the jitter keeps thousands of episodes from coming back at the same instant."""
         return min(self._first_pause_s * 2.0**tried, LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
+
+
+def encoded(body: Any) -> bytes:
+    """JSON."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:  # lone surrogates, which JSON can spell
+        return json.dumps(body).encode()
+
+
+def decoded(answer: bytes) -> Any:
+    """Also what only lax encoders write, like NaN. Errors: ValueError."""
+    try:
+        return msgspec.json.decode(answer)
+    except msgspec.DecodeError:
+        return json.loads(answer)
+
+
+def proxy_to(url: str) -> str | None:
+    """Of the environment, asked once: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at every call."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
 
 def authorization(key: str | None) -> dict[str, str]:

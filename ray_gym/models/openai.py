@@ -19,7 +19,14 @@ from ray_gym.messages import Message
 from ray_gym.models import openai_wire as wire
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
 from ray_gym.models.door import PATHS
-from ray_gym.models.endpoint import Endpoint, EndpointOptions, RefusedRequest, context_is_full, error_text
+from ray_gym.models.endpoint import (
+    Endpoint,
+    EndpointOptions,
+    RefusedRequest,
+    context_is_full,
+    decoded,
+    error_text,
+)
 from ray_gym.models.endpoint_check import EndpointCheck, endpoint_check
 from ray_gym.models.endpoint_door import EndpointDoor
 
@@ -55,7 +62,7 @@ class OpenAIModel:
                 "/chat/completions",
                 body,
                 request.session_id,
-                lambda answer: wire.completion(json.loads(answer), request, self._exact, options.extra_body),
+                lambda answer: wire.completion(decoded(answer), request, self._exact, options.extra_body),
             )
         except RefusedRequest as refused:
             if refused.status == 400 and context_is_full(refused.text):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ray_gym.affinity import Transport
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Model
@@ -41,6 +42,8 @@ class ScriptedOptions(BaseModel):
     """Replicas of a Serve deployment that the player plays in; 0: in the workers' own processes."""
     max_ongoing_requests: Annotated[int, Field(ge=1)] = 200
     """A replica's; what comes on top waits at the workers."""
+    transport: Transport = "handle"
+    """batched: the calls of a worker to a replica go together. handle: each goes alone."""
     cpus: Annotated[float, Field(ge=0)] = 0
     """A replica's."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 120
@@ -66,18 +69,6 @@ class ScriptedModel:
 
     async def close(self) -> None:
         return None
-
-
-class ScriptedReplica:
-    """One replica of a scripted model behind Serve."""
-
-    def __init__(self, options: ScriptedOptions) -> None:
-        """Errors: UserError for a player that isn't there."""
-        self._model = _load(options)
-
-    async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure when the player raises, or is asked for a form of its words."""
-        return await self._model.complete(request)
 
 
 class ScriptedEngine:
@@ -110,10 +101,10 @@ class ScriptedEngine:
 
     def connect(self) -> Model:
         if self._application is None:
-            return _load(self.options)
+            return load_scripted(self.options)
         from ray_gym.transport import ServeModel
 
-        return ServeModel(self._application.name)
+        return ServeModel(self._application.name, transport=self.options.transport)
 
     def stop(self) -> None:
         if self._application is not None:
@@ -121,6 +112,7 @@ class ScriptedEngine:
 
     def _replicas(self) -> Replicas:
         from ray_gym.application import Replicas, digest_options
+        from ray_gym.models.scripted_replica import ScriptedReplica
 
         options = self.options
         return Replicas(
@@ -133,8 +125,9 @@ class ScriptedEngine:
             what="the player",
             loading=options.player,
             digest=digest_options(options),
+            batched=options.transport == "batched",
         )
 
 
-def _load(options: ScriptedOptions) -> ScriptedModel:
+def load_scripted(options: ScriptedOptions) -> ScriptedModel:
     return ScriptedModel(load_object(options.player, "player"), options.arguments, options.delay_s)

@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from conftest import REPOSITORY
 
 from benchmarks import orchestration
 from benchmarks.cases import Load, Played, config_of, in_one_process
 from benchmarks.chat_environment import TURNS
-from benchmarks.measure import LOOK_EVERY_S, Cost, MeasurementFailed, Trace, watched
+from benchmarks.measure import LOOK_EVERY_S, Cost, Costs, MeasurementFailed, Trace, watched
 from benchmarks.orchestration import Measured, table
 from ray_gym.play import Stage, play
 from ray_gym.run.plan import make_plan
@@ -48,11 +49,13 @@ def burn_in_a_child() -> tuple[float, float]:
 
 def test_the_cpu_time_of_a_process_that_has_ended_counts() -> None:
     window, watch = watched(burn_in_a_child)
-    burnt = watch.others(*window)
+    costs = watch.costs(*window)
+    burnt = costs.others
     assert burnt.cpu_s == pytest.approx(BURNT_S, abs=2 * LOOK_EVERY_S)
     assert burnt.peak_bytes > 2**20
-    assert watch.driver(*window).cpu_s < BURNT_S / 2
-    assert watch.workers(*window) == Cost(0, 0)
+    assert costs.driver.cpu_s < BURNT_S / 2
+    assert costs.workers == costs.replicas == costs.double == Cost(0, 0)
+    assert costs.ours == costs.driver
     assert 0 <= watch.cores_elsewhere(*window) <= (os.cpu_count() or 1)
 
 
@@ -74,18 +77,18 @@ def test_cost_in_a_window_is_read_between_looks_and_memory_is_that_of_one_moment
 
 
 @pytest.mark.parametrize(
-    ("titles", "ours"),
+    ("titles", "role"),
     [
-        ({"ray::IDLE", "ray::Worker.exchange"}, True),
-        ({"ray::ServeReplica:app:Model"}, True),
-        ({"ray::IDLE"}, False),
-        ({"ray::DashboardAgent"}, False),
-        ({"/somewhere/raylet"}, False),
-        (set(), False),
+        ({"ray::IDLE", "ray::Worker.exchange"}, "worker"),
+        ({"ray::ServeReplica:app:Model"}, "replica"),
+        ({"ray::IDLE"}, "other"),
+        ({"ray::DashboardAgent"}, "other"),
+        ({"/somewhere/raylet"}, "other"),
+        (set(), "other"),
     ],
 )
-def test_processes_of_ours_are_told_from_those_of_ray(titles: set[str], ours: bool) -> None:
-    assert Trace(titles, [], [], []).is_ours is ours
+def test_processes_of_ours_are_told_from_those_of_ray(titles: set[str], role: str) -> None:
+    assert Trace(titles, [], [], []).role == role
 
 
 def test_an_episode_is_five_turns_of_each_side_with_one_tool_call(tmp_path: Path) -> None:
@@ -118,13 +121,34 @@ def test_one_process_writes_every_episode() -> None:
     assert played.asked_at <= played.began_at < played.ended_at
 
 
+@pytest.mark.ray
+def test_models_behind_serve_and_over_http_play_the_same_through_ray(tmp_path: Path) -> None:
+    """The run starts its own cluster, also where there is another: it is what is measured."""
+    out = tmp_path / "numbers.json"
+    sizes = ["--episodes", "40", "--concurrency", "8", "--workers", "1"]
+    command = [sys.executable, "-m", "benchmarks.orchestration", "--models", "serve", "http", "--only-ray", *sizes]
+    done = subprocess.run(
+        [*command, "--json", str(out)], cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    cases = {case["model"]: case for case in json.loads(out.read_text())["cases"]}
+    assert {name: case["episodes"] for name, case in cases.items()} == {"serve": 40, "http": 40}
+    serve, http = cases["serve"], cases["http"]
+    assert serve["replicas'"] is not None and serve["double's"] is None
+    assert http["replicas'"] is None and http["double's"] is not None
+    for case in cases.values():
+        assert case["measured"]["played"]["model_calls"] == 440
+        assert case["p99"] is not None and case["CPU-ms a call"] > 0
+
+
 @pytest.mark.parametrize(("rows", "exit_code"), [(10, 0), (9, 1)])
 def test_numbers_without_all_rows_are_no_success(
     rows: int, exit_code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def measured(case: object, load: Load) -> Measured:
-        played = Played(100.0, 101.0, 103.0, rows, rows, rows, model_calls=11 * rows, tally_s=None)
-        return Measured(load, played, Cost(0.11, 2**20), Cost(0, 0), Cost(0, 0), cores_elsewhere=0.0)
+        played = Played(100.0, 101.0, 103.0, rows, rows, rows, model_calls=11 * rows, sampled=rows)
+        costs = Costs(*[Cost(0, 0)] * 5, ours=Cost(0.11, 2**20))
+        return Measured(load, played, costs, cores_elsewhere=0.0)
 
     monkeypatch.setattr(orchestration, "measure", measured)
     out = tmp_path / "numbers.json"

@@ -6,7 +6,8 @@ import sys
 
 from ray_gym.application import Application, Replicas, digest_options
 from ray_gym.errors import UserError
-from ray_gym.models.scripted import ScriptedOptions, ScriptedReplica
+from ray_gym.models.scripted import ScriptedOptions
+from ray_gym.models.scripted_replica import ScriptedReplica
 from ray_gym.run.cluster import connected
 
 

@@ -14,7 +14,8 @@ from deployments.vllm.replicas import replicas
 from ray_gym.application import Application, Replicas
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Sampling
-from ray_gym.models.scripted import ScriptedOptions, ScriptedReplica
+from ray_gym.models.scripted import ScriptedOptions
+from ray_gym.models.scripted_replica import ScriptedReplica
 from ray_gym.run.cluster import connected
 from ray_gym.transport import ServeModel
 

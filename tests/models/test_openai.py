@@ -19,6 +19,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models import endpoint_check as check_module
 from ray_gym.models.base import CompletionRequest, EngineCheck, Sampling
+from ray_gym.models.endpoint import proxy_to
 from ray_gym.models.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
 from ray_gym.participant import Participant
 from ray_gym.thread import Thread
@@ -382,6 +383,34 @@ async def say(thread: Thread, text: str, seq: int, tools: tuple[ToolSchema, ...]
     completion = await one_call(thread, (MOVE,) if tools else (), tools)
     thread.accept(completion, seq + 1)
     return completion
+
+
+async def test_calls_go_through_the_proxy_of_the_environment(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", endpoint.base_url.removesuffix("/v1"))
+    monkeypatch.setenv("no_proxy", "localhost")
+    model = OpenAIModel(options("http://far.invalid/v1"), None, exact=False)
+    assert (await model.complete(request())).message.content == "Hello."
+    await model.close()
+    assert proxy_to("http://localhost:8000/v1") is None and proxy_to("https://far.invalid/v1") is None
+
+
+async def test_what_only_lax_json_spells_is_sent_and_read(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(json.dumps({**answer("a\ud800"), "created": float("nan")})))
+    completion = await complete(endpoint, messages=[Message("user", "b\ud800")])
+    assert completion.message.content == "a\ud800"
+    assert endpoint.requests[-1]["messages"][0]["content"] == "b\ud800"
+
+
+async def test_an_endpoint_s_cookies_are_not_kept(endpoint: EndpointDouble) -> None:
+    """A balancer's would bring all episodes to one server."""
+    endpoint.will_answer(Reply(answer(), headers={"Set-Cookie": "server=1"}))
+    model = OpenAIModel(options(endpoint), None, exact=False)
+    for _ in range(2):
+        await model.complete(request())
+    await model.close()
+    assert "Cookie" not in endpoint.headers[-1] and endpoint.headers[-1]["Content-Type"] == "application/json"
 
 
 @pytest.mark.engine

@@ -21,6 +21,7 @@ from ray_gym.trajectory import without_volatile
 
 pytestmark = pytest.mark.ray
 
+TRANSPORTS = pytest.mark.parametrize("transport", ["handle", "batched"])
 SCRIPTED = "configs/tic_tac_toe_scripted.yaml"
 Run = subprocess.Popen[str]
 
@@ -104,10 +105,11 @@ def files(run: Path) -> int:
     return len(list((run / "episodes").glob("*.parquet")))
 
 
-def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tmp_path: Path) -> None:
+@TRANSPORTS
+def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tmp_path: Path, transport: str) -> None:
     """Although the replicas take one call at a time, and 48 episodes wait for them."""
     slow = ["models.random.delay_s=0.005", "models.random.max_ongoing_requests=1"]
-    run = ours.start(tmp_path, "served", "tasks.limit=12", *slow)
+    run = ours.start(tmp_path, "served", "tasks.limit=12", f"models.random.transport={transport}", *slow)
     ended_well(ours.start(tmp_path, "in-process", "tasks.limit=12", "models.random.replicas=0"))
     ended_well(run)
     eventually(lambda: ours.has_nothing_of("served"), 10)
@@ -116,8 +118,10 @@ def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tm
     assert len(served) == 48 and served == rows(tmp_path / "in-process")
 
 
-def test_killed_processes_of_serve_cost_no_episode(ours: Cluster, tmp_path: Path) -> None:
-    run = ours.start(tmp_path, "killed", "tasks.limit=100", "models.random.delay_s=0.1")
+@TRANSPORTS
+def test_killed_processes_of_serve_cost_no_episode(ours: Cluster, tmp_path: Path, transport: str) -> None:
+    by = f"models.random.transport={transport}"
+    run = ours.start(tmp_path, "killed", "tasks.limit=100", "models.random.delay_s=0.1", by)
     for victim in ("ServeReplica:killed", "ServeController"):
         seen = files(tmp_path / "killed")
         eventually(lambda seen=seen: files(tmp_path / "killed") >= seen + 2, 60)
@@ -137,8 +141,10 @@ def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp
     assert [row["failure"] for row in rows(tmp_path / "raising").values()] == 8 * [in_process]
 
 
-def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_path: Path) -> None:
-    run = ours.start(tmp_path, "gone", "models.random.delay_s=2", "tasks.limit=4")
+@TRANSPORTS
+def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_path: Path, transport: str) -> None:
+    by = f"models.random.transport={transport}"
+    run = ours.start(tmp_path, "gone", "models.random.delay_s=2", "tasks.limit=4", by)
     eventually(lambda: ours.processes("ServeReplica:gone-random:model.handle_request"), 60)
     ours.python("from ray import serve\nserve.delete('gone-random', _blocking=False)")
     run.communicate(timeout=60)

@@ -72,6 +72,14 @@ def test_replicas_that_come_and_go() -> None:
         )
 
 
+def test_calls_go_together_where_serve_need_not_count_them() -> None:
+    growing = {"max_replicas": 4, "target_ongoing_requests": 16}
+    assert replicas(object, options(transport="batched"), (options(),)).batched
+    assert not replicas(object, options(), (options(),)).batched
+    with pytest.raises(ValidationError, match="transport: autoscaling counts calls as Serve sees them"):
+        options(autoscaling=growing, transport="batched")
+
+
 @pytest.mark.parametrize(("affinity", "key"), [("session", "episode"), ("group", "group"), ("none", "")])
 def test_what_goes_together(affinity: Affinity, key: str) -> None:
     assert routing_key(request(0, group_id="group"), affinity) == key

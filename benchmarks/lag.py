@@ -1,0 +1,65 @@
+"""How late event loops are, as a run itself looks at them ten times a second: kept in files, beside what a run tells Ray."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ray_gym.metrics.pulse import Export
+from ray_gym.metrics.ray_export import RayExport
+from ray_gym.metrics.recorder import Reading
+from ray_gym.metrics.table import LOOP_LAG
+
+
+@dataclass(frozen=True, slots=True)
+class Lags:
+    """Seconds, at evenly spread moments."""
+
+    worker: tuple[float, ...] = ()
+    driver: tuple[float, ...] = ()
+
+    def worker_ms(self, percent: float) -> float | None:
+        return _percentile_ms(self.worker, percent)
+
+    def driver_ms(self, percent: float) -> float | None:
+        return _percentile_ms(self.driver, percent)
+
+
+class LagFile:
+    """Hands metrics on, and appends what they say of the loop to a file of this process."""
+
+    def __init__(self, folder: Path, further: Export | None) -> None:
+        self._further = further
+        self._file = (folder / f"{os.getpid()}.jsonl").open("a", buffering=1)
+
+    def __call__(self, readings: Sequence[Reading]) -> None:
+        if self._further is not None:
+            self._further(readings)
+        for reading in readings:
+            if reading.metric == LOOP_LAG:
+                self._file.write(json.dumps([time.time(), reading.labels[0], reading.values]) + "\n")
+
+
+def beside_ray(folder: Path) -> LagFile:
+    return LagFile(folder, RayExport())
+
+
+def lags_between(folder: Path, start: float, end: float) -> Lags:
+    """Those that were handed on meanwhile."""
+    found: dict[str, list[float]] = {"worker": [], "driver": []}
+    for path in folder.glob("*.jsonl"):
+        for line in path.read_text().splitlines():
+            at, role, values = json.loads(line)
+            if start <= at <= end:
+                found[role] += values
+    return Lags(tuple(found["worker"]), tuple(found["driver"]))
+
+
+def _percentile_ms(values: tuple[float, ...], percent: float) -> float | None:
+    return 1000 * float(np.percentile(values, percent)) if values else None

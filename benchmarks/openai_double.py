@@ -1,0 +1,95 @@
+"""A double of an OpenAI-compatible server, as fast as Python can be, in a process of its own: `python -m benchmarks.openai_double`.
+
+Named as what it is: nothing is computed. It says its port in its first line, and ends when its standard input does.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import cast
+
+import uvloop
+
+from benchmarks.measure import MeasurementFailed
+from benchmarks.openai_answers import answer, models
+
+_LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
+_END = b"\r\n\r\n"
+BACKLOG = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    base_url: str
+    pid: int
+
+
+@contextmanager
+def serving(delay_ms: float) -> Iterator[Serving]:
+    """Errors: MeasurementFailed."""
+    command = [sys.executable, "-m", "benchmarks.openai_double", "--delay-ms", str(delay_ms)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        try:
+            port = process.stdout.readline().strip()
+            if not port:
+                raise MeasurementFailed("the double of an OpenAI server did not come up")
+            yield Serving(f"http://127.0.0.1:{port}/v1", process.pid)
+        finally:
+            process.stdin.close()
+
+
+class Connection(asyncio.Protocol):
+    def __init__(self, delay_s: float) -> None:
+        self._delay_s = delay_s
+        self._received = b""
+        self._transport: asyncio.Transport | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._received = self._received + data if self._received else data
+        head = self._received.find(_END)
+        if head < 0:
+            return
+        length = _LENGTH.search(self._received, 0, head)
+        end = head + len(_END) + (int(length[1]) if length else 0)
+        if len(self._received) < end:
+            return
+        request, self._received = self._received[:end], self._received[end:]
+        if request.startswith(b"GET"):
+            self._send(models())
+        elif self._delay_s:
+            asyncio.get_running_loop().call_later(self._delay_s, self._send, answer(request))
+        else:
+            self._send(answer(request))
+
+    def _send(self, data: bytes) -> None:
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+
+async def serve(delay_s: float) -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(lambda: Connection(delay_s), "127.0.0.1", 0, backlog=BACKLOG)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)
+    server.close()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.openai_double", description=__doc__)
+    parser.add_argument("--delay-ms", type=float, default=0, help="before each answer (default 0)")
+    uvloop.run(serve(parser.parse_args().delay_ms / 1000))
+
+
+if __name__ == "__main__":
+    main()

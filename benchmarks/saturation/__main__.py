@@ -1,0 +1,239 @@
+"""Whether rollouts keep an engine as full as it can be: `python -m benchmarks.saturation --engines 1 2`.
+
+Real vLLM on CPU with the small model. Two language models talk, and the engine's own process keeps what it was asked. Then the same engine
+is fed the same prompts directly, past workers and Serve: as many episodes in flight, each call as many tokens. In turns, several times.
+Sampling is greedy, so that both find the same in the cache. Tokens a second are compared only while the full number is in flight.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ray import serve
+
+from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.orchestration import table
+from benchmarks.saturation.direct import Step, replay
+from benchmarks.saturation.replica import make_engine
+from benchmarks.saturation.windows import Call, chains, full_window, tokens_a_second
+from deployments.small_model import NAME
+from ray_gym.config import RunConfig
+from ray_gym.models.base import EngineCheck
+from ray_gym.run.cluster import connected
+from ray_gym.run.directory import create, plan_directory
+from ray_gym.run.driver import carry_out
+from ray_gym.run.plan import make_plan
+
+LEAST_RATIO = 0.97
+PARTICIPANTS = ("policy", "user")
+ANSWER_S = 120
+CORES = 2
+"""That the engines share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    engines: int
+    episodes: int
+    concurrency: int
+    turns: int
+    tokens: int
+    workers: int
+
+    @property
+    def engine_args(self) -> dict[str, Any]:
+        return {
+            "enforce_eager": True,
+            "max_model_len": 2048,
+            "max_num_seqs": self.concurrency,
+            "block_size": 32,
+            "kv_cache_memory_bytes": 3 * 2**30 // self.engines,
+        }
+
+    def engine_of(self, participant: str) -> str:
+        return participant if self.engines > 1 else "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Fed:
+    """What the engines did, fed by rollouts or directly."""
+
+    by: str
+    round: int
+    work: Work
+    calls: Mapping[str, Sequence[Call]]
+
+    @property
+    def all_calls(self) -> list[Call]:
+        return [call for calls in self.calls.values() for call in calls]
+
+    @property
+    def speed(self) -> float:
+        """Errors: ValueError if the full number never was in flight."""
+        calls = self.all_calls
+        return tokens_a_second(calls, full_window(chains(calls), self.work.concurrency))
+
+    def figures(self) -> dict[str, Any]:
+        calls = self.all_calls
+        window = full_window(chains(calls), self.work.concurrency)
+        return {
+            "engines": self.work.engines,
+            "round": self.round,
+            "fed by": self.by,
+            "in flight": self.work.concurrency,
+            "calls": len(calls),
+            "generated": sum(call.tokens for call in calls),
+            "prompt tokens computed": sum(call.computed for call in calls),
+            "full for s": window.seconds,
+            "tokens/s": tokens_a_second(calls, window),
+        }
+
+
+@contextmanager
+def engines_up(work: Work) -> Iterator[dict[str, str]]:
+    """Their Serve applications, by the names that the config gives them."""
+    with ExitStack() as started:
+        apps = {}
+        for name in dict.fromkeys(map(work.engine_of, PARTICIPANTS)):
+            engine = make_engine(NAME, work.engine_args, max(1, CORES // work.engines))
+            engine.check(EngineCheck(name, {}, uses_tools=False, episodes=work.concurrency))
+            started.callback(engine.stop)
+            engine.start(f"saturation-{work.engines}", name, lambda text: print(text, file=sys.stderr))
+            apps[name] = engine.app
+        yield apps
+
+
+def config_of(work: Work, apps: Mapping[str, str], output: Path) -> RunConfig:
+    sampling = {"temperature": 0.0, "max_tokens": work.tokens}
+    return RunConfig.model_validate(
+        {
+            "environment": {"id": "benchmarks.saturation.environment:Talk"},
+            "tasks": {"generate": work.episodes},
+            "models": {name: {"engine": "vllm", "app": app} for name, app in apps.items()},
+            "participants": {name: {"model": work.engine_of(name), "sampling": sampling} for name in PARTICIPANTS},
+            "limits": {"max_turns": work.turns, "max_steps_per_turn": 1, "episode_deadline_s": 3600},
+            "fanout": {"workers": work.workers, "concurrency": work.concurrency},
+            "output": {"dir": str(output)},
+        }
+    )
+
+
+def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
+    """Errors: MeasurementFailed."""
+    ask(apps, "begin")
+    with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
+        path = Path("saturation.yaml")  # names the run; nothing is read from it
+        config = config_of(work, apps, Path(output))
+        plan, directory = make_plan(config, path), plan_directory(config, path)
+        create(directory)
+        directory.write_config(config)
+        try:
+            outcome = carry_out(plan, directory, lambda text: None, lambda tally, in_flight: None)
+        finally:
+            directory.close()
+    completed = outcome.tally.by_status["completed"]
+    if completed != work.episodes:
+        raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed; {outcome.failure or ''}")
+    return Fed("rollouts", number, work, ask(apps, "calls"))
+
+
+def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
+    """The calls of rollouts once more. Errors: MeasurementFailed."""
+    calls = {name: [call for call in made if call.tokens] for name, made in fed.calls.items()}
+    ask(apps, "begin")
+    ports = {name: handle(app).open_directly.remote(calls[name]).result(ANSWER_S) for name, app in apps.items()}
+    asyncio.run(replay(ports, steps(calls), fed.work.concurrency))
+    again = replace(fed, by="directly", calls=ask(apps, "calls"))
+    if sorted(call.tokens for call in again.all_calls) != sorted(
+        call.tokens for made in calls.values() for call in made
+    ):
+        raise MeasurementFailed("the engine did not generate as many tokens when it was asked directly")
+    return again
+
+
+def steps(calls: Mapping[str, Sequence[Call]]) -> list[list[Step]]:
+    """Each episode's, in order, whichever engine made them."""
+    where = {id(call): Step(name, number) for name, made in calls.items() for number, call in enumerate(made)}
+    return [[where[id(call)] for call in chain] for chain in chains(call for made in calls.values() for call in made)]
+
+
+def handle(app: str) -> Any:
+    return serve.get_app_handle(app)
+
+
+def ask(apps: Mapping[str, str], method: str) -> dict[str, Any]:
+    return {name: getattr(handle(app), method).remote().result(ANSWER_S) for name, app in apps.items()}
+
+
+def measure(work: Work, rounds: int) -> list[Fed]:
+    """Errors: MeasurementFailed."""
+    found: list[Fed] = []
+    with engines_up(work) as apps:
+        by_rollouts(
+            replace(work, episodes=work.concurrency, turns=1), apps, 0
+        )  # all is warm, and it counts for nothing
+        for number in range(1, rounds + 1):
+            found.append(by_rollouts(work, apps, number))
+            found.append(directly(found[-1], apps))
+            print(f"round {number}: {found[-2].speed:.0f} and {found[-1].speed:.0f} tokens/s", flush=True)
+    return found
+
+
+def ratio(fed: Sequence[Fed]) -> float:
+    """Of the mean speeds, the rollouts' and the direct one."""
+    speeds = {by: [one.speed for one in fed if one.by == by] for by in ("rollouts", "directly")}
+    return (sum(speeds["rollouts"]) / len(speeds["rollouts"])) / (sum(speeds["directly"]) / len(speeds["directly"]))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = _parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    command = shlex.join(["python", "-m", "benchmarks.saturation", *words])
+    here = machine()
+    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    sizes = (given.episodes, given.concurrency, given.turns, given.tokens, given.workers)
+    measured: dict[int, list[Fed]] = {}
+    try:
+        with connected():
+            for engines in given.engines:
+                measured[engines] = measure(Work(engines, *sizes), given.rounds)
+        lines = [one.figures() for fed in measured.values() for one in fed]
+        ratios = {engines: ratio(fed) for engines, fed in measured.items()}
+    except (MeasurementFailed, ValueError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"\n{table(lines)}\n")
+    for engines, found in ratios.items():
+        print(f"{engines} engine{'s' if engines > 1 else ''}: {found:.3f} of the direct speed (least {LEAST_RATIO})")
+    if given.json is not None:
+        report = {"machine": here, "command": command, "lines": lines, "ratios": ratios}
+        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    return 0 if all(found >= LEAST_RATIO for found in ratios.values()) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.saturation", description=__doc__)
+    engines = "1: both participants on one; 2: one each (default 1 2)"
+    parser.add_argument("--engines", type=int, choices=(1, 2), nargs="+", default=[1, 2], help=engines)
+    parser.add_argument("--rounds", type=int, default=2, help="of rollouts and the same directly (default 2)")
+    parser.add_argument("--episodes", type=int, default=192, help="a round (default 192)")
+    parser.add_argument("--concurrency", type=int, default=64, help="episodes in flight (default 64)")
+    parser.add_argument("--turns", type=int, default=3, help="of each participant (default 3)")
+    parser.add_argument("--tokens", type=int, default=32, help="at most, a turn (default 32)")
+    parser.add_argument("--workers", type=int, default=2, help="(default 2)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""The very same calls, made of the engines directly: as many episodes in flight, each with its calls one after the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+CALL_DEADLINE_S = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call, by the engine that made it and its number there."""
+
+    engine: str
+    number: int
+
+
+class Line:
+    """To one engine."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._listening = asyncio.create_task(self._listen())
+
+    @staticmethod
+    async def to(port: int) -> Line:
+        return Line(*await asyncio.open_connection("127.0.0.1", port))
+
+    async def make(self, number: int) -> None:
+        """Errors: ConnectionError, TimeoutError."""
+        answer = self._waiting[number] = asyncio.get_running_loop().create_future()
+        self._writer.write(b"%d\n" % number)
+        async with asyncio.timeout(CALL_DEADLINE_S):
+            await answer
+
+    async def close(self) -> None:
+        self._writer.close()
+        await self._listening
+
+    async def _listen(self) -> None:
+        while line := await self._reader.readline():
+            self._waiting.pop(int(line)).set_result(None)
+        for answer in self._waiting.values():
+            answer.set_exception(ConnectionError("the engine went away"))
+
+
+async def replay(ports: dict[str, int], episodes: Sequence[Sequence[Step]], concurrency: int) -> None:
+    """Errors: ConnectionError, TimeoutError."""
+    lines = {engine: await Line.to(port) for engine, port in ports.items()}
+
+    async def one_after_another(waiting: Iterator[Sequence[Step]]) -> None:
+        for steps in waiting:
+            for step in steps:
+                await lines[step.engine].make(step.number)
+
+    waiting = iter(episodes)
+    async with asyncio.TaskGroup() as playing:
+        for _ in range(concurrency):
+            playing.create_task(one_after_another(waiting))
+    for line in lines.values():
+        await line.close()

@@ -1,0 +1,100 @@
+"""A replica of a vLLM model that keeps what its engine was asked, and whose engine can be asked directly, past Serve and workers."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from dataclasses import replace
+from typing import Any
+
+from benchmarks.saturation.windows import Call
+from deployments.vllm import VllmEngine
+from deployments.vllm.async_llm import AsyncLLMEngine
+from deployments.vllm.completer import Completer
+from deployments.vllm.options import VllmOptions
+from deployments.vllm.replica import VllmReplica
+from deployments.vllm.token_engine import Generation, GenerationRequest
+from ray_gym.application import Replicas
+
+
+class RecordingEngine:
+    """The engine, as a completer asks it."""
+
+    def __init__(self, engine: AsyncLLMEngine) -> None:
+        self._engine = engine
+        self.calls: list[Call] = []
+
+    @property
+    def max_model_len(self) -> int:
+        return self._engine.max_model_len
+
+    async def generate(self, request: GenerationRequest) -> Generation:
+        began_at = time.time()
+        generation = await self._engine.generate(request)
+        tokens, cached = len(generation.token_ids), generation.cached_tokens
+        self.calls.append(Call(request, began_at, time.time(), tokens, cached))
+        return generation
+
+
+class RecordingReplica(VllmReplica):
+    def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
+        super().__init__(options, uses_tools, name)
+        self._recording = RecordingEngine(self._engine)
+        self._completer = Completer(self._chat_format, self._tool_format, self._recording)
+        self._server: asyncio.Server | None = None
+
+    async def begin(self) -> None:
+        """With an empty cache, and nothing recorded."""
+        await self._engine.client.reset_prefix_cache()
+        self._recording.calls = []
+
+    async def calls(self) -> list[Call]:
+        return self._recording.calls
+
+    async def open_directly(self, calls: list[Call]) -> int:
+        """A port: who says the number of a call in a line is told it again when it was made anew."""
+
+        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            async def make(number: int) -> None:
+                await self._generate(calls[number])
+                writer.write(b"%d\n" % number)
+
+            async with asyncio.TaskGroup() as making:
+                while line := await reader.readline():
+                    making.create_task(make(int(line)))
+            writer.close()
+
+        if self._server is not None:
+            self._server.close()
+        self._server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        port: int = self._server.sockets[0].getsockname()[1]
+        return port
+
+    async def _generate(self, call: Call) -> None:
+        """By vLLM alone: as many tokens as it gave the first time."""
+        from vllm import SamplingParams
+        from vllm.inputs import TokensPrompt
+        from vllm.sampling_params import RequestOutputKind
+
+        fields = {**call.request.sampling_fields(), "max_tokens": call.tokens, "ignore_eos": True}
+        output = RequestOutputKind.FINAL_ONLY
+        params = SamplingParams(**fields, logprobs=0, flat_logprobs=True, output_kind=output)
+        prompt = TokensPrompt(prompt_token_ids=call.request.prompt_ids)
+        began_at, last = time.time(), None
+        async for given in self._engine.client.generate(prompt, params, uuid.uuid4().hex):
+            last = given
+        assert last is not None
+        tokens, cached = len(last.outputs[0].token_ids), last.num_cached_tokens or 0
+        self._recording.calls.append(Call(call.request, began_at, time.time(), tokens, cached))
+
+
+class RecordingVllm(VllmEngine):
+    def _replicas(self, name: str) -> Replicas:
+        return replace(super()._replicas(name), of=RecordingReplica)
+
+
+def make_engine(model: str, engine_args: dict[str, Any], threads: int) -> RecordingVllm:
+    return RecordingVllm(
+        VllmOptions(model=model, gpus=0, engine_args=engine_args, env_vars={"OMP_NUM_THREADS": str(threads)})
+    )

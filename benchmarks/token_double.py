@@ -1,0 +1,71 @@
+"""A double of an engine that gives tokens: scripted players, whose words get ids and logprobs as a model's would have.
+
+Nothing is computed: a text gets about as many ids as it would have, all from one constant. It plays in the workers' own processes or,
+with `replicas`, behind Serve, as the scripted engine does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ray_gym.application import Replicas
+from ray_gym.messages import Message
+from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, VersionSpan
+from ray_gym.models.scripted import ScriptedEngine
+from ray_gym.models.scripted_replica import ScriptedReplica
+
+IDS = (np.arange(4096, dtype=np.int32) * 7919) % 49152
+LOGPROBS: Logprobs = (-(np.arange(4096) % 17) / 8).astype(np.float32)
+CHARACTERS = 4
+"""Of English in a token, about."""
+MARKS = 5
+"""Tokens that a chat template puts around a message."""
+
+
+def with_tokens(completion: Completion, request: CompletionRequest) -> Completion:
+    """As if the new messages of the request had been rendered and the answer drawn."""
+    lengths = tuple(length(message) for message in request.messages[request.known :])
+    prompt, drawn = sum(lengths) + MARKS, length(completion.message)
+    completion.prompt_lengths, completion.prompt_ids = lengths, IDS[:prompt]
+    completion.token_ids, completion.logprobs = IDS[:drawn], LOGPROBS[:drawn]
+    completion.versions = (VersionSpan(0, 0, drawn),)
+    completion.prompt_tokens, completion.generated_tokens = len(request.history) + prompt, drawn
+    return completion
+
+
+def length(message: Message) -> int:
+    characters = len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+    return MARKS + characters // CHARACTERS
+
+
+class TokenModel:
+    def __init__(self, players: Model) -> None:
+        self._players = players
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Errors: those of the scripted model."""
+        return with_tokens(await self._players.complete(request), request)
+
+    async def close(self) -> None:
+        await self._players.close()
+
+
+class TokenReplica(ScriptedReplica):
+    """One replica behind Serve."""
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Errors: those of the scripted model."""
+        return with_tokens(await super().complete(request), request)
+
+
+class TokenDouble(ScriptedEngine):
+    gives_tokens = True
+
+    def connect(self) -> Model:
+        connected = super().connect()
+        return connected if self.options.replicas else TokenModel(connected)
+
+    def _replicas(self) -> Replicas:
+        return replace(super()._replicas(), of=TokenReplica)

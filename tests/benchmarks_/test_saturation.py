@@ -1,0 +1,130 @@
+"""What is compared: the window in which all is in flight, the tokens in it, and the same calls made directly in the same order."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import REPOSITORY
+
+from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, steps
+from benchmarks.saturation.direct import Step, replay
+from benchmarks.saturation.windows import Call, Window, chains, full_window, tokens_a_second
+from deployments.vllm.token_engine import GenerationRequest
+from ray_gym.models.base import Sampling
+
+WORK = Work(engines=1, episodes=4, concurrency=2, turns=1, tokens=8, workers=1)
+
+
+def call(session: str, began_at: float, ended_at: float, tokens: int = 10) -> Call:
+    return Call(GenerationRequest([1, 2, 3], Sampling(), 8, session), began_at, ended_at, tokens, cached=1)
+
+
+CALLS = [
+    call("a", 0, 2),
+    call("b", 1, 4),
+    call("a", 2, 5),
+    call("c", 5.5, 8),
+    call("b", 4, 7),
+    call("d", 7.5, 12),
+]
+
+
+def test_the_window_is_from_the_first_to_the_last_moment_at_which_all_are_in_flight() -> None:
+    """Between a's end and c's beginning one place is free: that counts, as it is what rollouts cost."""
+    assert full_window(chains(CALLS), 2) == Window(1, 8)
+    assert full_window(chains(CALLS[:1]), 1) == Window(0, 2)
+    with pytest.raises(ValueError, match="never were 3"):
+        full_window(chains(CALLS), 3)
+
+
+def test_tokens_count_by_how_much_of_their_call_lies_in_the_window() -> None:
+    assert tokens_a_second([call("a", 0, 4), call("b", 2, 6), call("c", 7, 9)], Window(2, 6)) == pytest.approx(15 / 4)
+    assert call("a", 0, 1).computed == 2
+
+
+def test_episodes_are_taken_up_in_the_order_in_which_they_began_each_with_its_calls() -> None:
+    found = steps({"policy": [CALLS[2], CALLS[1]], "user": [CALLS[0], CALLS[4]]})
+    assert found == [[Step("user", 0), Step("policy", 0)], [Step("policy", 1), Step("user", 1)]]
+
+
+def test_the_ratio_is_that_of_the_mean_speeds() -> None:
+    def fed(by: str, speed: float) -> Fed:
+        calls = [replace(call(name, 0, 1), tokens=int(speed / 2)) for name in "ab"]
+        return Fed(by, 1, WORK, {"both": calls})
+
+    assert ratio([fed("rollouts", 90), fed("directly", 100), fed("rollouts", 100), fed("directly", 100)]) == 0.95
+
+
+def test_an_engine_each_or_one_for_both(tmp_path: Path) -> None:
+    one = config_of(WORK, {"both": "app"}, tmp_path)
+    two = config_of(replace(WORK, engines=2), {"policy": "p", "user": "u"}, tmp_path)
+    assert {one.participants[name].model for name in ("policy", "user")} == {"both"}
+    assert {name: two.participants[name].model for name in ("policy", "user")} == {"policy": "policy", "user": "user"}
+
+
+@pytest.mark.long
+@pytest.mark.ray
+@pytest.mark.engine
+@pytest.mark.timeout(600)
+def test_two_engines_are_fed_by_rollouts_and_directly(cluster: dict[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "numbers.json"
+    sizes = [
+        "--engines",
+        "2",
+        "--rounds",
+        "1",
+        "--episodes",
+        "6",
+        "--concurrency",
+        "3",
+        "--turns",
+        "2",
+        "--tokens",
+        "6",
+    ]
+    command = [sys.executable, "-m", "benchmarks.saturation", *sizes, "--json", str(out)]
+    environment = {**cluster, "PYTHONPATH": str(REPOSITORY)}
+    done = subprocess.run(
+        command, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=580, check=False
+    )
+    assert out.exists(), done.stdout + done.stderr
+    rollouts, direct = json.loads(out.read_text())["lines"]
+    assert rollouts["calls"] == direct["calls"] == 6 * 2 * 2
+    assert rollouts["generated"] == direct["generated"]
+    assert rollouts["tokens/s"] > 0 and direct["tokens/s"] > 0
+
+
+def test_a_replay_keeps_the_number_in_flight_and_the_order_within_an_episode() -> None:
+    made: list[int] = []
+    at_once: list[int] = []
+
+    async def engine(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def make(number: int) -> None:
+            at_once.append(number)
+            await asyncio.sleep(0.01)
+            assert len(at_once) <= 2
+            at_once.remove(number)
+            made.append(number)
+            writer.write(b"%d\n" % number)
+
+        async with asyncio.TaskGroup() as making:
+            while line := await reader.readline():
+                making.create_task(make(int(line)))
+        writer.close()
+
+    async def played() -> None:
+        server = await asyncio.start_server(engine, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        episodes = [[Step("both", 3 * episode + step) for step in range(3)] for episode in range(4)]
+        await asyncio.wait_for(replay({"both": port}, episodes, 2), 20)
+        server.close()
+
+    asyncio.run(played())
+    assert sorted(made) == list(range(12))
+    assert [number for number in made if number < 3] == [0, 1, 2]
