@@ -85,20 +85,20 @@ def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, st
 @pytest.mark.engine
 @pytest.mark.timeout(900)
 def test_engines_export_what_the_page_and_the_dashboard_name(
-    cluster: dict[str, str], small_model_app: str, tmp_path: Path
+    model_cluster: dict[str, str], small_model_app: str, tmp_path: Path
 ) -> None:
     named = set[str]()
     for file in ("docs/metrics.md", "cluster/grafana/ray_gym.json"):
         named |= (here := set(re.findall(r"\bray_vllm_\w*\w", (REPOSITORY / file).read_text())))
         assert here, file
     overrides = [f"models.small.app={small_model_app}", "tasks.limit=2", "tasks.repeats=2", f"output.dir={tmp_path}"]
-    done = ray_gym("rollout", "configs/tic_tac_toe.yaml", *overrides, environment=cluster)
+    done = ray_gym("rollout", "configs/tic_tac_toe.yaml", *overrides, environment=model_cluster)
     assert done.returncode == 0, done.stderr + done.stdout
     (run,) = tmp_path.iterdir()
     generated = sum(row["usage"]["generated_tokens"] for row in load(run).episodes.to_pylist())
 
     def counted() -> set[str] | None:
-        found = [sample for sample in samples(cluster) if sample.labels.get("model_name") == "small"]
+        found = [sample for sample in samples(model_cluster) if sample.labels.get("model_name") == "small"]
         tokens = sum(sample.value for sample in found if sample.name == "ray_vllm_generation_tokens_total")
         return {sample.name for sample in found} if tokens >= generated > 0 else None
 
