@@ -4,7 +4,6 @@ TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 CONFIG ?= configs/tic_tac_toe.yaml
 NEMO_PYTHON ?= python3.13
 NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
-PROCESSES ?= 2
 VENV := .venv
 BIN := $(VENV)/bin
 
@@ -36,8 +35,8 @@ model: setup  ## the small model, unpacked once into the cache folder
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
 
-test: model adapters  ## the tests, with real Ray and real vLLM, in PROCESSES (2)
-	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadgroup --no-loadscope-reorder -m "not long"
+test: model adapters  ## the tests, with real Ray and real vLLM
+	$(BIN)/python .ci/run_tests.py
 
 test-long: model adapters  ## those that take minutes each: several replicas or nodes
 	$(BIN)/python -m pytest -m long

@@ -118,7 +118,14 @@ def standing_cluster() -> Iterator[dict[str, str]]:
         "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",
     }
     start = [RAY, "start", "--head", f"--port={port}", f"--dashboard-port={dashboard}", f"--temp-dir={directory}"]
-    limits = ["--num-cpus=4", "--object-store-memory=200000000", "--disable-usage-stats", "--node-ip-address=127.0.0.1"]
+    agent = f"--dashboard-agent-listen-port={free_port()}"  # its own one is taken while another cluster is up, and jobs need it
+    limits = [
+        agent,
+        "--num-cpus=4",
+        "--object-store-memory=200000000",
+        "--disable-usage-stats",
+        "--node-ip-address=127.0.0.1",
+    ]
     reach = {"RAY_ADDRESS": f"127.0.0.1:{port}", "RAY_GYM_TEST_JOBS": f"http://127.0.0.1:{dashboard}"}
     try:
         subprocess.run([*start, *limits], env=environment, check=True, capture_output=True, timeout=180)

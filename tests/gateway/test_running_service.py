@@ -92,7 +92,7 @@ def ask(address: str) -> None:
         assert http.get("/readyz").status_code == 401
         http.headers.update(AUTHORIZED)
         ready = http.get("/readyz")
-        assert ready.json() == {"status": "ready", "models": ["slow", "small"]}
+        assert ready.json() == {"status": "ready", "models": ["small", "slow"]}
         assert len(ready.headers.get_list("x-request-id")) == 1  # Serve's proxy gives it, and nobody else does
         assert "/v1/environments" in http.get("/openapi.json").json()["paths"]
         assert 'route="/readyz",status="200"' in http.get("/metrics").text

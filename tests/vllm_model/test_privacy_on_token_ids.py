@@ -14,7 +14,7 @@ from envs.customer_service import CustomerService
 from envs.customer_service.task import CustomerServiceTask
 from ray_gym.load import load
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine]
+pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(600)]
 
 Row = dict[str, Any]
 EPISODES = 16
@@ -28,7 +28,7 @@ models:
 participants:
   policy: {{model: small, sampling: {{temperature: 1.0, max_tokens: 40, stop: [".", "!", "?", ",", "\\n"]}}}}
   user: {{model: small, stop_text: "[END]", sampling: {{temperature: 0.7, max_tokens: 40, stop: [".", "!", "?", ",", "\\n"]}}}}
-limits: {{max_turns: 2, max_steps_per_turn: 2, episode_deadline_s: 120, retries: {{user: 8}}}}
+limits: {{max_turns: 2, max_steps_per_turn: 2, episode_deadline_s: 400, retries: {{user: 8}}}}
 fanout: {{workers: 1, concurrency: 16}}
 """
 

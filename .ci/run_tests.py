@@ -1,0 +1,38 @@
+"""All tests but the long ones, in two processes: those with Ray or an engine, which wait a lot, and beside them, with less of a right to
+the CPU, the others.
+
+Arguments go to both. The output of one that failed comes last.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+
+COSTLY = "ray or engine"
+NICE = "5"
+
+
+def main(arguments: list[str]) -> int:
+    pytest = [sys.executable, "-m", "pytest", *arguments]
+    with tempfile.TemporaryFile("w+") as kept:
+        plain = subprocess.Popen(
+            ["nice", "-n", NICE, *pytest, "-m", f"not ({COSTLY}) and not long"], stdout=kept, stderr=kept
+        )
+        try:
+            costly = subprocess.run(
+                [*pytest, "-m", f"({COSTLY}) and not long", "-o", "cache_dir=.pytest_cache/costly"], stdout=None
+            )
+            plain.wait()
+        finally:
+            plain.kill()
+        kept.seek(0)
+        print(kept.read(), flush=True)
+    if costly.returncode:
+        print("tests with Ray or an engine failed; see above", file=sys.stderr)
+    return costly.returncode or plain.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
