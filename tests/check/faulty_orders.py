@@ -100,7 +100,8 @@ class UnseededRandomness(Sound):
 
 class OrderOfASet(Sound):
     def opening(self, task: OrderTask, state: Order) -> Opening:
-        return Opening(messages={"policy": f"I want {', '.join(set(task.wares))}."})
+        of_many = "".join(set("abcdefghijkl"))  # a few wares may come in the same order by chance
+        return Opening(messages={"policy": f"I want {', '.join(set(task.wares))}, in box {of_many}."})
 
 
 class ReadsTheClock(Sound):
