@@ -41,8 +41,8 @@ test: model adapters  ## the tests, with real Ray and real vLLM
 test-long: model adapters  ## those that take minutes each: several replicas or nodes
 	$(BIN)/python -m pytest -m long
 
-test-fast: model adapters  ## without Ray and without an engine
-	$(BIN)/python -m pytest -m "not ray and not engine and not long"
+test-fast: model adapters  ## without Ray and without an engine, on all cores
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not ray and not engine and not long"
 
 lint: setup  ## ruff and mypy
 	$(BIN)/ruff format --check .
