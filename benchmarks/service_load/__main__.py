@@ -116,11 +116,20 @@ async def _until_written(load: Load, address: str) -> None:
     """Until no session is open any more."""
     async with Door(address, Counts()) as door:
         while True:
-            newest = await door.ask("GET /v1/sessions", "/v1/sessions?limit=1000")
-            load.unwritten = [one["id"] for one in newest["sessions"] if one["state"] == "open"]
-            if "\nray_gym_sessions_open 0.0\n" in await door.text("/metrics"):
+            load.unwritten = await _open_sessions(door)
+            if not load.unwritten:
                 return
             await asyncio.sleep(0.5)
+
+
+async def _open_sessions(door: Door) -> list[str]:
+    found, cursor = list[str](), ""
+    while True:
+        page = await door.ask("GET /v1/sessions", f"/v1/sessions?limit=1000{cursor}")
+        found += [one["id"] for one in page["sessions"] if one["state"] == "open"]
+        if page["next"] is None:
+            return found
+        cursor = f"&cursor={page['next']}"
 
 
 def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
