@@ -53,7 +53,9 @@ def test_who_ends_its_workers_is_charged_and_who_was_beside_it_goes_on(
 
     helper = threading.Thread(target=let_go)
     helper.start()
-    with pytest.raises(ServiceError, match=r"[34] workers died in a row while its command 1 was carried out") as refused:
+    with pytest.raises(
+        ServiceError, match=r"[34] workers died in a row while its command 1 was carried out"
+    ) as refused:
         step(deadly, "mine")  # three, where the other one's step had not begun again at the third
     assert (refused.value.status, refused.value.code) == (409, "episode_is_over")
     helper.join()
