@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ray_gym.metrics.pulse import Export
+from ray_gym.metrics.pulse import LOOK_S, Export
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Reading
 from ray_gym.metrics.table import LOOP_LAG
@@ -51,13 +51,15 @@ def beside_ray(folder: Path) -> LagFile:
 
 
 def lags_between(folder: Path, start: float, end: float) -> Lags:
-    """Those that were handed on meanwhile."""
+    """Those of the looks that were taken meanwhile: some are handed on only after the end."""
     found: dict[str, list[float]] = {"worker": [], "driver": []}
     for path in folder.glob("*.jsonl"):
         for line in path.read_text().splitlines():
             at, role, values = json.loads(line)
-            if start <= at <= end:
-                found[role] += values
+            for value in reversed(values):
+                if start <= at <= end:
+                    found[role].append(value)
+                at -= LOOK_S + value
     return Lags(tuple(found["worker"]), tuple(found["driver"]))
 
 
