@@ -30,6 +30,7 @@ from ray_gym.journal.call_log import CallLog, Made, Timing
 from ray_gym.journal.records import Called
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.pace import Pace
 from ray_gym.thread import Thread
 from ray_gym.tools import WhenLost
 
@@ -84,12 +85,14 @@ class Calls:
         slots: CallSlots,
         metrics: PlayMetrics,
         deadlines: Deadlines,
+        pace: Pace,
     ) -> None:
         self._limits = limits
         self._timer = deadlines.after(limits.call_deadline_s)
         self._clock = clock
         self._slots = slots
         self._metrics = metrics
+        self._pace = pace
         self._numbers: Counter[str] = Counter()
         self.log = log
         self.live = 0
@@ -137,7 +140,10 @@ class Calls:
             self._metrics.begun(queued_s)
         started_at, began = time.time(), time.monotonic()
         try:
-            completion, stored = _storable(await self._until_answered(thread, request))
+            completion = await self._until_answered(thread, request)
+            if not self._pace.goes_on():
+                await self._pace.wait()
+            completion, stored = _storable(completion)
         except EpisodeFailure as error:
             await self._record_failure(made, error, started_at, began)
             raise

@@ -17,6 +17,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import ToolSchema
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
+from ray_gym.pace import Pace
 from ray_gym.participant import Participant
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.spec import EpisodeSpec
@@ -42,6 +43,7 @@ class EpisodeView:
         call_slots: CallSlots | None = None,
         metrics: PlayMetrics | None = None,
         deadlines: Deadlines | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.spec = spec
         self.environment = environment
@@ -62,7 +64,7 @@ class EpisodeView:
         self.started_at = log.started_at
         self.clock = ActiveClock()
         self._metrics = metrics or PlayMetrics()
-        own = (call_slots or CallSlots(), self._metrics, deadlines or Deadlines())
+        own = (call_slots or CallSlots(), self._metrics, deadlines or Deadlines(), pace or Pace())
         self.calls = Calls(limits, log, self.clock, *own)
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}

@@ -23,6 +23,7 @@ from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
 from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models.base import Model
+from ray_gym.pace import Pace
 from ray_gym.participant import Participant
 from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import EpisodeOver, StopReason
@@ -60,6 +61,7 @@ class Stage:
     under_way: WeakSet[Episode] = field(default_factory=WeakSet)
     metrics: PlayMetrics = field(default_factory=PlayMetrics)
     deadlines: Deadlines = field(default_factory=Deadlines)
+    pace: Pace = field(default_factory=Pace)
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
@@ -111,7 +113,7 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    own = (stage.tool_runner, stage.call_slots, stage.metrics, stage.deadlines)
+    own = (stage.tool_runner, stage.call_slots, stage.metrics, stage.deadlines, stage.pace)
     episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, *own)
     stage.under_way.add(episode)
     return episode

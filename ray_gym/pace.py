@@ -1,0 +1,46 @@
+"""How much is done in one turn of the event loop: with a thousand episodes in flight, answers that come together would hold it up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+AT_ONCE = 32
+"""Calls that go on in one turn: each takes the loop 0.1 to 0.2 ms until its episode waits again."""
+
+
+class Pace:
+    """Of one worker. Those who wait go on in their order."""
+
+    def __init__(self) -> None:
+        self._left = AT_ONCE
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._counting = False
+        """Whether the next turn is looked for."""
+
+    def goes_on(self) -> bool:
+        """Whether there is room for one more in this turn, which it takes; else it has to `wait`."""
+        if not self._left or self._waiting:
+            return False
+        self._left -= 1
+        if not self._counting:
+            self._counting = True
+            asyncio.get_running_loop().call_soon(self._next_turn)
+        return True
+
+    async def wait(self) -> None:
+        """For a turn with room."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        await future
+
+    def _next_turn(self) -> None:
+        self._counting = self._left < AT_ONCE or bool(self._waiting)
+        self._left = AT_ONCE
+        while self._left and self._waiting:
+            future = self._waiting.popleft()
+            if not future.done():  # it may have been cancelled
+                future.set_result(None)
+                self._left -= 1
+        if self._counting:
+            asyncio.get_running_loop().call_soon(self._next_turn)
