@@ -64,7 +64,7 @@ class Load:
     """Before each answer of a model."""
     replicas: int = 1
     """Of a model behind Serve."""
-    transport: Transport = "handle"
+    transport: Transport = "batched"
     """To them."""
     raylets: int = 1
 

@@ -187,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     delay = "before each answer of a model, one case each (default 0)"
     parser.add_argument("--delay-ms", type=float, nargs="+", default=[0.0], help=delay)
-    parser.add_argument("--transport", choices=get_args(Transport), default="handle", help="to them (default handle)")
+    parser.add_argument("--transport", choices=get_args(Transport), default="batched", help="to them (default batched)")
     parser.add_argument("--replicas", type=_positive, default=1, help="of the model behind Serve (default 1)")
     parser.add_argument("--only-ray", action="store_true", help="leave out the cases in one process")
     parser.add_argument("--workers", type=_positive, default=2, help="worker processes on Ray (default 2)")

@@ -89,7 +89,7 @@ async def play(model: ServeModel, request: CompletionRequest, steps: int) -> lis
 
 async def measure(conversations: int, tokens: int, steps: int) -> dict[str, Any]:
     handle = serve.get_app_handle(APP)
-    model = ServeModel(APP)
+    model = ServeModel(APP, transport="handle")
     loaded = load_tokens(NAME)
     chat_format, _ = make_formats(ChatOptions(), NAME, loaded, uses_tools=True)
     talk = conversation(chat_format, loaded.tokenizer, loaded.stop_ids[0], tokens)

@@ -40,7 +40,7 @@ class ServeModel:
         app: str,
         affinity: Affinity = "none",
         limits: AdmissionLimits | None = None,
-        transport: Transport = "handle",
+        transport: Transport = "batched",
     ) -> None:
         """`transport` has to be the one that the application was deployed for."""
         self._app = app

@@ -33,7 +33,7 @@ class VllmEngine:
         self._application = Application()
         self._uses_tools = False
         self._request: EngineCheck | None = None
-        self._transport = options.transport
+        self._transport = options.chosen_transport
 
     @property
     def app(self) -> str:

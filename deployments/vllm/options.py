@@ -103,9 +103,9 @@ class ReplicaOptions(BaseModel):
     max_ongoing_requests: Count | None = None
     """A replica's; what comes on top goes to the next one. Default: with several replicas, 1.25 times its share of the episodes in
     flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
-    transport: Transport = "handle"
-    """batched: the calls of a worker to a replica go together, many in one call of Ray Serve. handle: each goes alone, as it has to with
-    `autoscaling`, which counts what Serve sees."""
+    transport: Transport | None = None
+    """batched: the calls of a worker to a replica go together, many in one call of Ray Serve. handle: each goes alone. Default: batched,
+    but handle with `autoscaling`, which counts what Serve sees."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
 
     @model_validator(mode="after")
@@ -123,6 +123,10 @@ class ReplicaOptions(BaseModel):
                 "transport: autoscaling counts calls as Serve sees them; leave it out, or set it to handle"
             )
         return self
+
+    @property
+    def chosen_transport(self) -> Transport:
+        return self.transport or ("batched" if self.autoscaling is None else "handle")
 
     @property
     def ranks(self) -> int:

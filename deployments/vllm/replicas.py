@@ -41,7 +41,7 @@ def replicas(
         what="vLLM",
         loading=f"{options.model} (vLLM)",
         digest=digest_options(*arguments),
-        batched=options.transport == "batched",
+        batched=options.chosen_transport == "batched",
         more={**(more or {}), **group_options(options)},
         weights=weights,
     )

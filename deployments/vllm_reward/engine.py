@@ -27,7 +27,7 @@ class VllmRewardEngine:
     def __init__(self, options: RewardOptions) -> None:
         self.options = options
         self._application = Application()
-        self._transport = options.transport
+        self._transport = options.chosen_transport
 
     @property
     def app(self) -> str:

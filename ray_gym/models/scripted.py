@@ -42,7 +42,7 @@ class ScriptedOptions(BaseModel):
     """Replicas of a Serve deployment that the player plays in; 0: in the workers' own processes."""
     max_ongoing_requests: Annotated[int, Field(ge=1)] = 200
     """A replica's; what comes on top waits at the workers."""
-    transport: Transport = "handle"
+    transport: Transport = "batched"
     """batched: the calls of a worker to a replica go together. handle: each goes alone."""
     cpus: Annotated[float, Field(ge=0)] = 0
     """A replica's."""

@@ -59,7 +59,7 @@ async def call(model: ServeModel, enough: asyncio.Event) -> int:
 
 
 async def scaled(app: str) -> dict[str, int]:
-    model, enough = ServeModel(app), asyncio.Event()
+    model, enough = ServeModel(app, transport="handle"), asyncio.Event()
     first = await asyncio.to_thread(running, app)
     callers = asyncio.gather(*(call(model, enough) for _ in range(16)))
     async with asyncio.timeout(60):

@@ -72,10 +72,11 @@ def test_replicas_that_come_and_go() -> None:
         )
 
 
-def test_calls_go_together_where_serve_need_not_count_them() -> None:
+def test_calls_go_together_unless_serve_has_to_count_them() -> None:
     growing = {"max_replicas": 4, "target_ongoing_requests": 16}
-    assert replicas(object, options(transport="batched"), (options(),)).batched
-    assert not replicas(object, options(), (options(),)).batched
+    assert replicas(object, options(), (options(),)).batched
+    assert not replicas(object, options(transport="handle"), (options(),)).batched
+    assert not replicas(object, options(autoscaling=growing), (options(),)).batched
     with pytest.raises(ValidationError, match="transport: autoscaling counts calls as Serve sees them"):
         options(autoscaling=growing, transport="batched")
 
