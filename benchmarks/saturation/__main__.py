@@ -151,7 +151,7 @@ def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
     """The calls of rollouts once more. Errors: MeasurementFailed."""
     calls = {name: [call for call in made if call.tokens] for name, made in fed.calls.items()}
     ask(apps, "begin")
-    ports = {name: handle(app).open_directly.remote(calls[name]).result(ANSWER_S) for name, app in apps.items()}
+    ports = {name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()}
     asyncio.run(replay(ports, steps(calls), fed.work.concurrency))
     again = replace(fed, by="directly", calls=ask(apps, "calls"))
     if sorted(call.tokens for call in again.all_calls) != sorted(
@@ -172,7 +172,7 @@ def handle(app: str) -> Any:
 
 
 def ask(apps: Mapping[str, str], method: str) -> dict[str, Any]:
-    return {name: getattr(handle(app), method).remote().result(ANSWER_S) for name, app in apps.items()}
+    return {name: getattr(handle(app), method).remote().result(timeout_s=ANSWER_S) for name, app in apps.items()}
 
 
 def measure(work: Work, rounds: int) -> list[Fed]:
