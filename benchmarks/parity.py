@@ -9,10 +9,8 @@ that the record says (`recompute.py`), and held against what was recorded.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +22,8 @@ from typing import Any
 
 import torch
 
-from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.command import add_json, begin
+from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs, shared_beginning
 from deployments.small_model import NAME, checkpoint_dir
@@ -257,11 +256,8 @@ def say(text: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    command = shlex.join(["python", "-m", "benchmarks.parity", *(sys.argv[1:] if arguments is None else arguments)])
     packages = [packages_distributions()["vllm"][0], "transformers"]  # vLLM has several builds
-    here = {**machine(), **{package: version(package) for package in packages}}
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    given, heading = begin(_parser(), arguments, **{package: version(package) for package in packages})
     os.environ["RAY_ADDRESS"] = "local"  # a cluster of our own, also where another is running
     lines: list[Compared] = []
     try:
@@ -275,10 +271,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(table([line.figures() for line in lines]))
     problems = [problem for line in lines for problem in line.problems()]
-    if given.json is not None:
-        cases = [{**line.figures(), "differences": line.differences} for line in lines]
-        report = {"machine": here, "command": command, "cases": cases, "problems": problems}
-        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    cases = [{**line.figures(), "differences": line.differences} for line in lines]
+    heading.write(given.json, cases=cases, problems=problems)
     for problem in problems:
         say(f"error: {problem}")
     return 1 if problems else 0
@@ -290,7 +284,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dtypes", nargs="+", choices=PRECISIONS, default=list(PRECISIONS), help="default: both")
     parser.add_argument("--same-precision", action="store_true", help="compute anew in the engine's, not in float32")
     parser.add_argument("--cases", nargs="+", choices=CASES, help="default: all in float32, three in bfloat16")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    add_json(parser)
     return parser
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +19,8 @@ from typing import Any
 
 from ray import serve
 
-from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.command import add_json, begin
+from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.replica import make_engine
@@ -196,11 +195,7 @@ def ratio(fed: Sequence[Fed]) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    command = shlex.join(["python", "-m", "benchmarks.saturation", *words])
-    here = machine()
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    given, heading = begin(_parser(), arguments)
     sizes = (given.episodes, given.concurrency, given.turns, given.tokens, given.workers)
     measured: dict[int, list[Fed]] = {}
     try:
@@ -215,9 +210,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"\n{table(lines)}\n")
     for engines, found in ratios.items():
         print(f"{engines} engine{'s' if engines > 1 else ''}: {found:.3f} of the direct speed (least {LEAST_RATIO})")
-    if given.json is not None:
-        report = {"machine": here, "command": command, "lines": lines, "ratios": ratios}
-        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    heading.write(given.json, lines=lines, ratios=ratios)
     return 0 if all(found >= LEAST_RATIO for found in ratios.values()) else 1
 
 
@@ -231,7 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--turns", type=int, default=3, help="of each participant (default 3)")
     parser.add_argument("--tokens", type=int, default=32, help="at most, a turn (default 32)")
     parser.add_argument("--workers", type=int, default=2, help="(default 2)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    add_json(parser)
     return parser
 
 
