@@ -26,6 +26,7 @@ from benchmarks.command import add_json, begin
 from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs, shared_beginning
+from benchmarks.rollout import play
 from deployments.small_model import NAME, checkpoint_dir
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
@@ -34,9 +35,6 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import Run, load
 from ray_gym.models.base import EngineCheck
 from ray_gym.run import cluster
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.driver import carry_out
-from ray_gym.run.plan import make_plan
 
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
 ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}
@@ -171,22 +169,6 @@ def engine_up(dtype: str) -> Iterator[str]:
         engine.stop()
 
 
-def play(config: RunConfig) -> Path:
-    """Its run directory. Errors: MeasurementFailed if it was not played to its end."""
-    path = Path("parity.yaml")  # nothing is read from it
-    say(f"playing {config.run.name}")
-    plan, directory = make_plan(config, path), plan_directory(config, path)
-    create(directory)
-    directory.write_config(config)
-    try:
-        outcome = carry_out(plan, directory, lambda text: None, lambda tally, in_flight: None)
-    finally:
-        directory.close()
-    if outcome.failure or outcome.interrupted:
-        raise MeasurementFailed(f"{config.run.name}: {outcome.failure or 'interrupted'}")
-    return directory.path
-
-
 def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
     """Only the policy is a language model; the user moves at random."""
     case, precision = CASES[name], PRECISIONS[dtype]
@@ -244,7 +226,10 @@ def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, gr
 def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
     """Errors: MeasurementFailed."""
     with cluster.connected(), engine_up(dtype) as app:
-        runs = {name: play(config_of(dtype, name, episodes, app, output)) for name in names}
+        runs = {}
+        for name in names:
+            say(f"playing {dtype}-{name}")
+            _, runs[name] = play(config_of(dtype, name, episodes, app, output))
     reference = Reference(checkpoint_dir(), dtype if same else "float32")
     grammars = Grammars.of(checkpoint_dir())
     say(f"{dtype}: computing logprobs anew")

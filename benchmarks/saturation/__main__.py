@@ -22,6 +22,7 @@ from ray import serve
 from benchmarks.command import add_json, begin
 from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
+from benchmarks.rollout import play
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.replica import make_engine
 from benchmarks.saturation.windows import Call, chains, full_window, tokens_a_second
@@ -29,9 +30,6 @@ from deployments.small_model import NAME
 from ray_gym.config import RunConfig
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster import connected
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.driver import carry_out
-from ray_gym.run.plan import make_plan
 
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")
@@ -131,18 +129,10 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
     """Errors: MeasurementFailed."""
     ask(apps, "begin")
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
-        path = Path("saturation.yaml")  # names the run; nothing is read from it
-        config = config_of(work, apps, Path(output))
-        plan, directory = make_plan(config, path), plan_directory(config, path)
-        create(directory)
-        directory.write_config(config)
-        try:
-            outcome = carry_out(plan, directory, lambda text: None, lambda tally, in_flight: None)
-        finally:
-            directory.close()
-    completed = outcome.tally.by_status["completed"]
+        tally, _ = play(config_of(work, apps, Path(output)))
+    completed = tally.by_status["completed"]
     if completed != work.episodes:
-        raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed; {outcome.failure or ''}")
+        raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed")
     return Fed("rollouts", number, work, ask(apps, "calls"))
 
 
@@ -178,9 +168,7 @@ def measure(work: Work, rounds: int) -> list[Fed]:
     """Errors: MeasurementFailed."""
     found: list[Fed] = []
     with engines_up(work) as apps:
-        by_rollouts(
-            replace(work, episodes=work.concurrency, turns=1), apps, 0
-        )  # all is warm, and it counts for nothing
+        by_rollouts(replace(work, episodes=work.concurrency, turns=1), apps, 0)  # warms up, and counts for nothing
         for number in range(1, rounds + 1):
             found.append(by_rollouts(work, apps, number))
             found.append(directly(found[-1], apps))
