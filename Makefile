@@ -42,7 +42,7 @@ test-long: model adapters  ## those that take minutes each: several replicas or 
 	$(BIN)/python -m pytest -m long
 
 test-fast: model adapters  ## without Ray and without an engine, on all cores
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "not ray and not engine and not long"
+	$(BIN)/python -m pytest -n auto --dist loadfile -m "not ray and not engine and not long"
 
 lint: setup  ## ruff and mypy
 	$(BIN)/ruff format --check .

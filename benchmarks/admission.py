@@ -9,15 +9,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import shlex
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import machine
+from benchmarks.command import add_json, begin
 from benchmarks.orchestration import table
 from benchmarks.talks import Counts, Talk
 from deployments.small_model import NAME
@@ -99,22 +96,19 @@ def engine() -> VllmEngine:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    given, heading = begin(_parser(), arguments)
     model = engine()
     with connected():
         try:
             model.start("admission", "small", lambda text: print(text, file=sys.stderr))
             lines = [
-                asyncio.run(measure(model.app, gate, case, options.conversations, options.turns))
+                asyncio.run(measure(model.app, gate, case, given.conversations, given.turns))
                 for case, gate in gates(model.app).items()
             ]
         finally:
             model.stop()
-    found = machine()
-    print(f"{found}\npython -m benchmarks.admission {shlex.join(sys.argv[1:] if arguments is None else arguments)}\n")
     print(table(lines))
-    if options.json:
-        options.json.write_text(json.dumps({"machine": found, "lines": lines}, indent=1))
+    heading.write(given.json, lines=lines)
     return 0
 
 
@@ -122,7 +116,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.admission", description=__doc__)
     parser.add_argument("--conversations", type=int, default=24)
     parser.add_argument("--turns", type=int, default=6)
-    parser.add_argument("--json", type=Path)
+    add_json(parser)
     return parser
 
 

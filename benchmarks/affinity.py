@@ -10,15 +10,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import shlex
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from benchmarks.measure import machine
+from benchmarks.command import add_json, begin
 from benchmarks.orchestration import table
 from benchmarks.talks import Talk, hold
 from deployments.small_model import NAME
@@ -73,22 +70,19 @@ async def measure(app: str, affinity: Affinity, conversations: int, turns: int, 
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    model = engine(options.conversations)
+    given, heading = begin(_parser(), arguments)
+    model = engine(given.conversations)
     with connected():
         try:
             model.start("affinity", "small", lambda text: print(text, file=sys.stderr))
-            sizes = (options.conversations, options.turns, options.tokens)
+            sizes = (given.conversations, given.turns, given.tokens)
             lines = [asyncio.run(measure(model.app, affinity, *sizes)) for affinity in CASES]
         finally:
             model.stop()
-    found = machine()
-    print(f"{found}\npython -m benchmarks.affinity {shlex.join(sys.argv[1:] if arguments is None else arguments)}\n")
     print(table(lines))
     ratio = float(lines[0]["computed / least"])
     print(f"\nWith affinity: {ratio:.3f} of the least possible (bound {BOUND:g})")
-    if options.json:
-        options.json.write_text(json.dumps({"machine": found, "lines": lines}, indent=1))
+    heading.write(given.json, lines=lines)
     return 0 if ratio <= BOUND else 1
 
 
@@ -97,7 +91,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--conversations", type=int, default=16)
     parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--tokens", type=int, default=32, help="at most, a turn")
-    parser.add_argument("--json", type=Path)
+    add_json(parser)
     return parser
 
 

@@ -68,9 +68,7 @@ class ChatEnvironment(Environment[ChatTask, Chat]):
 
 async def player(request: CompletionRequest, rng: random.Random) -> Message:
     """Both sides, told apart by their tools: the policy looks up what the opening asks for, then both talk."""
-    await asyncio.sleep(
-        0
-    )  # otherwise an episode would run from its first call to its last alone, whatever the number in flight
+    await asyncio.sleep(0)  # else each episode would run from its first call to its last alone
     if not request.tools or len(request.messages) > len(("system", "opening")):
         return Message("assistant", rng.choice(SENTENCES))
     stone = request.messages[-1].content.removesuffix("?").rsplit(" ", 1)[-1]

@@ -7,7 +7,6 @@ The conversations of `orchestration`, whose models answer at once, so that nothi
 from __future__ import annotations
 
 import argparse
-import shlex
 import statistics
 import sys
 from collections.abc import Sequence
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 from typing import get_args
 
 from benchmarks.cases import Durability, Load, on_ray
-from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.command import begin
+from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import Measured, measure, table
 
 MOST_LOST = 0.15
@@ -67,10 +67,7 @@ def lines(rounds: Sequence[Round]) -> list[dict[str, object]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    print(f"command: {shlex.join(['python', '-m', 'benchmarks.durability', *words])}\n", flush=True)
+    given, _ = begin(_parser(), arguments)
     rounds = []
     try:
         for number in range(given.rounds):

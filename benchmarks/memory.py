@@ -7,7 +7,6 @@ second from outside, is read off as episodes are done.
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Load, Played, on_ray
-from benchmarks.measure import MeasurementFailed, Trace, Watch, machine, watched
+from benchmarks.command import begin
+from benchmarks.measure import MeasurementFailed, Trace, Watch, watched
 from benchmarks.orchestration import table
 
 MOST_GROWTH = 0.10
@@ -54,10 +54,7 @@ def growth(lines: Sequence[dict[str, Any]], name: str) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    print(f"command: {shlex.join(['python', '-m', 'benchmarks.memory', *words])}\n", flush=True)
+    given, _ = begin(_parser(), arguments)
     load = Load(given.episodes, given.concurrency, given.workers, roll_rows=250)
     try:
         played, watch = watched(on_ray, load)

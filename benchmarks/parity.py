@@ -9,10 +9,8 @@ that the record says (`recompute.py`), and held against what was recorded.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import os
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,9 +22,11 @@ from typing import Any
 
 import torch
 
-from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.command import add_json, begin
+from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs, shared_beginning
+from benchmarks.rollout import play
 from deployments.small_model import NAME, checkpoint_dir
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
@@ -35,9 +35,6 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import Run, load
 from ray_gym.models.base import EngineCheck
 from ray_gym.run import cluster
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.driver import carry_out
-from ray_gym.run.plan import make_plan
 
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
 ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}
@@ -172,22 +169,6 @@ def engine_up(dtype: str) -> Iterator[str]:
         engine.stop()
 
 
-def play(config: RunConfig) -> Path:
-    """Its run directory. Errors: MeasurementFailed if it was not played to its end."""
-    path = Path("parity.yaml")  # nothing is read from it
-    say(f"playing {config.run.name}")
-    plan, directory = make_plan(config, path), plan_directory(config, path)
-    create(directory)
-    directory.write_config(config)
-    try:
-        outcome = carry_out(plan, directory, lambda text: None, lambda tally, in_flight: None)
-    finally:
-        directory.close()
-    if outcome.failure or outcome.interrupted:
-        raise MeasurementFailed(f"{config.run.name}: {outcome.failure or 'interrupted'}")
-    return directory.path
-
-
 def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
     """Only the policy is a language model; the user moves at random."""
     case, precision = CASES[name], PRECISIONS[dtype]
@@ -245,7 +226,10 @@ def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, gr
 def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
     """Errors: MeasurementFailed."""
     with cluster.connected(), engine_up(dtype) as app:
-        runs = {name: play(config_of(dtype, name, episodes, app, output)) for name in names}
+        runs = {}
+        for name in names:
+            say(f"playing {dtype}-{name}")
+            _, runs[name] = play(config_of(dtype, name, episodes, app, output))
     reference = Reference(checkpoint_dir(), dtype if same else "float32")
     grammars = Grammars.of(checkpoint_dir())
     say(f"{dtype}: computing logprobs anew")
@@ -257,11 +241,8 @@ def say(text: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    command = shlex.join(["python", "-m", "benchmarks.parity", *(sys.argv[1:] if arguments is None else arguments)])
     packages = [packages_distributions()["vllm"][0], "transformers"]  # vLLM has several builds
-    here = {**machine(), **{package: version(package) for package in packages}}
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    given, heading = begin(_parser(), arguments, **{package: version(package) for package in packages})
     os.environ["RAY_ADDRESS"] = "local"  # a cluster of our own, also where another is running
     lines: list[Compared] = []
     try:
@@ -275,10 +256,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(table([line.figures() for line in lines]))
     problems = [problem for line in lines for problem in line.problems()]
-    if given.json is not None:
-        cases = [{**line.figures(), "differences": line.differences} for line in lines]
-        report = {"machine": here, "command": command, "cases": cases, "problems": problems}
-        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    cases = [{**line.figures(), "differences": line.differences} for line in lines]
+    heading.write(given.json, cases=cases, problems=problems)
     for problem in problems:
         say(f"error: {problem}")
     return 1 if problems else 0
@@ -290,7 +269,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--dtypes", nargs="+", choices=PRECISIONS, default=list(PRECISIONS), help="default: both")
     parser.add_argument("--same-precision", action="store_true", help="compute anew in the engine's, not in float32")
     parser.add_argument("--cases", nargs="+", choices=CASES, help="default: all in float32, three in bfloat16")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    add_json(parser)
     return parser
 
 

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import shlex
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ray import serve
 
+from benchmarks.command import add_json, begin
 from benchmarks.conversation import TOOL, answer, conversation, new_messages
 from benchmarks.engine_double import EngineDouble
-from benchmarks.measure import machine
 from benchmarks.orchestration import table
 from deployments.small_model import NAME
 from deployments.vllm.checkpoint import load_tokens
@@ -133,19 +130,16 @@ async def measure(conversations: int, tokens: int, steps: int) -> dict[str, Any]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    given, heading = begin(_parser(), arguments)
     with connected():
         start_serve()
         replica = serve.deployment(MeasuredReplica, name="model", max_ongoing_requests=256)
-        serve.run(replica.bind(options.seconds), name=APP, route_prefix=None)
-        line = asyncio.run(measure(options.conversations, options.tokens, options.steps))
+        serve.run(replica.bind(given.seconds), name=APP, route_prefix=None)
+        line = asyncio.run(measure(given.conversations, given.tokens, given.steps))
         serve.delete(APP)
-    found = machine()
-    print(f"{found}\npython -m benchmarks.replica_lag {shlex.join(sys.argv[1:] if arguments is None else arguments)}\n")
     print(table([line]))
     print(f"\np99 of the lag: {line['lag p99 (ms)']:.1f} ms (bound {BOUND_MS:g})")
-    if options.json:
-        options.json.write_text(json.dumps({"machine": found, "line": line}, indent=1))
+    heading.write(given.json, line=line)
     return 0 if line["lag p99 (ms)"] <= BOUND_MS else 1
 
 
@@ -155,7 +149,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--tokens", type=int, default=16_000)
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--seconds", type=float, default=2.0, help="how long the engine's double takes")
-    parser.add_argument("--json", type=Path)
+    add_json(parser)
     return parser
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import random
-import shlex
 import sys
 import tempfile
 import threading
@@ -23,7 +22,7 @@ import pyarrow.parquet as pq
 from benchmarks.chaos.cluster import end_all, raylets
 from benchmarks.chaos.processes import Processes
 from benchmarks.chaos.rollout import ChaosFailed, Rollout
-from benchmarks.measure import machine
+from benchmarks.command import begin
 from ray_gym.trajectory import SCHEMA, without_volatile
 
 PLAYER = "envs.tic_tac_toe.players:{}_player"
@@ -134,10 +133,7 @@ def play(given: argparse.Namespace, output: Path) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    print(f"command: {shlex.join(['python', '-m', 'benchmarks.resume', *words])}\n", flush=True)
+    given, _ = begin(_parser(), arguments)
     with tempfile.TemporaryDirectory(prefix="ray_gym_resume_") as output:
         try:
             return play(given, Path(output))

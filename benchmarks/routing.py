@@ -9,24 +9,21 @@ from __future__ import annotations
 
 import argparse
 import heapq
-import json
 import logging
 import math
 import random
-import shlex
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ray.serve._private.common import DeploymentID, ReplicaID
 from ray.serve.experimental.consistent_hash_router import ConsistentHashRouter
 
-from benchmarks.measure import machine
+from benchmarks.command import add_json, begin
 from benchmarks.orchestration import table
 
 SPEEDS = {1: 61, 8: 278, 32: 450, 64: 520}
@@ -189,17 +186,14 @@ def measure(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
+    given, heading = begin(_parser(), arguments)
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     lines = []
     for replicas, in_flight in CASES:
         for factor, sticky in [*((factor, True) for factor in FACTORS), (math.inf, False)]:
-            lines.append(measure(replicas, in_flight, factor, sticky, options.turns, options.think_s, options.seeds))
-    found = machine()
-    print(f"{found}\npython -m benchmarks.routing {shlex.join(sys.argv[1:] if arguments is None else arguments)}\n")
+            lines.append(measure(replicas, in_flight, factor, sticky, given.turns, given.think_s, given.seeds))
     print(table(lines))
-    if options.json:
-        options.json.write_text(json.dumps({"machine": found, "lines": lines}, indent=1))
+    heading.write(given.json, lines=lines)
     return 0
 
 
@@ -210,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
         "--think-s", type=float, default=0.0, help="seconds between the calls of an episode, in the mean"
     )
     parser.add_argument("--seeds", type=int, default=5, help="rings that are tried")
-    parser.add_argument("--json", type=Path)
+    add_json(parser)
     return parser
 
 

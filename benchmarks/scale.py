@@ -7,16 +7,14 @@ episodes, episodes in flight, workers, raylets (several on this machine). CPU ti
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, get_args
 
 from benchmarks.cases import Load, Models, on_ray
-from benchmarks.measure import MeasurementFailed, machine, watched
+from benchmarks.command import add_json, begin
+from benchmarks.measure import MeasurementFailed, watched
 from benchmarks.memory import growth, series
 from benchmarks.orchestration import LEGEND, Measured, table
 
@@ -98,11 +96,7 @@ def broken(lines: Sequence[Line]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    command = shlex.join(["python", "-m", "benchmarks.scale", *words])
-    here = machine()
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    given, heading = begin(_parser(), arguments)
     base = Load(given.episodes, given.concurrency, given.workers, models=given.models, delay_ms=given.delay_ms)
     lines: list[Line] = []
     try:
@@ -115,9 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     print(f"\n{table([line.figures() for line in lines])}\n\n{LEGEND}")
     problems = broken(lines)
-    if given.json is not None:
-        report = {"machine": here, "command": command, "lines": [line.figures() for line in lines]}
-        given.json.write_text(json.dumps({**report, "problems": problems}, indent=2) + "\n")
+    heading.write(given.json, lines=[line.figures() for line in lines], problems=problems)
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -132,7 +124,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=int, default=2, help="of the base (default 2)")
     parser.add_argument("--models", choices=get_args(Models), default="in_process", help="(default in_process)")
     parser.add_argument("--delay-ms", type=float, default=0, help="before each answer of a model (default 0)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    add_json(parser)
     return parser
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import compileall
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,8 @@ from typing import Any
 import ray
 import yaml
 
-from benchmarks.measure import Watch, machine
+from benchmarks.command import begin
+from benchmarks.measure import Watch
 from benchmarks.orchestration import table
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
@@ -156,10 +156,7 @@ def line(case: str, runs: Sequence[Started]) -> dict[str, object]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    print(f"command: {shlex.join(['python', '-m', 'benchmarks.start', *words])}\n", flush=True)
+    given, _ = begin(_parser(), arguments)
     compile_ours()
     runs: dict[str, list[Started]] = {}
     if "no cluster" in given.cases:

@@ -7,16 +7,13 @@ the user. Tokenising is timed apart from rendering, and beside it what rivals do
 from __future__ import annotations
 
 import argparse
-import json
-import shlex
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
+from benchmarks.command import add_json, begin
 from benchmarks.conversation import TOOL, conversation, new_messages
-from benchmarks.measure import machine
 from benchmarks.orchestration import table
 from deployments.small_model import NAME
 from deployments.vllm.chat_format import ChatFormat
@@ -88,16 +85,13 @@ def measure(lengths: Sequence[int], repeats: int) -> list[dict[str, Any]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    options = _parser().parse_args(arguments)
-    lines = measure(options.lengths, options.repeats)
+    given, heading = begin(_parser(), arguments)
+    lines = measure(given.lengths, given.repeats)
     times = [line["tokenising (ms)"] for line in lines]
     ratio = max(times) / min(times)
-    found = machine()
-    print(f"{found}\npython -m benchmarks.tokenising {shlex.join(sys.argv[1:] if arguments is None else arguments)}\n")
     print(table(lines))
     print(f"\ntokenising a step, slowest over fastest: {ratio:.2f} (bound {FLAT_WITHIN:g})")
-    if options.json:
-        options.json.write_text(json.dumps({"machine": found, "lines": lines, "ratio": ratio}, indent=1))
+    heading.write(given.json, lines=lines, ratio=ratio)
     return 0 if ratio <= FLAT_WITHIN else 1
 
 
@@ -105,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tokenising", description=__doc__)
     parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
     parser.add_argument("--repeats", type=int, default=15)
-    parser.add_argument("--json", type=Path)
+    add_json(parser)
     return parser
 
 

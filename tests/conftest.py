@@ -1,4 +1,4 @@
-"""One Ray cluster and one engine for all who share them, each started only if a test asks for it; who plays which tests."""
+"""One Ray cluster and one engine for all who share them, each started only if a test asks for it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import psutil
 import pytest
-from xdist.scheduler import LoadGroupScheduling
 
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
@@ -55,45 +54,6 @@ def eventually(condition: Callable[[], Any], within_s: float) -> Any:
             return found
         time.sleep(0.05)
     raise TimeoutError(f"not within {within_s} s")
-
-
-GROUPS = {
-    "model_cluster": "engine",
-    "vllm_endpoint": "engine",
-    "cluster": "cluster",
-    "service": "service",
-    "guarded_service": "guarded service",
-}
-"""Fixtures of the session that are costly to start: the tests that share one are played by one process."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest begins first, so that all processes end at about the same time."""
-    groups = {item: next((GROUPS[name] for name in GROUPS if name in fixtures_of(item)), None) for item in items}
-    for item, group in groups.items():
-        if group is not None:
-            item.add_marker(pytest.mark.xdist_group(group))
-
-    def order(item: pytest.Item) -> int:
-        is_costly = any(item.get_closest_marker(name) for name in ("ray", "engine"))
-        return {"engine": 0, "cluster": 1}.get(groups[item] or "", 2 if is_costly else 3)
-
-    items.sort(key=order)
-
-
-def fixtures_of(item: pytest.Item) -> Sequence[str]:
-    return item.fixturenames if isinstance(item, pytest.Function) else ()
-
-
-class ByGroupOrFile(LoadGroupScheduling):
-    """The tests of a group go to one process, and so do those of a file that are in none."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return super()._split_scope(nodeid).partition("::")[0]
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByGroupOrFile:
-    return ByGroupOrFile(config, log)
 
 
 @pytest.fixture(scope="session")

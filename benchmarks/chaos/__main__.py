@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import shutil
 import sys
 import tempfile
@@ -23,7 +22,7 @@ from benchmarks.chaos.players import CallKey, FinishedCalls
 from benchmarks.chaos.processes import OURS, Processes
 from benchmarks.chaos.report import ENOUGH, Disturbed
 from benchmarks.chaos.rollout import ChaosFailed, Rollout
-from benchmarks.measure import machine
+from benchmarks.command import begin
 
 GONE_S = 20.0
 """How soon after its end nothing of a run may be alive."""
@@ -34,10 +33,7 @@ def say(text: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    say(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    say(f"command: {shlex.join(['python', '-m', 'benchmarks.chaos', *words])}\n")
+    given, _ = begin(_parser(), arguments)
     output = given.keep or Path(tempfile.mkdtemp(prefix="ray_gym_chaos_runs_"))
     output.mkdir(parents=True, exist_ok=True)
     processes = Processes()

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from benchmarks.measure import machine
+from benchmarks.command import begin
 from benchmarks.nodes.cluster import RAY, Cluster, cluster
 from ray_gym.load import load
 
@@ -126,10 +125,7 @@ def committed(run: Path) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    print(f"command: {shlex.join(['python', '-m', 'benchmarks.nodes', *words])}\n", flush=True)
+    given, _ = begin(_parser(), arguments)
     with tempfile.TemporaryDirectory(prefix="ray_gym_nodes_runs_") as output, cluster(NODES) as started:
         print(f"{NODES} raylets in {started.machines.kind}: {', '.join(node.address for node in started.nodes)}")
         try:

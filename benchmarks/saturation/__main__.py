@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import shlex
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +19,10 @@ from typing import Any
 
 from ray import serve
 
-from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.command import add_json, begin
+from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
+from benchmarks.rollout import play
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.replica import make_engine
 from benchmarks.saturation.windows import Call, chains, full_window, tokens_a_second
@@ -30,9 +30,6 @@ from deployments.small_model import NAME
 from ray_gym.config import RunConfig
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster import connected
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.driver import carry_out
-from ray_gym.run.plan import make_plan
 
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")
@@ -132,18 +129,10 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
     """Errors: MeasurementFailed."""
     ask(apps, "begin")
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
-        path = Path("saturation.yaml")  # names the run; nothing is read from it
-        config = config_of(work, apps, Path(output))
-        plan, directory = make_plan(config, path), plan_directory(config, path)
-        create(directory)
-        directory.write_config(config)
-        try:
-            outcome = carry_out(plan, directory, lambda text: None, lambda tally, in_flight: None)
-        finally:
-            directory.close()
-    completed = outcome.tally.by_status["completed"]
+        tally, _ = play(config_of(work, apps, Path(output)))
+    completed = tally.by_status["completed"]
     if completed != work.episodes:
-        raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed; {outcome.failure or ''}")
+        raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed")
     return Fed("rollouts", number, work, ask(apps, "calls"))
 
 
@@ -179,9 +168,7 @@ def measure(work: Work, rounds: int) -> list[Fed]:
     """Errors: MeasurementFailed."""
     found: list[Fed] = []
     with engines_up(work) as apps:
-        by_rollouts(
-            replace(work, episodes=work.concurrency, turns=1), apps, 0
-        )  # all is warm, and it counts for nothing
+        by_rollouts(replace(work, episodes=work.concurrency, turns=1), apps, 0)  # warms up, and counts for nothing
         for number in range(1, rounds + 1):
             found.append(by_rollouts(work, apps, number))
             found.append(directly(found[-1], apps))
@@ -196,11 +183,7 @@ def ratio(fed: Sequence[Fed]) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    command = shlex.join(["python", "-m", "benchmarks.saturation", *words])
-    here = machine()
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    given, heading = begin(_parser(), arguments)
     sizes = (given.episodes, given.concurrency, given.turns, given.tokens, given.workers)
     measured: dict[int, list[Fed]] = {}
     try:
@@ -215,9 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"\n{table(lines)}\n")
     for engines, found in ratios.items():
         print(f"{engines} engine{'s' if engines > 1 else ''}: {found:.3f} of the direct speed (least {LEAST_RATIO})")
-    if given.json is not None:
-        report = {"machine": here, "command": command, "lines": lines, "ratios": ratios}
-        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    heading.write(given.json, lines=lines, ratios=ratios)
     return 0 if all(found >= LEAST_RATIO for found in ratios.values()) else 1
 
 
@@ -231,7 +212,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--turns", type=int, default=3, help="of each participant (default 3)")
     parser.add_argument("--tokens", type=int, default=32, help="at most, a turn (default 32)")
     parser.add_argument("--workers", type=int, default=2, help="(default 2)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    add_json(parser)
     return parser
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import shlex
 import shutil
 import sys
 import tempfile
@@ -14,7 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.measure import MeasurementFailed, machine
+from benchmarks.command import begin
+from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.service_load import memory
 from benchmarks.service_load.counts import Counts, Wrong
@@ -174,10 +174,7 @@ def _told(counts: Counts) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    say(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    say(f"command: {shlex.join(['python', '-m', 'benchmarks.service_load', *words])}\n")
+    given, _ = begin(_parser(), arguments)
     folder = given.keep or Path(tempfile.mkdtemp(prefix="ray_gym_load_"))
     folder.mkdir(parents=True, exist_ok=True)
     told: list[str] = []

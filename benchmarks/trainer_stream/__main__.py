@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import shlex
 import sys
 import tempfile
 import time
@@ -22,7 +21,8 @@ import numpy as np
 import psutil  # type: ignore[import-untyped]
 import ray
 
-from benchmarks.measure import MeasurementFailed, Trace, Watch, machine
+from benchmarks.command import begin
+from benchmarks.measure import MeasurementFailed, Trace, Watch
 from benchmarks.orchestration import table
 from benchmarks.trainer_stream.checkpoint import Checkpoint
 from benchmarks.trainer_stream.lives import trainer
@@ -128,10 +128,7 @@ def alive() -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in machine().items())}")
-    print(f"command: {shlex.join(['python', '-m', 'benchmarks.trainer_stream', *words])}\n", flush=True)
+    given, _ = begin(_parser(), arguments)
     options = ["--staleness", str(STALENESS), "--delay-s", str(given.delay_s)]
     with tempfile.TemporaryDirectory(prefix="ray_gym_stream_") as scratch:
         try:

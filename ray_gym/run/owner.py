@@ -29,6 +29,8 @@ BEAT_S = 10.0
 """How often a driver shows an object store that it lives."""
 ALIVE_S = 35.0
 """How long it counts as alive after that: three beats may get lost."""
+SAID_BYTES = 1024
+"""What a driver writes of itself is always as long: a reader asks for an object's length first, and may then be given a newer one."""
 JOIN_S = 5.0
 """How long a beat that is under way may hold up the end of a run."""
 
@@ -147,8 +149,8 @@ class ObjectOwner:
                 self._write(released=False)
 
     def _write(self, released: bool) -> None:
-        said = {**self._portrait, "released": released, "heartbeat": time.time()}
-        self._storage.write(f"{EPOCH}/{self.name}", json.dumps(said).encode())
+        said = json.dumps({**self._portrait, "released": released, "heartbeat": time.time()})
+        self._storage.write(f"{EPOCH}/{self.name}", said.encode().ljust(SAID_BYTES))
 
 
 def _number(name: str) -> int:

@@ -6,7 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
-from test_replay import Attempt, Plain, attempt, cut
+from replayed import Attempt, Plain, attempt, cut
 
 from ray_gym import Episode, Message
 from ray_gym.graders import AllOf, Judge, Library, SwapCheck, Weighted

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_replay import Plain, attempt, cut, words
+from replayed import Plain, attempt, cut, words
 
 from ray_gym import Environment, Episode, Message, Opening, Task
 from ray_gym.errors import EpisodeFailure, FailureKind

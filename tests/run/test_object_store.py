@@ -194,10 +194,12 @@ def test_a_driver_shows_that_it_lives_until_it_is_closed(store: str) -> None:
     said = f"epoch/{owner.name}"
     first = json.loads(storage.read(said))
     assert (first["epoch"], first["pid"], first["released"]) == (1, os.getpid(), False)
+    length = len(storage.read(said))
     eventually(lambda: json.loads(storage.read(said))["heartbeat"] > first["heartbeat"], 20)
     owner.release()
     owner.release()
     assert json.loads(storage.read(said))["released"] is True
+    assert len(storage.read(said)) == length, "or who reads it meanwhile would get a part"
     assert not [thread for thread in threading.enumerate() if thread is owner._thread]
 
 

@@ -1,0 +1,47 @@
+"""What benchmarks have in common as commands: they say what they run on, and how to run them again, and may write their numbers down."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import machine
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """Without which figures say nothing."""
+
+    machine: Mapping[str, Any]
+    command: str
+
+    def __str__(self) -> str:
+        return f"machine: {', '.join(f'{name} {value}' for name, value in self.machine.items())}\ncommand: {self.command}\n"
+
+    def write(self, path: Path | None, **numbers: Any) -> None:
+        """With the numbers, to the file of `--json`, if there is one."""
+        if path is not None:
+            report = {"machine": self.machine, "command": self.command, **numbers}
+            path.write_text(json.dumps(report, indent=2) + "\n")
+
+
+def begin(
+    parser: argparse.ArgumentParser, arguments: Sequence[str] | None, **versions: str
+) -> tuple[argparse.Namespace, Heading]:
+    """What the command line gives (`arguments`, if they are not None, in its place), and the heading, which is printed. `versions` come on
+    top of what every benchmark says of the machine."""
+    words = sys.argv[1:] if arguments is None else arguments
+    given = parser.parse_args(words)
+    heading = Heading({**machine(), **versions}, f"{parser.prog} {shlex.join(words)}".rstrip())
+    print(heading, flush=True)
+    return given, heading
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
