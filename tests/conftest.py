@@ -56,6 +56,18 @@ def eventually(condition: Callable[[], Any], within_s: float) -> Any:
     raise TimeoutError(f"not within {within_s} s")
 
 
+STANDING = ("model_cluster", "cluster")
+"""Fixtures of the session whose tests come first, in this order: what they start is measured by the clock, and later not alone."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def order(item: pytest.Item) -> int:
+        fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
+        return next((place for place, name in enumerate(STANDING) if name in fixtures), len(STANDING))
+
+    items.sort(key=order)
+
+
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[dict[str, str]]:
     """A cluster on this machine, with its dashboard (jobs need it). Gives the environment that reaches it."""

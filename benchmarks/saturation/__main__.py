@@ -140,7 +140,9 @@ def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
     """The calls of rollouts once more. Errors: MeasurementFailed."""
     calls = {name: [call for call in made if call.tokens] for name, made in fed.calls.items()}
     ask(apps, "begin")
-    ports = {name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()}
+    ports = {
+        name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()
+    }
     asyncio.run(replay(ports, steps(calls), fed.work.concurrency))
     again = replace(fed, by="directly", calls=ask(apps, "calls"))
     if sorted(call.tokens for call in again.all_calls) != sorted(

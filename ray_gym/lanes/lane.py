@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from ray import exceptions as ray_errors
@@ -14,6 +15,9 @@ from ray_gym.errors import describe
 from ray_gym.lanes import wire
 from ray_gym.lanes.replica import Whereabouts
 from ray_gym.models.base import Completion, CompletionRequest
+
+TAKEN_S = 5.0
+"""How long a replica may take to say that a batch has come; what is asked meanwhile waits for that."""
 
 
 class Full(Exception):
@@ -95,11 +99,14 @@ class Lane:
         receiver = asyncio.create_task(self._receive(calls, taken))
         self._receivers.add(receiver)
         receiver.add_done_callback(self._receivers.discard)
-        await taken.wait()
+        with suppress(TimeoutError):  # of a replica that hangs the callers have deadlines
+            async with asyncio.timeout(TAKEN_S):
+                await taken.wait()
 
     async def _cancel(self, numbers: list[int]) -> None:
         try:
-            await self._to_replica.cancel_calls.remote(self._caller, numbers)
+            async with asyncio.timeout(TAKEN_S):
+                await self._to_replica.cancel_calls.remote(self._caller, numbers)
         except Exception:  # then it is gone, and so is what it was doing
             self.is_broken = True
 
@@ -114,8 +121,8 @@ class Lane:
             async for group in response:
                 taken.set()
                 for answer in wire.decode_answers(group):
-                    left.discard(answer.number)
                     self._answer(answer)
+                    left.discard(answer.number)
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

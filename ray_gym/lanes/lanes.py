@@ -32,7 +32,6 @@ class Lanes:
         self._left: list[Lane] = []
         """Of replicas that are no longer said to be there: they may still answer."""
         self._looking = asyncio.Lock()
-        self._looked_at = 0.0
         self._calls = 0
         self._watch: asyncio.Task[None] | None = None
 
