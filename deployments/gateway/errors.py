@@ -125,9 +125,10 @@ def _field(problem: Mapping[str, Any], body: Any) -> str:
     return ".".join(map(str, inside))[:LONGEST_FIELD]
 
 
-def _sent(location: Sequence[int | str], body: Any) -> list[int | str]:
-    found: list[int | str] = []
+def _sent(location: Sequence[Any], body: Any) -> list[Any]:
+    found = []
     for part in location:
         if (isinstance(body, dict) and part in body) or (isinstance(body, list) and isinstance(part, int)):
-            found, body = [*found, part], body[part]
+            found.append(part)
+            body = body[part]
     return found
