@@ -17,6 +17,7 @@ CALLBACK = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
 ENVIRONMENT: Mapping[str, str] = {
     CALLBACK: "deployments.gateway.proxy.middlewares",
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # one that has died is replaced after three looks
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # else Serve ends one that takes 5 s to start, as it does on a busy machine
 }
 """By which a proxy finds what is here, and is looked after; a Serve that somebody else has started does without."""
 ROUTES = "/-/routes"
