@@ -215,14 +215,18 @@ class ServiceSection(Section):
     max_waiting_commands: Positive = MOST_WAITING
     """Of one session, that wait for their turn, or for the answer of one that is carried out already; on top is answered 429."""
     caller_share: Annotated[float, Field(gt=0, le=1)] = 0.75
-    """Where there are tokens: how much one caller may have of `max_requests`, `max_streams`, `max_sessions` and the queue of rollouts."""
+    """Where there are several callers: how much one may have of `max_requests`, `max_streams`, `max_sessions` and the queue of rollouts."""
     session_workers: Positive = 2
     idle_s: Seconds = 600
     """A session to which nothing was said for this long is closed."""
 
+    def shared_by(self, callers: int) -> ServiceSection:
+        """For so many: one alone has all of it."""
+        return self if callers > 1 else self.model_copy(update={"caller_share": 1.0})
+
     def most_of_one(self, most: int) -> int:
         """How much one caller may have of what there is for all."""
-        return most if self.tokens is None else math.ceil(most * self.caller_share)
+        return math.ceil(most * self.caller_share)
 
 
 class RunConfig(Section):

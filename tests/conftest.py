@@ -30,7 +30,7 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
 PATIENT = {
     "RAY_raylet_start_wait_time_s": "120",
-    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # else Serve ends a proxy that takes 5 s to start
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # as the service has it, for other tests that start Serve
     "RAY_worker_niceness": "0",
 }
 """Ray on a machine that is busy, with other tests for one thing."""

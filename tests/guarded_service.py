@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
-from conftest import PATIENT, REPOSITORY, eventually, free_port, stop_cluster
+from conftest import free_port, stop_cluster
+from serving import ALONE, end, serving
 
 TOKENS = {"alice": "alices-token-of-the-attacks-0123456789", "bob": "bobs-token-of-the-attacks-0123456789"}
 CONFIG = """
@@ -36,7 +34,6 @@ service:
   offers:
     words: {{environment: {{id: multi_step}}, participants: {{policy: {{model: small}}}}}}
 """
-START_S = 240
 
 
 @dataclass(frozen=True)
@@ -67,29 +64,13 @@ def guarded() -> Iterator[GuardedService]:
     folder = Path(tempfile.mkdtemp(prefix="ray_gym_test_"))  # short: Ray puts sockets below it
     config, port = folder / "service.yaml", free_port()
     config.write_text(CONFIG.format(folder=folder))
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
-    own = {
-        **PATIENT,
-        "RAY_ADDRESS": "local",
-        "RAY_AUTH_MODE": "disabled",
-        "RAY_TMPDIR": str(folder),
-        "RAY_GYM_TEST_CALLERS": " ".join(f"{name}={token}" for name, token in TOKENS.items()),
-    }
+    callers = " ".join(f"{name}={token}" for name, token in TOKENS.items())
     service = GuardedService(f"http://127.0.0.1:{port}", folder)
-    command = [sys.executable, "-m", "ray_gym", "serve", str(config), f"service.port={port}"]
-    with (
-        service.said.open("wb") as said,
-        subprocess.Popen(
-            command, env={**inherited, **own}, cwd=REPOSITORY, stdout=said, stderr=subprocess.STDOUT
-        ) as process,
-    ):
-        try:
-            eventually(lambda: process.poll() is not None or b"ready: " in service.said.read_bytes(), START_S)
-            assert process.poll() is None, service.said.read_text()
+    environment = {**ALONE, "RAY_TMPDIR": str(folder), "RAY_GYM_TEST_CALLERS": callers}
+    try:
+        with serving(config, environment, service.said, f"service.port={port}") as process:
             yield service
-            process.send_signal(signal.SIGINT)
-            assert process.wait(timeout=60) == 0, service.said.read_text()
-        finally:
-            process.kill()
-            stop_cluster(str(folder))
-            shutil.rmtree(folder, ignore_errors=True)
+            end(process, service.said, signal.SIGINT)
+    finally:
+        stop_cluster(str(folder))
+        shutil.rmtree(folder, ignore_errors=True)

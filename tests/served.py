@@ -1,10 +1,9 @@
-"""`ray-gym serve` as a user would run it, until the tests have done with it."""
+"""A service, until the tests have done with it."""
 
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import psutil
-from conftest import PATIENT, REPOSITORY, eventually, free_port
+from conftest import REPOSITORY, eventually, free_port
+from serving import ALONE, end, serving
 
 from ray_gym.client import Client
 from ray_gym.load import load
@@ -21,7 +21,6 @@ ENVIRONMENTS = REPOSITORY / "tests" / "gateway"
 """Those that are made for it."""
 CALLER = "tester"
 TOKEN = "an-agent-of-the-tests-0123456789"
-UP_WITHIN_S = 240
 
 
 @dataclass(frozen=True)
@@ -74,27 +73,11 @@ def served(config: str, folder: Path, cluster: dict[str, str] | None = None) -> 
     """On a cluster of its own, or on one that stands."""
     path, log, port = folder / "service.yaml", folder / "service.log", free_port()
     path.write_text(config)
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
-    environment = cluster or {**inherited, **PATIENT, "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled"}
     own = {"RAY_GYM_TEST_CALLERS": f"{CALLER}={TOKEN}", "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{ENVIRONMENTS}"}
     overrides = [
         f"service.port={port}", f"output.dir={folder}/runs", "output.roll_s=0.2",
         "service.tokens.env=RAY_GYM_TEST_CALLERS",
     ]  # fmt: skip
-    with log.open("wb") as output:
-        service = subprocess.Popen(
-            [sys.executable, "-m", "ray_gym", "serve", str(path), *overrides],
-            env={**environment, **own},
-            cwd=REPOSITORY,
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        eventually(lambda: service.poll() is not None or "ready: " in log.read_text(), UP_WITHIN_S)
-        assert service.poll() is None, log.read_text()
+    with serving(path, {**(cluster or ALONE), **own}, log, *overrides) as service:
         yield Served(f"http://127.0.0.1:{port}", folder / "runs" / "service", service.pid)
-        service.terminate()
-        assert service.wait(timeout=60) == 0, log.read_text()
-    finally:
-        service.kill()
-        service.wait()
+        end(service, log, signal.SIGTERM)

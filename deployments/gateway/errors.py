@@ -68,7 +68,7 @@ def refusal_of(error: BaseException) -> Refused | None:
     if isinstance(error, Refused):
         return error
     if isinstance(error, RequestValidationError):
-        return _invalid(error.errors())
+        return _invalid(error.errors(), error.body)
     if isinstance(error, HTTPException):
         code = _CODES.get(error.status_code, "refused")
         return Refused(error.status_code, code, str(error.detail))
@@ -104,9 +104,9 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": ErrorAnswer, "description": HTTPStatus(status).phrase} for status in statuses}
 
 
-def _invalid(problems: Sequence[Mapping[str, Any]]) -> Refused:
+def _invalid(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
     """A line a problem. Its input is left out: it may be long, or secret."""
-    fields = [_field(problem["loc"]) for problem in problems]
+    fields = [_field(problem, body) for problem in problems]
     lines = [
         f"{field or 'the body'}: {problem['msg']}"
         for field, problem in list(zip(fields, problems, strict=True))[:MOST_PROBLEMS]
@@ -116,6 +116,19 @@ def _invalid(problems: Sequence[Mapping[str, Any]]) -> Refused:
     return Refused(422, "invalid_request", "\n".join(lines), next(iter(fields), None) or None)
 
 
-def _field(location: Sequence[int | str]) -> str:
+def _field(problem: Mapping[str, Any], body: Any) -> str:
+    """Where it is. In a body, without what pydantic adds to that: which member of a union it tried."""
+    location: Sequence[int | str] = problem["loc"]
     inside = location[1:] if location and location[0] in _PLACES else location
+    if location and location[0] == "body" and problem["type"] != "missing":
+        inside = _sent(inside, body)
     return ".".join(map(str, inside))[:LONGEST_FIELD]
+
+
+def _sent(location: Sequence[Any], body: Any) -> list[Any]:
+    found = []
+    for part in location:
+        if (isinstance(body, dict) and part in body) or (isinstance(body, list) and isinstance(part, int)):
+            found.append(part)
+            body = body[part]
+    return found

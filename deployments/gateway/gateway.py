@@ -37,7 +37,7 @@ DRAIN_S = 10
 
 
 class HttpGateway:
-    environment = proxy.CALLBACK
+    environment = proxy.ENVIRONMENT
 
     def __init__(self, section: ServiceSection, directory: Path, folder: Path) -> None:
         """`directory` is the service's, `folder` the config's."""
@@ -48,8 +48,8 @@ class HttpGateway:
         self._started_serve = False
         self._application = Application(GRACE_S, named_by="service.name")
 
-    def check(self) -> None:
-        """What can be found wrong before anything starts. Errors: UserError."""
+    def check(self) -> ServiceSection:
+        """What can be found wrong before anything starts; gives the section as it is for those who may call. Errors: UserError."""
         section = self._section
         if section.tokens is not None:
             self._tokens = read_tokens(section.tokens, self._folder)
@@ -58,6 +58,8 @@ class HttpGateway:
                 f"service.tokens: service.host is {section.host}, which others can reach: set service.tokens.file or "
                 "service.tokens.env, or service.host=127.0.0.1"
             )
+        self._section = section.shared_by(max(1, len(self._tokens)))  # without tokens all are one
+        return self._section
 
     def open(self, say: Callable[[str], None]) -> str:
         """Serve with its HTTP, before anything else starts it without. Gives the address. Errors: UserError, RunFailed."""

@@ -13,8 +13,13 @@ from deployments.gateway.headers import check_headers
 from deployments.gateway.pace import PACED, Meter
 from ray_gym.service.errors import Refused, unavailable
 
-CALLBACK: Mapping[str, str] = {"RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "deployments.gateway.proxy.middlewares"}
-"""The environment variable by which a proxy finds what is here; a Serve that somebody else has started does without."""
+CALLBACK = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
+ENVIRONMENT: Mapping[str, str] = {
+    CALLBACK: "deployments.gateway.proxy.middlewares",
+    "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # one that has died is replaced after three looks
+    "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # else Serve ends one that takes 5 s to start, as it does on a busy machine
+}
+"""By which a proxy finds what is here, and is looked after; a Serve that somebody else has started does without."""
 ROUTES = "/-/routes"
 """Where Serve tells everybody which applications there are."""
 RETRY_S = 2

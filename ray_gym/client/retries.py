@@ -22,8 +22,9 @@ NOT_YET = 409
 class Patience:
     deadline_s: float = 120.0
     """Of a call with all its tries."""
-    tries: int = 6
-    """Those that failed; one that was told when to come back doesn't count."""
+    tries: int = 7
+    """Those that failed; one that was told when to come back doesn't count. So many last 15 s at least: Serve's proxy, if it has died, is
+    replaced in that time."""
     first_pause_s: float = 0.5
     """Doubles with every try that fails."""
     silence_s: float = 60.0

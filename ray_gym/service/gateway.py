@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from ray_gym.config import ServiceSection
 from ray_gym.models.base import Engine
 
 
@@ -14,8 +15,11 @@ class Gateway(Protocol):
     environment: Mapping[str, str]
     """Variables that the processes which are started for it need."""
 
-    def check(self) -> None:
-        """Find what can be found wrong before anything starts. Errors: `UserError`."""
+    def check(self) -> ServiceSection:
+        """Find what can be found wrong before anything starts. Errors: `UserError`.
+
+        Gives the section as it is for the callers that there are.
+        """
         ...
 
     def open(self, say: Callable[[str], None]) -> str:

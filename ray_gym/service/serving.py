@@ -43,9 +43,10 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     configure(config.log, service=config.service.name)
     engines = make_engines(config, offers_of(config), config_path)
-    setup = ServiceSetup(config, config_path.parent.absolute(), service_directory(config), engines)
-    gateway: Gateway = find_gateway()(config.service, setup.directory, setup.folder)
-    gateway.check()
+    directory, folder = service_directory(config), config_path.parent.absolute()
+    gateway: Gateway = find_gateway()(config.service, directory, folder)
+    config = config.model_copy(update={"service": gateway.check()})
+    setup = ServiceSetup(config, folder, directory, engines)
     # Twice: Ray puts a handler of its own before the first, which prints a stack, and aborts where that takes long.
     with terminable(), cluster.connected(gateway.environment), terminable():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import PATIENT, REPOSITORY, free_port
+from conftest import REPOSITORY, free_port
+from serving import ALONE, end, serving
 
 PAGE = (REPOSITORY / "docs" / "service.md").read_text()
 PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
@@ -24,28 +25,11 @@ pytestmark = pytest.mark.ray
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     port, output = free_port(), tmp_path_factory.mktemp("service")
-    inherited = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
-    overrides = [f"service.port={port}", f"output.dir={output}"]
-    with subprocess.Popen(
-        [sys.executable, "-m", "ray_gym", "serve", "configs/service_scripted.yaml", *overrides],
-        env={**inherited, **PATIENT, "RAY_ADDRESS": "local"},
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    ) as service:
-        assert service.stdout is not None
-        try:
-            said = []
-            for line in service.stdout:
-                said.append(line)
-                if line.startswith("ready: "):
-                    break
-            assert said[-1:] == [f"ready: http://127.0.0.1:{port}\n"], said
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            service.terminate()
-            service.communicate(timeout=60)
+    config, log = REPOSITORY / "configs" / "service_scripted.yaml", output / "service.log"
+    with serving(config, ALONE, log, f"service.port={port}", f"output.dir={output}") as service:
+        assert log.read_text() == f"ready: http://127.0.0.1:{port}\n"
+        yield f"http://127.0.0.1:{port}"
+        end(service, log, signal.SIGTERM)
 
 
 def test_curl(address: str, tmp_path: Path) -> None:

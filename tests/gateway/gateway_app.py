@@ -28,6 +28,7 @@ TOKENS = {"alice": "alices-token-0123456789", "bob": "bobs-token-0123456789ab"}
 class Item(BaseModel):
     name: str
     count: int = 0
+    size: int | list[int] = 0
     more: dict[str, Any] = {}
 
 

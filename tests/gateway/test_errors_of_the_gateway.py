@@ -46,6 +46,8 @@ async def test_a_wrong_field_is_named_and_its_value_is_not_said_again() -> None:
         assert found["param"] == "name" and found["type"] == "invalid_request_error"
         assert found["message"].splitlines()[0].startswith("name: ") and "\ncount: " in found["message"]
         assert "hunter" not in response.text
+        told = problem(await http.post("/v1/items", json={"name": "x", "size": ["hunter2"]}), 422)["message"]
+        assert [line.partition(": ")[0] for line in told.splitlines()] == ["size", "size.0"], "of a union, both"
 
 
 async def test_paths_and_methods_that_are_not_there() -> None:

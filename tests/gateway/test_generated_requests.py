@@ -73,7 +73,7 @@ def test_no_request_breaks_the_service_or_its_word(guarded_service: GuardedServi
         eventually(lambda: all(http.get(f"/v1/rollouts/{one}").json()["ended_at"] for one in rollouts), 60)
         models = [*(model["id"] for model in http.get("/v1/models").json()["data"]), "policy"]
         known = {"sessions": sessions, "rollouts": rollouts, "models": models}
-        told_to_come_back(http, sessions[0])
+        assert http.post(f"/v1/sessions/{sessions[0]}/score").status_code == 200
         before = answered(http)
         counts: dict[tuple[str, str], float] = {}
         for seed in range(1, MOST_ROUNDS + 1):
@@ -97,15 +97,6 @@ def test_no_request_breaks_the_service_or_its_word(guarded_service: GuardedServi
 
 UNREACHED = {"/v1/completions", "/v1/responses"}
 """Scripted models have chat only."""
-
-
-def told_to_come_back(http: httpx.Client, session: str) -> None:
-    """An episode that is not committed within seconds is not there yet, which is nobody's failure."""
-    assert http.post(f"/v1/sessions/{session}/score").status_code == 200
-    answer = http.get(f"/v1/sessions/{session}/episode")
-    assert answer.status_code in (200, 409), answer.text
-    if answer.status_code == 409:
-        assert answer.json()["error"]["code"] == "not_committed" and int(answer.headers["Retry-After"]) == 1
 
 
 def schemathesis(service: GuardedService, folder: Path, changes: dict[str, Any]) -> None:

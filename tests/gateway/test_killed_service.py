@@ -1,16 +1,20 @@
-"""`ray-gym serve` on a standing cluster, killed: what it started goes, and the next one of its name takes its place."""
+"""`ray-gym serve` on a standing cluster, killed in parts and as a whole: sessions go on, what it started goes, and the next one of its
+name takes its place."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
+from signal import SIGTERM
 
 import httpx
 import pytest
-from conftest import REPOSITORY, eventually, free_port, standing_cluster
+from conftest import eventually, free_port, raylet_children, standing_cluster
+from gateway_app import problem
+from serving import end, serving
+
+from ray_gym.client import Client, SessionRequest
 
 pytestmark = pytest.mark.ray
 
@@ -24,7 +28,7 @@ participants:
   user: {{model: small}}
 fanout: {{workers: 1}}
 output: {{dir: {folder}/runs}}
-service: {{port: {port}}}
+service: {{port: {port}, max_sessions: 4, session_workers: 1}}
 """
 LEFT = """
 from ray import serve
@@ -33,27 +37,6 @@ apps = sorted(serve.status().applications)
 actors = sorted(actor["name"].partition("|")[0] for actor in ray.util.list_named_actors(all_namespaces=True))
 print([*apps, *(name for name in actors if not name.startswith("SERVE"))])
 """
-
-
-@contextmanager
-def serving(config: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    log = config.with_suffix(".log")
-    log.write_bytes(b"")
-    with log.open("wb") as output:
-        service = subprocess.Popen(
-            [sys.executable, "-m", "ray_gym", "serve", str(config)],
-            env={**environment, "PYTHONPATH": str(REPOSITORY)},
-            cwd=REPOSITORY,
-            stdout=output,
-            stderr=output,
-        )
-    try:
-        eventually(lambda: service.poll() is not None or "ready: " in log.read_text(), 120)
-        assert service.poll() is None, log.read_text()
-        yield service
-    finally:
-        service.kill()
-        service.wait()
 
 
 def left(environment: dict[str, str]) -> str:
@@ -65,16 +48,33 @@ def left(environment: dict[str, str]) -> str:
     return done.stdout.strip().splitlines()[-1]
 
 
-def test_nothing_is_left_of_a_service_that_was_killed(tmp_path: Path) -> None:
-    config, port = tmp_path / "service.yaml", free_port()
+def sessions_go_on(address: str, environment: dict[str, str]) -> None:
+    """After the gateway's only replica and Serve's proxy have died, and there are as many as there may be for one caller."""
+    with Client(address) as client:
+        *_, session = (client.open_session(SessionRequest(seed=seed)) for seed in range(4))
+        full = problem(httpx.post(f"{address}/v1/sessions", json={}, timeout=30), 429)
+        assert full["message"].startswith("4 sessions are open, as many as there may be")
+        dying = raylet_children(environment, "ServeReplica:service-gateway", "ProxyActor")
+        assert len(dying) == 2
+        for process in dying:
+            process.kill()
+        told = session.call_tool("make_move", {"position": 9})
+        assert told.error and "position" in told.error
+        assert session.score().score is not None
+
+
+def test_what_goes_on_and_what_is_left_of_a_service_that_was_killed(tmp_path: Path) -> None:
+    config, log, port = tmp_path / "service.yaml", tmp_path / "service.log", free_port()
     config.write_text(CONFIG.format(folder=tmp_path, port=port))
-    ready = f"http://127.0.0.1:{port}/readyz"
+    address = f"http://127.0.0.1:{port}"
+    ready = f"{address}/readyz"
     with standing_cluster() as environment:
-        with serving(config, environment) as first:
+        with serving(config, environment, log) as first:
             assert httpx.get(ready, timeout=30).status_code == 200
             assert left(environment) == "['service-gateway', 'janitor', 'lease', 'service-service']"
+            sessions_go_on(address, environment)
             first.kill()
-            with serving(config, environment) as second:  # at once
+            with serving(config, environment, log) as second:  # at once
                 assert httpx.get(ready, timeout=30).json() == {"status": "ready", "models": ["small"]}
                 second.kill()
                 second.wait()
@@ -82,8 +82,7 @@ def test_nothing_is_left_of_a_service_that_was_killed(tmp_path: Path) -> None:
         gone = httpx.get(ready, timeout=30)
         assert gone.status_code == 503 and gone.json()["error"]["code"] == "unavailable"
         assert int(gone.headers["Retry-After"]) > 0
-        with serving(config, environment) as third:
+        with serving(config, environment, log) as third:
             assert httpx.get(ready, timeout=30).status_code == 200
-            third.terminate()
-            assert third.wait(timeout=60) == 0, config.with_suffix(".log").read_text()
+            end(third, log, SIGTERM)
         assert left(environment) == "[]"

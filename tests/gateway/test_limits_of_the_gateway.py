@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 from gateway_app import TOKENS, Waiting, client, make, problem
+
+from deployments.gateway.gateway import HttpGateway
+from ray_gym.config import ServiceSection, TokensSection
 
 
 async def test_requests_on_top_are_told_to_come_back_and_places_are_given_back() -> None:
@@ -60,6 +64,15 @@ async def test_one_caller_leaves_places_for_others() -> None:
         await waiting.until(1)
         assert (await bob.get("/v1/who")).status_code == 200
         waiting.go.set()
+
+
+@pytest.mark.parametrize(("callers", "most"), [([], 8), (["alice"], 8), (["alice", "bob"], 6)])
+def test_a_caller_alone_has_all_that_there_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, callers: list[str], most: int
+) -> None:
+    monkeypatch.setenv("GIVEN", " ".join(f"{caller}={TOKENS[caller]}" for caller in callers))
+    section = ServiceSection(tokens=TokensSection(env="GIVEN") if callers else None)
+    assert HttpGateway(section, tmp_path, tmp_path).check().most_of_one(8) == most
 
 
 @pytest.mark.parametrize("by_body", [False, True])

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from deployments.gateway.headers import LONGEST_TARGET, MOST_HEADER_BYTES, MOST_HEADERS
-from deployments.gateway.proxy import CALLBACK, ROUTES, ProxyGuard, middlewares
+from deployments.gateway.proxy import CALLBACK, ENVIRONMENT, ROUTES, ProxyGuard, middlewares
 from ray_gym.plugins import load_object
 
 
@@ -46,8 +46,7 @@ async def test_nobody_is_told_which_applications_there_are() -> None:
 
 
 def test_serve_finds_it_by_its_name() -> None:
-    [path] = CALLBACK.values()
-    module, _, name = path.rpartition(".")
+    module, _, name = ENVIRONMENT[CALLBACK].rpartition(".")
     assert load_object(f"{module}:{name}", "") is middlewares
 
 

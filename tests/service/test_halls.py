@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from conftest import REPOSITORY
+from fastapi import FastAPI
 
+from deployments.gateway import errors, placement
+from deployments.gateway.sessions import session_routes
 from ray_gym.config import GroupsSection, RunConfig
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
@@ -20,7 +24,9 @@ from ray_gym.service.api import SessionInfo, SessionRequest
 from ray_gym.service.hall import Hall
 from ray_gym.service.offers import offers_of
 from ray_gym.service.registry import Registry
+from ray_gym.service.service import Service
 from ray_gym.service.sessions import Placed, Sessions
+from ray_gym.service.setup import ServiceSetup
 
 pytestmark = pytest.mark.ray
 
@@ -36,20 +42,23 @@ def joined() -> Iterator[None]:
             yield
 
 
-def sessions_in(root: Path, **service: Any) -> Sessions:
-    config = RunConfig.model_validate(
-        {
-            "environment": {"id": "tic_tac_toe"},
-            "tasks": {"generate": 1},
-            "models": {"small": {"engine": "scripted", **PLAYER}},
-            "participants": {"policy": {"model": "small"}, "user": {"model": "small"}},
-            "groups": {"incomplete": "wait"},
-            "output": {"roll_s": 0.2, "dir": str(root)},
-            "service": {"session_workers": 1, **service},
-        }
-    )
+def setup(root: Path, service: Mapping[str, Any], **output: Any) -> ServiceSetup:
+    config = {
+        "environment": {"id": "tic_tac_toe"},
+        "tasks": {"generate": 1},
+        "models": {"small": {"engine": "scripted", **PLAYER}},
+        "participants": {"policy": {"model": "small"}, "user": {"model": "small"}},
+        "groups": {"incomplete": "wait"},
+        "output": {"roll_s": 0.2, "dir": str(root), **output},
+        "service": {"session_workers": 1, **service},
+    }
     engines = {"small": ScriptedEngine(ScriptedOptions.model_validate(PLAYER))}
-    return Sessions(config, engines, offers_of(config), root, Recorder())
+    return ServiceSetup(RunConfig.model_validate(config), root, root, engines)
+
+
+def sessions_in(root: Path, **service: Any) -> Sessions:
+    made = setup(root, service)
+    return Sessions(made.config, made.engines, offers_of(made.config), root, Recorder())
 
 
 async def info(placed: Placed) -> SessionInfo:
@@ -97,7 +106,7 @@ async def test_one_that_is_being_opened_meanwhile_is_there_once(
 
 
 async def test_one_caller_leaves_sessions_for_others_and_each_sees_its_own(tmp_path: Path) -> None:
-    sessions = sessions_in(tmp_path, tokens={"env": "GIVEN"}, max_sessions=3, caller_share=0.5)
+    sessions = sessions_in(tmp_path, max_sessions=3, caller_share=0.5)
     opened = [await sessions.open("ann", SessionRequest(seed=seed), None) for seed in range(2)]
     with pytest.raises(module.Refused, match="2 sessions of yours are open, and 2 may be"):
         await sessions.open("ann", SessionRequest(), None)
@@ -120,6 +129,32 @@ async def test_one_caller_leaves_sessions_for_others_and_each_sees_its_own(tmp_p
     assert len({one.created_at for one in (*page.sessions, *rest.sessions)}) == 2
     await sessions.open("ann", SessionRequest(seed=2), None)
     await sessions.close()
+
+
+async def test_an_episode_is_there_once_it_is_committed_and_until_then_says_when_to_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placement, "COMMIT_S", 0.1)
+    service = Service(
+        setup(tmp_path, {}, roll_rows=2, roll_s=3600)
+    )  # the second episode brings the commit, and nothing else does
+    await service.start()
+    app = FastAPI()
+    errors.register(app)
+    app.include_router(session_routes(placement.Placement(service), lambda: "ann", lambda *_: "a key"))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60) as http:
+        first, second = [(await http.post("/v1/sessions", json={})).json()["id"] for _ in range(2)]
+        assert (await http.post(f"/v1/sessions/{first}/score")).status_code == 200
+        for _ in range(2):
+            early = await http.get(f"/v1/sessions/{first}/episode")
+            assert (early.status_code, early.json()["error"]["code"]) == (409, "not_committed")
+            assert early.headers["Retry-After"] == "1"
+        assert (await http.post(f"/v1/sessions/{second}/score")).status_code == 200
+        assert (await service.committed("ann", first, 30)).worker is None
+        for session_id in (first, second):
+            row = await http.get(f"/v1/sessions/{session_id}/episode")
+            assert row.status_code == 200 and row.json()["episode_id"] == session_id
+    await service.close()
 
 
 async def test_one_that_cannot_be_recorded_is_not_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -234,7 +234,7 @@ async def test_a_full_queue_and_cancelling(tmp_path: Path) -> None:
 
 
 async def test_one_caller_leaves_places_in_the_queue_for_others(tmp_path: Path) -> None:
-    async with serving(tmp_path, tokens={"env": "GIVEN"}, queued_rollouts=3, caller_share=0.5) as door:
+    async with serving(tmp_path, queued_rollouts=3, caller_share=0.5) as door:
         own = [await door.made(SLOW) for _ in range(2)]
         full = await door.submit(SLOW)
         assert full.status_code == 429 and "2 rollouts of yours are not over" in full.json()["message"]

@@ -1,0 +1,40 @@
+"""`ray-gym serve` as a user would run it, a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from conftest import PATIENT, REPOSITORY, eventually
+
+UP_WITHIN_S = 240
+INHERITED = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
+ALONE = {**INHERITED, **PATIENT, "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled"}
+"""The environment of one that has a cluster of its own."""
+
+
+@contextmanager
+def serving(
+    config: Path, environment: Mapping[str, str], log: Path, *overrides: str
+) -> Iterator[subprocess.Popen[bytes]]:
+    """From when it is ready. What it says is in `log`. It is for the block to end it well: see `end`."""
+    command = [sys.executable, "-m", "ray_gym", "serve", str(config), *overrides]
+    with log.open("wb") as output:
+        service = subprocess.Popen(command, env=environment, cwd=REPOSITORY, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        eventually(lambda: service.poll() is not None or "ready: " in log.read_text(), UP_WITHIN_S)
+        assert service.poll() is None, log.read_text()
+        yield service
+    finally:
+        service.kill()
+        service.wait()
+
+
+def end(service: subprocess.Popen[bytes], log: Path, by: int) -> None:
+    """By a signal, after which it takes down what it started."""
+    service.send_signal(by)
+    assert service.wait(timeout=60) == 0, log.read_text()
