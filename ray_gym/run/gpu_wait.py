@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import ray
 from ray.util.placement_group import placement_group, remove_placement_group
@@ -21,11 +21,12 @@ def gpus_of_nodes() -> list[float]:
     return [float(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
 
 
-def wait_for_gpus(wanted: Mapping[str, Replicas], deadline_s: float | None) -> None:
+def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | None) -> None:
     """Blocks until they are there, and says so every while. Errors: RunFailed at the deadline."""
     began, said_at = time.monotonic(), float("-inf")
-    bundles = [{"GPU": each.gpus, "CPU": each.cpus} for each in wanted.values() for _ in range(each.count)]
-    labels = [dict(each.labels) for each in wanted.values() for _ in range(each.count)]
+    flat = [each for placed in wanted.values() for each in placed for _ in range(each.count)]
+    bundles = [{"GPU": each.gpus, "CPU": each.cpus} for each in flat]
+    labels = [dict(each.labels) for each in flat]
     demand = placement_group(bundles, bundle_label_selector=labels if any(labels) else None)
     try:
         while (problem := lacking(wanted, gpus_of_nodes())) is not None:

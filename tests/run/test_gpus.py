@@ -22,7 +22,7 @@ def test_only_who_loads_a_model_on_gpus_asks_for_some() -> None:
     wanted = asked(
         {"a": engine(gpus=0), "b": engine(replicas=2, tensor_parallel=2), "c": VllmEngine(VllmOptions(app="x"))}
     )
-    assert wanted == {"b": Replicas(2, 0, 2)}
+    assert wanted == {"b": [Replicas(2, 0, 2)]}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def test_only_who_loads_a_model_on_gpus_asks_for_some() -> None:
     ],
 )
 def test_gpus_are_enough_on_whole_nodes(nodes: list[float], told: str | None) -> None:
-    wanted = {"policy": Replicas(2, 0, 2), "user": Replicas(1, 0, 4)}
+    wanted = {"policy": [Replicas(2, 0, 2)], "user": [Replicas(1, 0, 4)]}
     found = lacking(wanted, nodes)
     assert found == told if told is None else told in str(found)
 
@@ -50,6 +50,13 @@ def test_gpus_are_enough_on_whole_nodes(nodes: list[float], told: str | None) ->
 def test_stages_of_a_pipeline_may_be_on_several_nodes() -> None:
     assert lacking(asked({"m": engine(tensor_parallel=4)}), [2, 2]) is not None
     assert lacking(asked({"m": engine(tensor_parallel=2, pipeline_parallel=2)}), [2, 2]) is None
+
+
+def test_bundles_without_gpus_ask_for_none() -> None:
+    bundles = [{"CPU": 4.0}, {"GPU": 1.0, "CPU": 1.0}, {"GPU": 1.0, "CPU": 1.0}]
+    wanted = asked({"m": engine(tensor_parallel=2, placement={"bundles": bundles})})
+    assert lacking(wanted, [1, 1]) is None
+    assert lacking(wanted, [1]) == "they ask for 2 GPUs (m 2) and the cluster has 1"
 
 
 @pytest.mark.ray
