@@ -84,8 +84,13 @@ def _init(**options: Any) -> None:
 
 def check_address(address: str) -> None:
     """Errors: UserError, within seconds, for an address that is none or where nothing listens; Ray itself takes 90 s to say so."""
-    if not address or address in ("auto", "local") or "://" in address:
+    if not address or address in ("auto", "local"):
         return
+    if "://" in address:
+        raise UserError(
+            f"RAY_ADDRESS: {address!r} is the address of a dashboard or of Ray Client, and this has to join the cluster: set it to HOST:6379 "
+            "on one of its nodes, or submit this command by `ray job submit` (for which RAY_API_SERVER_ADDRESS names the dashboard)"
+        )
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():
         raise UserError(
