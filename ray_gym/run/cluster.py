@@ -88,8 +88,8 @@ def check_address(address: str) -> None:
         return
     if "://" in address:
         raise UserError(
-            f"RAY_ADDRESS: {address!r} is the address of a dashboard or of Ray Client, and this has to join the cluster: set it to HOST:6379 "
-            "on one of its nodes, or submit this command by `ray job submit` (for which RAY_API_SERVER_ADDRESS names the dashboard)"
+            f"RAY_ADDRESS: {address!r} is the address of a dashboard or of Ray Client, and this has to join the cluster: set it to "
+            "HOST:6379 of its head, or submit this by `ray job submit` (for which RAY_API_SERVER_ADDRESS names the dashboard)"
         )
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():

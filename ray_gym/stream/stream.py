@@ -22,6 +22,7 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from ray_gym.application import Application
 from ray_gym.config_file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.run import cluster
@@ -101,6 +102,7 @@ class Stream:
         opened: Opened = await _answer(self._host.open.remote(), OPEN_S)
         for name, engine in engines.items():
             blocking.callback(engine.stop)
+            await asyncio.to_thread(Application().end_changed, opened.name, name)
             await asyncio.to_thread(engine.start, opened.name, name, _say)
         self._take_up(await _answer(self._host.start.remote(engines), OPEN_S))
         self._engines = engines
