@@ -136,8 +136,6 @@ class Update:
             return
         for name in self._suspects:
             await self._fleet.evict(name)
-        if self._back != self._current:
-            await self._commit(self._back)
         steps: list[tuple[Task, float]] = [(Load(self._back), self._deadlines.load_s)]
         if not self.new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
             steps.append((Confirm(self._back), self._deadlines.confirm_s))
@@ -146,6 +144,8 @@ class Update:
             for name in answers.failed:
                 self._suspects.add(name)
                 await self._fleet.evict(name)
+        if self._back != self._current:
+            await self._commit(self._back)
 
     async def _resume(self) -> None:
         self.step = "resume"
