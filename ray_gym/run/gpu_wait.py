@@ -24,7 +24,8 @@ def gpus_of_nodes() -> list[float]:
 def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | None) -> None:
     """Blocks until they are there, and says so every while. Errors: RunFailed at the deadline."""
     began, said_at = time.monotonic(), float("-inf")
-    flat = [each for placed in wanted.values() for each in placed for _ in range(each.count)]
+    asking = [each for placed in wanted.values() for each in placed if each.gpus or each.cpus]
+    flat = [each for each in asking for _ in range(each.count)]
     bundles = [{"GPU": each.gpus, "CPU": each.cpus} for each in flat]
     labels = [dict(each.labels) for each in flat]
     demand = placement_group(bundles, bundle_label_selector=labels if any(labels) else None)
