@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import ray
+from ray._private.services import canonicalize_bootstrap_address
 from ray.job_config import JobConfig
 
 from ray_gym.errors import RunFailed, UserError
@@ -24,6 +25,10 @@ logger = logging.getLogger(__name__)
 ADDRESS_TIMEOUT_S = 5
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
 """Only specs and receipts pass through it."""
+NONE_RUNNING = (
+    "no Ray cluster is running here, and RAY_ADDRESS names none: start one (`ray start --head`; cluster/README.md has the ways), or set "
+    "RAY_ADDRESS=HOST:6379, with RAY_AUTH_MODE and the token of that cluster. `ray-gym rollout` needs none: it starts a local one"
+)
 
 
 @contextmanager
@@ -102,6 +107,22 @@ def check_address(address: str) -> None:
         raise UserError(
             f"RAY_ADDRESS: nothing answers at {address}: {error}; start a cluster there, or unset it"
         ) from None
+
+
+def check_running() -> None:
+    """For commands that are about a cluster, and start none.
+
+    Errors: UserError for a wrong RAY_ADDRESS; RunFailed if there is no cluster, also where `ray start` told of one that is gone.
+    """
+    given = os.environ.get("RAY_ADDRESS", "")
+    check_address(given)
+    address = canonicalize_bootstrap_address(None)
+    try:
+        check_address(address or "")
+    except UserError:
+        address = None
+    if address is None:
+        raise RunFailed(NONE_RUNNING)
 
 
 def check_cpus(workers: int, each: float) -> None:
