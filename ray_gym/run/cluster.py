@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -134,7 +136,20 @@ def check_cpus(workers: int, each: float) -> None:
         )
 
 
-def check_gpus(engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None) -> None:
+async def check_gpus_meanwhile(engines: Mapping[str, Engine], wait_s: float | None) -> None:
+    """As `check_gpus`, off the event loop; who is cancelled waits no longer. `wait_s` None: not at all. Errors: UserError, RunFailed."""
+    stopped = threading.Event()
+    checking = asyncio.create_task(asyncio.to_thread(check_gpus, engines, wait_s is not None, wait_s, stopped))
+    try:
+        await asyncio.shield(checking)
+    finally:
+        stopped.set()
+        await asyncio.wait({checking})
+
+
+def check_gpus(
+    engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None, stopped: threading.Event | None = None
+) -> None:
     """Errors: UserError when the models ask for more GPUs than the cluster has, unless told to wait for it to grow; RunFailed if
     it does not by the deadline."""
     wanted = asked(engines)
@@ -143,6 +158,7 @@ def check_gpus(engines: Mapping[str, Engine], wait: bool, deadline_s: float | No
         return
     if not wait:
         raise UserError(
-            f"models: {problem}. Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
+            f"models: {problem}. Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait (a stream: wait_s) for a cluster that "
+            "grows"
         )
-    wait_for_gpus(wanted, deadline_s)
+    wait_for_gpus(wanted, deadline_s, stopped or threading.Event())
