@@ -20,7 +20,7 @@ from ray_gym.application_lease import GRACE_S, Lease, digest_of, dismiss, find_j
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.import_paths import as_variable
 from ray_gym.lanes.router import router_config
-from ray_gym.weights.holder import FirstWeights, start_holder
+from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
 
 RELEASE_S = 15.0
 """How long the lease of a driver that was just killed may live on."""
@@ -105,7 +105,7 @@ class Application:
         Errors: UserError (another run's application; what the replica found wrong), RunFailed.
         """
         start_serve()
-        if self.hold(f"{run_id}-{model}", run_id, replicas.digest):
+        if self.hold(name_of(run_id, model), run_id, replicas.digest):
             say(f"model {model}: found {self.name} up, left by an earlier driver of this run")
             return
         say(f"model {model}: loading {replicas.loading} as the Serve application {self.name}")
@@ -154,6 +154,17 @@ class Application:
         lease, self._lease = self._lease, None
         if lease is not None and lease.release():
             self._delete()
+
+    def end_changed(self, run_id: str, model: str) -> None:
+        """Take down what an earlier driver of the run left, if its weights were changed since: for who begins with those of the config.
+
+        Nothing is done to one that a live driver uses. Errors: RunFailed.
+        """
+        self.name = name_of(run_id, model)
+        if is_changed(self.name):
+            self._lease = Lease(self.name, run_id)
+            self._is_released()
+            self.stop()
 
     def _is_left(self, digest: str) -> bool:
         """Whether an earlier driver of the run left the very application that is wanted. Any other that it left is taken down.
@@ -205,6 +216,11 @@ class Application:
                 limit = f"start_timeout_s ({replicas.start_timeout_s:g} s)"
                 raise RunFailed(f"models.{model}: not up within {limit}: {' '.join(' '.join(messages).split())[-400:]}")
             time.sleep(0.2)
+
+
+def name_of(run_id: str, model: str) -> str:
+    """Of the application that a run deploys for a model of its config."""
+    return f"{run_id}-{model}"
 
 
 def start_serve() -> None:

@@ -7,6 +7,7 @@ lies in the first bundle and takes no GPU, since vLLM's workers take one bundle'
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from deployments.vllm.options import ReplicaOptions
@@ -52,11 +53,16 @@ def env_vars(options: ReplicaOptions) -> dict[str, str]:
     return {"VLLM_RAY_PER_WORKER_GPUS": f"{options.gpus:g}"} if options.is_grouped and options.gpus < 1 else {}
 
 
-def placed(options: ReplicaOptions) -> Replicas | None:
-    """What has to be on one node each: replicas, or the bundles of a group. None where the options attach to what is up."""
+def placed(options: ReplicaOptions) -> list[Replicas]:
+    """What has to be on one node each: replicas, or the bundles of a group. Empty where the options attach to what is up."""
     if options.app is not None:
-        return None
-    if not options.is_grouped or options.strategy == STRICT_PACK:
-        return Replicas(options.replicas, options.cpus, options.gpus_per_replica, options.label_selector)
-    cpus, gpus = (max(bundle.get(kind, 0) for bundle in options.bundles) for kind in ("CPU", "GPU"))
-    return Replicas(options.replicas * len(options.bundles), max(cpus, options.cpus), gpus, options.label_selector)
+        return []
+    labels = options.label_selector
+    if not options.is_grouped:
+        return [Replicas(options.replicas, options.cpus, options.gpus_per_replica, labels)]
+    bundles = [
+        (bundle.get("CPU", 0), bundle.get("GPU", 0)) for bundle in group_options(options)["placement_group_bundles"]
+    ]
+    if options.strategy == STRICT_PACK:
+        bundles = [(sum(cpus for cpus, _ in bundles), sum(gpus for _, gpus in bundles))]
+    return [Replicas(options.replicas * count, cpus, gpus, labels) for (cpus, gpus), count in Counter(bundles).items()]

@@ -49,7 +49,7 @@ class VllmRewardEngine:
     def gpus(self) -> float:
         return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
 
-    def placed(self) -> Placed | None:
+    def placed(self) -> list[Placed]:
         return placed(self.options)
 
     def missing_files(self) -> str | None:

@@ -33,7 +33,7 @@ def weights(
     from typing import cast, get_args
 
     from ray_gym.errors import UserError
-    from ray_gym.run.cluster import connected
+    from ray_gym.run.cluster import check_running, connected
     from ray_gym.weights.client import Weights
     from ray_gym.weights.orders import PauseMode
 
@@ -42,6 +42,7 @@ def weights(
         raise UserError("give --version with --path or --adapter, or none of them to see what is served")
     if mode not in get_args(PauseMode):
         raise UserError(f"--mode: {mode!r} is none of {', '.join(get_args(PauseMode))}")
+    check_running()
     with connected():
         found = Weights(app)
         if version is not None:

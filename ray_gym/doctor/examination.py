@@ -50,11 +50,11 @@ def _clocks(nodes: Nodes) -> list[Result]:
 def _model_files(nodes: Nodes, subject: Subject) -> list[Result]:
     """On the nodes where a replica may be."""
     results = []
-    for name, asked in subject.placed().items():
+    for name, placed in subject.placed().items():
         answers = nodes.ask(
             "missing_files",
             subject.engines[name],
-            only=lambda node, asked=asked: fits(node.room, asked),  # type: ignore[misc]
+            only=lambda node, placed=placed: any(fits(node.room, each) for each in placed),  # type: ignore[misc]
         )
         mend = f"put the checkpoint there (or set models.{name}.model to a folder that is shared)"
         results += [

@@ -23,18 +23,19 @@ class Room:
 
 
 def check_resources(
-    rooms: Sequence[Room], models: Mapping[str, Replicas], workers: int, cpus_per_worker: float
+    rooms: Sequence[Room], models: Mapping[str, Sequence[Replicas]], workers: int, cpus_per_worker: float
 ) -> list[Result]:
     """The largest first, each where the least is left over, as a scheduler would do well to."""
     results = []
     left = list(rooms)
-    for name, asked in sorted(models.items(), key=lambda item: (-item[1].gpus, -item[1].cpus)):
-        left, placed = _place(left, asked)
-        results.append(_told(f"models.{name}", asked, placed, rooms))
+    flat = [(name, asked) for name, placed in models.items() for asked in placed]
+    for name, asked in sorted(flat, key=lambda item: (-item[1].gpus, -item[1].cpus)):
+        left, count = _place(left, asked)
+        results.append(_told(f"models.{name}", asked, count, rooms))
     if cpus_per_worker:
         asked = Replicas(workers, cpus_per_worker, 0)
-        left, placed = _place(left, asked)
-        results.append(_told("fanout.workers", asked, placed, rooms))
+        left, count = _place(left, asked)
+        results.append(_told("fanout.workers", asked, count, rooms))
     return results
 
 

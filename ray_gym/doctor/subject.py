@@ -28,9 +28,9 @@ class Subject:
     address: tuple[str, int] | None = None
     """Of the service, if one were opened."""
 
-    def placed(self) -> dict[str, Replicas]:
+    def placed(self) -> dict[str, Sequence[Replicas]]:
         found = {name: engine.placed() for name, engine in self.engines.items()}
-        return {name: replicas for name, replicas in found.items() if replicas is not None}
+        return {name: replicas for name, replicas in found.items() if replicas}
 
 
 def subject_of(config_path: Path, overrides: Sequence[str]) -> Subject:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Each is on one node, also where it is several tensor-parallel ranks; of a pipeline, each of its bundles counts as one."""
+    """Each is on one node, also where it is several tensor-parallel ranks; of a placement group, like bundles are one of these."""
 
     count: int
     cpus: float
@@ -22,8 +22,8 @@ class Replicas:
 class OnNodes(Protocol):
     """An engine that puts replicas on nodes of the cluster."""
 
-    def placed(self) -> Replicas | None:
-        """None where it starts nothing: it attaches to what is up."""
+    def placed(self) -> Sequence[Replicas]:
+        """Empty where it starts nothing: it attaches to what is up."""
         ...
 
     def missing_files(self) -> str | None:

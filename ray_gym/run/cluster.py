@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import socket
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import ray
+from ray._private.services import canonicalize_bootstrap_address
 from ray.job_config import JobConfig
 
 from ray_gym.errors import RunFailed, UserError
@@ -24,6 +27,10 @@ logger = logging.getLogger(__name__)
 ADDRESS_TIMEOUT_S = 5
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
 """Only specs and receipts pass through it."""
+NONE_RUNNING = (
+    "no Ray cluster is running here, and RAY_ADDRESS names none: start one (`ray start --head`; cluster/README.md has the ways), or set "
+    "RAY_ADDRESS=HOST:6379, with RAY_AUTH_MODE and the token of that cluster. `ray-gym rollout` needs none: it starts a local one"
+)
 
 
 @contextmanager
@@ -84,8 +91,13 @@ def _init(**options: Any) -> None:
 
 def check_address(address: str) -> None:
     """Errors: UserError, within seconds, for an address that is none or where nothing listens; Ray itself takes 90 s to say so."""
-    if not address or address in ("auto", "local") or "://" in address:
+    if not address or address in ("auto", "local"):
         return
+    if "://" in address:
+        raise UserError(
+            f"RAY_ADDRESS: {address!r} is the address of a dashboard or of Ray Client, and this has to join the cluster: set it to "
+            "HOST:6379 of its head, or submit this by `ray job submit` (for which RAY_API_SERVER_ADDRESS names the dashboard)"
+        )
     host, colon, port = address.rpartition(":")
     if not colon or not port.isdigit():
         raise UserError(
@@ -99,6 +111,22 @@ def check_address(address: str) -> None:
         ) from None
 
 
+def check_running() -> None:
+    """For commands that are about a cluster, and start none.
+
+    Errors: UserError for a wrong RAY_ADDRESS; RunFailed if there is no cluster, also where `ray start` told of one that is gone.
+    """
+    given = os.environ.get("RAY_ADDRESS", "")
+    check_address(given)
+    address = canonicalize_bootstrap_address(None)
+    try:
+        check_address(address or "")
+    except UserError:
+        address = None
+    if address is None:
+        raise RunFailed(NONE_RUNNING)
+
+
 def check_cpus(workers: int, each: float) -> None:
     """Errors: UserError when the workers ask for more CPUs than the cluster has: they would wait for ever."""
     there = ray.cluster_resources().get("CPU", 0)
@@ -108,7 +136,20 @@ def check_cpus(workers: int, each: float) -> None:
         )
 
 
-def check_gpus(engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None) -> None:
+async def check_gpus_meanwhile(engines: Mapping[str, Engine], wait_s: float | None) -> None:
+    """As `check_gpus`, off the event loop; who is cancelled waits no longer. `wait_s` None: not at all. Errors: UserError, RunFailed."""
+    stopped = threading.Event()
+    checking = asyncio.create_task(asyncio.to_thread(check_gpus, engines, wait_s is not None, wait_s, stopped))
+    try:
+        await asyncio.shield(checking)
+    finally:
+        stopped.set()
+        await asyncio.wait({checking})
+
+
+def check_gpus(
+    engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None, stopped: threading.Event | None = None
+) -> None:
     """Errors: UserError when the models ask for more GPUs than the cluster has, unless told to wait for it to grow; RunFailed if
     it does not by the deadline."""
     wanted = asked(engines)
@@ -117,6 +158,7 @@ def check_gpus(engines: Mapping[str, Engine], wait: bool, deadline_s: float | No
         return
     if not wait:
         raise UserError(
-            f"models: {problem}. Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait for a cluster that grows"
+            f"models: {problem}. Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait (a stream: wait_s) for a cluster that "
+            "grows"
         )
-    wait_for_gpus(wanted, deadline_s)
+    wait_for_gpus(wanted, deadline_s, stopped or threading.Event())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import ray
 from ray.util.placement_group import placement_group, remove_placement_group
@@ -21,20 +22,23 @@ def gpus_of_nodes() -> list[float]:
     return [float(node["Resources"].get("GPU", 0)) for node in ray.nodes() if node["Alive"]]
 
 
-def wait_for_gpus(wanted: Mapping[str, Replicas], deadline_s: float | None) -> None:
-    """Blocks until they are there, and says so every while. Errors: RunFailed at the deadline."""
+def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | None, stopped: threading.Event) -> None:
+    """Blocks until they are there, or it is stopped, and says so every while. Errors: RunFailed at the deadline."""
     began, said_at = time.monotonic(), float("-inf")
-    bundles = [{"GPU": each.gpus, "CPU": each.cpus} for each in wanted.values() for _ in range(each.count)]
-    labels = [dict(each.labels) for each in wanted.values() for _ in range(each.count)]
+    asking = [each for placed in wanted.values() for each in placed if each.gpus or each.cpus]
+    flat = [each for each in asking for _ in range(each.count)]
+    bundles = [{"GPU": each.gpus, "CPU": each.cpus} for each in flat]
+    labels = [dict(each.labels) for each in flat]
     demand = placement_group(bundles, bundle_label_selector=labels if any(labels) else None)
     try:
         while (problem := lacking(wanted, gpus_of_nodes())) is not None:
             waited = time.monotonic() - began
             if deadline_s is not None and waited > deadline_s:
-                raise RunFailed(f"models: {problem}, after {waited:.0f} s of waiting (--wait-deadline)")
+                raise RunFailed(f"models: {problem}, after {waited:.0f} s of waiting (--wait-deadline, wait_s)")
             if time.monotonic() - said_at >= SAY_S:
                 said_at = time.monotonic()
                 print(f"waiting for GPUs since {waited:.0f} s: {problem}", file=sys.stderr, flush=True)
-            time.sleep(LOOK_S)
+            if stopped.wait(LOOK_S):
+                return
     finally:
         remove_placement_group(demand)  # the replicas take its place

@@ -8,25 +8,27 @@ from ray_gym.models.base import Engine
 from ray_gym.models.placement import OnNodes, Replicas
 
 
-def asked(engines: Mapping[str, Engine]) -> dict[str, Replicas]:
+def asked(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
     """What has to be on one node each, by model. An engine that does not say is taken to ask for single GPUs."""
-    found = {}
+    found: dict[str, Sequence[Replicas]] = {}
     for name, engine in engines.items():
         if gpus := engine.gpus():
-            placed = engine.placed() if isinstance(engine, OnNodes) else None
+            placed = engine.placed() if isinstance(engine, OnNodes) else ()
             count = max(1, int(gpus))
-            found[name] = placed or Replicas(count, 0, gpus / count)
+            found[name] = placed or [Replicas(count, 0, gpus / count)]
     return found
 
 
-def lacking(wanted: Mapping[str, Replicas], nodes: Sequence[float]) -> str | None:
+def lacking(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) -> str | None:
     """What is not there, of `nodes` with so many GPUs; None if all is. The largest first, each where the least is left over."""
-    told = ", ".join(f"{name} {each.count * each.gpus:g}" for name, each in wanted.items())
-    total = sum(each.count * each.gpus for each in wanted.values())
+    of_each = {name: sum(each.count * each.gpus for each in placed) for name, placed in wanted.items()}
+    told = ", ".join(f"{name} {gpus:g}" for name, gpus in of_each.items())
+    total = sum(of_each.values())
     if total > sum(nodes):
         return f"they ask for {total:g} GPUs ({told}) and the cluster has {sum(nodes):g}"
     left = list(nodes)
-    for name, each in sorted(wanted.items(), key=lambda item: -item[1].gpus):
+    flat = [(name, each) for name, placed in wanted.items() for each in placed if each.gpus]
+    for name, each in sorted(flat, key=lambda item: -item[1].gpus):
         if each.gpus > max(nodes):
             return (
                 f"a replica of {name} asks for {each.gpus:g} GPUs on one node (gpus x tensor_parallel), and the largest node has "

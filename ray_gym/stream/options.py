@@ -22,10 +22,18 @@ class StreamOptions:
     """Begun and not yet acknowledged. Default: twice what is played at once, and two updates' worth at least."""
     epochs: int | None = None
     """Over `tasks`; None: for ever."""
+    wait_s: float | None = None
+    """For GPUs that the cluster does not have yet; None: it is refused without them."""
 
     def check(self, config: RunConfig) -> None:
         """Errors: UserError."""
-        for name, least in (("max_staleness", 0), ("groups_per_version", 1), ("min_group_size", 1), ("epochs", 1)):
+        for name, least in (
+            ("max_staleness", 0),
+            ("groups_per_version", 1),
+            ("min_group_size", 1),
+            ("epochs", 1),
+            ("wait_s", 0),
+        ):
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UserError(f"{name}: {value}, but it is at least {least}")

@@ -22,6 +22,7 @@ import ray
 from ray.exceptions import RayActorError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from ray_gym.application import Application
 from ray_gym.config_file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.run import cluster
@@ -92,7 +93,7 @@ class Stream:
         if not ray.is_initialized():
             await asyncio.to_thread(blocking.enter_context, cluster.connected())
         await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
-        await asyncio.to_thread(cluster.check_gpus, engines, False)
+        await cluster.check_gpus_meanwhile(engines, self._options.wait_s)
         setup = HostSetup(
             self._config, self._config_path.absolute(), engines, self._options, self._saved, self._version
         )
@@ -101,6 +102,7 @@ class Stream:
         opened: Opened = await _answer(self._host.open.remote(), OPEN_S)
         for name, engine in engines.items():
             blocking.callback(engine.stop)
+            await asyncio.to_thread(Application().end_changed, opened.name, name)
             await asyncio.to_thread(engine.start, opened.name, name, _say)
         self._take_up(await _answer(self._host.start.remote(engines), OPEN_S))
         self._engines = engines
@@ -259,13 +261,14 @@ def open_stream(
     min_group_size: int = 1,
     max_open_groups: int | None = None,
     epochs: int | None = None,
+    wait_s: float | None = None,
 ) -> Stream:
     """A stream of the groups that a config plays, without an end unless `epochs` gives one; for `async with`.
 
     `cursor`: what `stream.cursor` gave when the checkpoint was saved that the trainer goes on from; None: from the start. `version`: of the
     weights now; default the cursor's. The rest is in `StreamOptions`. Errors: UserError.
     """
-    options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs)
+    options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs, wait_s)
     return Stream(config, overrides, options, cursor, version)
 
 

@@ -67,8 +67,9 @@ class Checkpoint:
 
     @property
     def loadable(self) -> Checkpoint:
-        """What a replica that starts can load."""
-        return self.source.last if isinstance(self.source, Transferred) else self
+        """What a replica that starts can load. An adapter is nothing without the weights below it."""
+        below = self.whole.source
+        return below.last if isinstance(below, Transferred) else self
 
     @property
     def whole(self) -> Checkpoint:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import ray
 from ray import serve
-from ray.exceptions import RayActorError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.weights import record
@@ -161,6 +161,18 @@ def find_holder(app: str) -> Any | None:
         return ray.get_actor(app, namespace=NAMESPACE)
     except ValueError:
         return None
+
+
+def is_changed(app: str) -> bool:
+    """Whether an application serves other weights than it was deployed with, or is about to, or does not say so in time."""
+    holder = find_holder(app)
+    if holder is None:
+        return False
+    try:
+        status: Status = ray.get(holder.status.remote(), timeout=ANSWER_S)
+    except (RayActorError, GetTimeoutError):
+        return True
+    return status.current.source is not None or status.updating_to is not None
 
 
 def dismiss_holder(app: str) -> None:

@@ -143,9 +143,13 @@ class Transfers:
             return
         self._version = None
         group, self._group = self._group, []
-        for name in group:
-            await self._fleet.evict(name)
-        self._release()
+        try:
+            for name in group:
+                await self._fleet.evict(name)
+            if (last := self._current().loadable) != self._current():  # which nobody has any more
+                await self._commit(last)
+        finally:
+            self._release()
 
     def _release(self) -> None:
         if self._deadline is not None:

@@ -79,6 +79,8 @@ class Update:
         self._commit = commit
         self.step = "check"
         """What is being done, for who looks on."""
+        self._back = current if new.is_adapter else current.loadable
+        """What is loaded again if it fails: transferred weights are in no folder."""
         self._touched = False
         self._suspects: set[str] = set()
 
@@ -134,14 +136,16 @@ class Update:
             return
         for name in self._suspects:
             await self._fleet.evict(name)
-        steps: list[tuple[Task, float]] = [(Load(self._current), self._deadlines.load_s)]
+        steps: list[tuple[Task, float]] = [(Load(self._back), self._deadlines.load_s)]
         if not self.new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
-            steps.append((Confirm(self._current), self._deadlines.confirm_s))
+            steps.append((Confirm(self._back), self._deadlines.confirm_s))
         for task, timeout_s in steps:
             answers = await self._fleet.ask(task, timeout_s)
             for name in answers.failed:
                 self._suspects.add(name)
                 await self._fleet.evict(name)
+        if self._back != self._current:
+            await self._commit(self._back)
 
     async def _resume(self) -> None:
         self.step = "resume"
@@ -150,10 +154,12 @@ class Update:
             await self._fleet.evict(name)
 
     def _outcome(self) -> str:
+        serves = self._back if self._touched else self._current
+        lost = f" ({self._current} was transferred, and is in no folder)" if serves != self._current else ""
         if not self._suspects:
-            return f"{self._current} serves on all replicas again"
+            return f"{serves} serves on all replicas again{lost}"
         killed = ", ".join(sorted(self._suspects))
-        return f"{self._current} serves; killed, to be started again with it: {killed}"
+        return f"{serves} serves{lost}; killed, to be started again with it: {killed}"
 
 
 def _told(answers: Answers) -> str:

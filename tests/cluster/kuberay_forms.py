@@ -135,6 +135,7 @@ class Job(Form):
     clusterSelector: dict[str, Name]
     entrypoint: str
     entrypointNumCpus: Annotated[int, Field(ge=0)]
+    runtimeEnvYAML: str
 
 
 class RayCluster(Form):

@@ -11,8 +11,10 @@ from typing import Any
 import click
 import pytest
 import typer
+import yaml
 from conftest import REPOSITORY
 from manifests import CLUSTER, INSTALLED, document, serve_config
+from ray.runtime_env import RuntimeEnv
 from ray.scripts.scripts import cli as ray_cli
 from typer._click.exceptions import UsageError
 
@@ -89,8 +91,10 @@ def test_what_serve_imports_is_there_and_takes_its_arguments() -> None:
     parse(GYM, ["serve", arguments.config, *arguments.overrides])
 
 
-def test_the_job_of_kubernetes_is_a_run() -> None:
-    parse(GYM, shlex.split(document("kuberay/job.yaml")["spec"]["entrypoint"])[1:])
+def test_the_job_of_kubernetes_is_a_run_in_an_environment_that_ray_takes() -> None:
+    job = document("kuberay/job.yaml")["spec"]
+    parse(GYM, shlex.split(job["entrypoint"])[1:])
+    assert RuntimeEnv(**yaml.safe_load(job["runtimeEnvYAML"])).env_vars() == {"RAY_JOB_STOP_WAIT_TIME_S": "60"}
 
 
 def test_scripts_are_read_by_bash() -> None:

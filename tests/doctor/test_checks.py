@@ -78,15 +78,15 @@ ROOMS = [
     ],
 )
 def test_replicas_have_to_fit_on_nodes(asked: Replicas, told: str | None) -> None:
-    [result] = check_resources(ROOMS, {"policy": asked}, 2, 0)
+    [result] = check_resources(ROOMS, {"policy": [asked]}, 2, 0)
     assert result.well is (told is None) and (told or "room for") in result.found
 
 
 def test_the_large_ones_are_placed_first_and_workers_last() -> None:
-    models = {"small": Replicas(2, 0, 1), "large": Replicas(1, 0, 2)}
+    models = {"small": [Replicas(2, 0, 1)], "large": [Replicas(1, 0, 2)]}
     assert all(each.well for each in check_resources(ROOMS, models, 24, 1))
     assert [each.check for each in check_resources(ROOMS, models, 25, 1) if not each.well] == ["fanout.workers"]
-    more = {**models, "other": Replicas(1, 0, 1)}
+    more = {**models, "other": [Replicas(1, 0, 1)]}
     assert [each.check for each in check_resources(ROOMS, more, 1, 0) if not each.well] == ["models.other"]
 
 
@@ -213,7 +213,7 @@ service: {port: 8123, offers: {cards: {environment: {id: blackjack}, participant
 def test_what_a_config_asks_for(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(CONFIG)
     subject = subject_of(tmp_path / "config.yaml", [])
-    assert subject.placed() == {"policy": Replicas(2, 3, 1, {"pool": "policy"})}
+    assert subject.placed() == {"policy": [Replicas(2, 3, 1, {"pool": "policy"})]}
     assert (subject.workers, subject.cpus_per_worker, subject.address) == (3, 2, ("127.0.0.1", 8123))
     assert subject.folders == {"output.journal_dir": Path("/shared/journals")}
     assert subject.object_stores == ("s3://bucket/runs",)

@@ -40,6 +40,7 @@ def test_a_cluster_that_is_gone_is_none(alone: dict[str, str], tmp_path: Path) -
         ([CONFIG, "fanout.wrokers=1"], None, "did you mean 'workers'"),
         ([CONFIG], "nowhere", "is no address"),
         ([], "127.0.0.1:9", "nothing answers"),
+        ([], "http://127.0.0.1:8265", "RAY_API_SERVER_ADDRESS names the dashboard"),
     ],
 )
 def test_bad_input(alone: dict[str, str], arguments: list[str], address: str | None, told: str) -> None:

@@ -8,21 +8,23 @@ from typing import Any
 
 import pytest
 from conftest import REPOSITORY
+from vllm_metrics import vllm_metrics
 
-from ray_gym.metrics.table import TABLE
+from ray_gym.metrics.table import TABLE, Metric
 
 PAGE = (REPOSITORY / "docs" / "metrics.md").read_text()
 DASHBOARD: dict[str, Any] = json.loads((REPOSITORY / "cluster" / "grafana" / "ray_gym.json").read_text())
 PANELS: list[dict[str, Any]] = DASHBOARD["panels"]
-ALL_QUERIES = [target["expr"] for panel in PANELS for target in panel["targets"]]
-QUERIES = [query for query in ALL_QUERIES if "ray_vllm_" not in query]
-"""Of our own metrics; vLLM's are looked for where they are exported (`test_scraped`)."""
+QUERIES: list[str] = [target["expr"] for panel in PANELS for target in panel["targets"]]
+VLLM = vllm_metrics()
+KNOWN: dict[str, Metric] = {name: metric for metric in [*TABLE, *VLLM.values()] for name in metric.series}
+"""By the names that a query can use."""
 VARIABLES = {each["name"]: each for each in DASHBOARD["templating"]["list"]}
 OF_RAY = {"le"}
 
 
 def names_in(query: str) -> set[str]:
-    return set(re.findall(r"\bray_gym_\w+", query))
+    return set(re.findall(r"\bray_\w+", query))
 
 
 def test_the_page_has_every_metric_as_the_table_has_it() -> None:
@@ -33,6 +35,12 @@ def test_the_page_has_every_metric_as_the_table_has_it() -> None:
     assert rows == [
         (f"`{metric.name}`", metric.kind, own, metric.help) for metric, own in zip(TABLE, labels, strict=True)
     ]
+
+
+def test_what_the_page_says_of_vllms_is_what_vllm_has() -> None:
+    rows = re.findall(r"^\| (`ray_vllm_.*?) \| (\w+) \|", PAGE, re.MULTILINE)
+    told = {name: kind for names, kind in rows for name in re.findall(r"`(\w+)`", names)}
+    assert told and told == {name: VLLM[name].kind for name in told if name in VLLM}
 
 
 def test_names_say_what_they_count_by_the_conventions_of_prometheus() -> None:
@@ -48,15 +56,23 @@ def test_names_say_what_they_count_by_the_conventions_of_prometheus() -> None:
 
 
 def test_every_query_asks_for_what_there_is() -> None:
-    known = {name: metric for metric in TABLE for name in metric.series}
     for query in [*QUERIES, VARIABLES["environment"]["query"]]:
-        assert names_in(query) and names_in(query) <= set(known), query
+        assert names_in(query) and names_in(query) <= set(KNOWN), query
         asked = {label for group in re.findall(r"by \(([^)]*)\)", query) for label in re.split(r",\s*", group)}
         asked |= set(re.findall(r"[{,]\s*(\w+)\s*[=!]~?", query))
         for name in names_in(query):
-            assert asked <= set(known[name].labels) | OF_RAY, (query, name)
-            assert ("rate(" in query or "increase(" in query) == (known[name].kind != "gauge"), query
+            assert asked <= set(KNOWN[name].labels) | OF_RAY, (query, name)
+            assert ("rate(" in query or "increase(" in query) == (KNOWN[name].kind != "gauge"), query
             assert ("histogram_quantile(" in query) == name.endswith("_bucket"), query
+
+
+def test_legends_name_what_their_queries_are_by() -> None:
+    for target in (target for panel in PANELS for target in panel["targets"]):
+        named = set(re.findall(r"\{\{\s*(\w+)\s*\}\}", target["legendFormat"]))
+        grouped = {
+            label for group in re.findall(r"by \(([^)]*)\)", target["expr"]) for label in re.split(r",\s*", group)
+        }
+        assert named == grouped - OF_RAY, target
 
 
 def test_every_metric_is_on_the_dashboard() -> None:
@@ -79,7 +95,7 @@ def test_the_dashboard_is_one_that_grafana_reads() -> None:
     assert VARIABLES["datasource"]["type"] == "datasource" and VARIABLES["datasource"]["query"] == "prometheus"
 
 
-@pytest.mark.parametrize("query", ALL_QUERIES)
+@pytest.mark.parametrize("query", QUERIES)
 def test_a_query_uses_no_variable_that_is_not_there(query: str) -> None:
     assert set(re.findall(r"\$(\w+)", query)) <= {*VARIABLES, "__rate_interval"}
     assert query.count("(") == query.count(")") and query.count("{") == query.count("}")

@@ -9,11 +9,15 @@ from ray_gym.errors import UserError
 from ray_gym.models.scripted import ScriptedOptions
 from ray_gym.models.scripted_replica import ScriptedReplica
 from ray_gym.run.cluster import connected
+from ray_gym.weights.holder import FirstWeights
 
 
 def main(run_id: str, delay_s: float, grace_s: float) -> None:
     options = ScriptedOptions(player="envs.tic_tac_toe.players:random_player", delay_s=delay_s, replicas=1)
-    replicas = Replicas(ScriptedReplica, (options,), 1, 10, {"num_cpus": 0}, 60, "it", "it", digest_options(options))
+    replicas = Replicas(
+        *(ScriptedReplica, (options,), 1, 10, {"num_cpus": 0}, 60, "it", "it", digest_options(options)),
+        weights=FirstWeights(version=0, ranks=1),
+    )
     application = Application(grace_s, release_s=4)
     with connected():
         try:

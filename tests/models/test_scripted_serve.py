@@ -186,6 +186,32 @@ def test_an_application_of_other_options_is_deployed_anew(ours: Cluster) -> None
     eventually(lambda: ours.has_nothing_of("other"), 10)
 
 
+END_CHANGED = """
+import ray
+from ray_gym.application import Application, applications
+from ray_gym.weights import record
+from ray_gym.weights.checkpoint import Checkpoint, Folder
+from ray_gym.weights.holder import find_holder
+
+def end_changed() -> bool:
+    Application().end_changed("changed", "held")
+    return "changed-held" in applications()
+
+print(end_changed())
+record.write("changed-held", Checkpoint(7, Folder("/later")))
+ray.kill(find_holder("changed-held"), no_restart=False)  # it comes back with what is recorded
+print(end_changed(), find_holder("changed-held"))
+"""
+
+
+def test_what_a_killed_trainer_left_goes_if_its_weights_are_not_those_of_its_config(ours: Cluster) -> None:
+    trainer = ours.hold("changed", delay_s=0)
+    said(trainer, "up")
+    trainer.kill()
+    assert ours.python(END_CHANGED).split() == ["True", "False", "None"]
+    eventually(lambda: ours.has_nothing_of("changed"), 10)
+
+
 def test_what_a_killed_driver_left_is_taken_down_also_when_a_lease_or_a_janitor_had_to_be_started_again(
     ours: Cluster,
 ) -> None:

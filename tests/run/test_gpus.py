@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ray_gym
+from conftest import REPOSITORY, ray_gym
 
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
@@ -22,7 +24,7 @@ def test_only_who_loads_a_model_on_gpus_asks_for_some() -> None:
     wanted = asked(
         {"a": engine(gpus=0), "b": engine(replicas=2, tensor_parallel=2), "c": VllmEngine(VllmOptions(app="x"))}
     )
-    assert wanted == {"b": Replicas(2, 0, 2)}
+    assert wanted == {"b": [Replicas(2, 0, 2)]}
 
 
 @pytest.mark.parametrize(
@@ -42,7 +44,7 @@ def test_only_who_loads_a_model_on_gpus_asks_for_some() -> None:
     ],
 )
 def test_gpus_are_enough_on_whole_nodes(nodes: list[float], told: str | None) -> None:
-    wanted = {"policy": Replicas(2, 0, 2), "user": Replicas(1, 0, 4)}
+    wanted = {"policy": [Replicas(2, 0, 2)], "user": [Replicas(1, 0, 4)]}
     found = lacking(wanted, nodes)
     assert found == told if told is None else told in str(found)
 
@@ -50,6 +52,13 @@ def test_gpus_are_enough_on_whole_nodes(nodes: list[float], told: str | None) ->
 def test_stages_of_a_pipeline_may_be_on_several_nodes() -> None:
     assert lacking(asked({"m": engine(tensor_parallel=4)}), [2, 2]) is not None
     assert lacking(asked({"m": engine(tensor_parallel=2, pipeline_parallel=2)}), [2, 2]) is None
+
+
+def test_bundles_without_gpus_ask_for_none() -> None:
+    bundles = [{"CPU": 4.0}, {"GPU": 1.0, "CPU": 1.0}, {"GPU": 1.0, "CPU": 1.0}]
+    wanted = asked({"m": engine(tensor_parallel=2, placement={"bundles": bundles})})
+    assert lacking(wanted, [1, 1]) is None
+    assert lacking(wanted, [1]) == "they ask for 2 GPUs (m 2) and the cluster has 1"
 
 
 @pytest.mark.ray
@@ -63,5 +72,40 @@ def test_too_many_gpus_are_refused_at_once_or_waited_for(cluster: dict[str, str]
     waited = ray_gym(*asks, "--wait", "--wait-deadline", "1", environment=cluster)
     assert waited.returncode == 1, waited.stderr
     assert "waiting for GPUs since 0 s: they ask for 1 GPUs" in waited.stderr
-    assert "s of waiting (--wait-deadline)" in waited.stderr and "Traceback" not in waited.stderr
+    assert "s of waiting (--wait-deadline" in waited.stderr and "Traceback" not in waited.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+CANCELLED = """
+import asyncio, contextlib, time
+from ray.util.placement_group import placement_group_table
+from deployments.vllm import VllmEngine
+from deployments.vllm.options import VllmOptions
+from ray_gym.run import gpu_wait
+from ray_gym.run.cluster import check_gpus_meanwhile, connected
+
+async def main() -> None:
+    engines = {"m": VllmEngine(VllmOptions(model="smollm2-135m-instruct", gpus=1))}
+    waiting = asyncio.create_task(check_gpus_meanwhile(engines, 60))
+    while not any(group["state"] == "PENDING" for group in placement_group_table().values()):
+        await asyncio.sleep(0.05)
+    began = time.monotonic()
+    waiting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await waiting
+    states = {group["state"] for group in placement_group_table().values()}
+    print(waiting.cancelled(), time.monotonic() - began < 5, states)
+
+gpu_wait.LOOK_S = 60.0
+with connected():
+    asyncio.run(main())
+"""
+
+
+@pytest.mark.ray
+def test_who_is_cancelled_waits_for_no_gpus_and_asks_for_none(cluster: dict[str, str]) -> None:
+    command = [sys.executable, "-c", CANCELLED]
+    done = subprocess.run(
+        command, env=cluster, cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=False
+    )
+    assert done.stdout.strip() == "True True {'REMOVED'}", done.stderr

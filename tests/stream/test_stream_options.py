@@ -30,6 +30,7 @@ def config_of(**changes: Any) -> RunConfig:
     [
         ({"max_staleness": -1}, "max_staleness: -1"),
         ({"epochs": 0}, "epochs: 0"),
+        ({"wait_s": -1}, "wait_s: -1"),
         ({"min_group_size": 5}, r"min_group_size: 5, but a group has tasks\.repeats \(4\)"),
         ({"groups_per_version": 4}, "groups_per_version: it bounds staleness, so max_staleness"),
         ({"max_staleness": 0, "groups_per_version": 4, "max_open_groups": 3}, "max_open_groups: 3, but a trainer"),

@@ -39,7 +39,7 @@ def test_tensor_parallel_ranks_are_one_actor_on_one_node() -> None:
     given = options(gpus=1, tensor_parallel=4, cpus=2, replicas=3, label_selector=LABELS)
     assert deployed(given) == ({"num_cpus": 2, "num_gpus": 4, "label_selector": LABELS}, {})
     assert parallel_args(given) == {"tensor_parallel_size": 4, "pipeline_parallel_size": 1}
-    assert placed(given) == Replicas(3, 2, 4, LABELS)
+    assert placed(given) == [Replicas(3, 2, 4, LABELS)]
     assert VllmEngine(given).gpus() == 12
 
 
@@ -59,7 +59,7 @@ def test_a_pipeline_has_a_placement_group_with_a_bundle_a_rank() -> None:
         "distributed_executor_backend": "ray",
     }
     assert VllmEngine(given).gpus() == 8
-    assert placed(given) == Replicas(8, 3, 1, LABELS), "no more than one bundle has to be on one node"
+    assert placed(given) == [Replicas(2, 3, 1, LABELS), Replicas(6, 0, 1, LABELS)], "each bundle is on one node"
 
 
 def test_a_placement_of_ones_own() -> None:
@@ -68,7 +68,9 @@ def test_a_placement_of_ones_own() -> None:
     _, deployment = deployed(given)
     assert deployment["placement_group_strategy"] == "STRICT_PACK"
     assert deployment["placement_group_bundles"] == bundles
-    assert placed(given) == Replicas(1, 0, 2), "all bundles on one node"
+    assert placed(given) == [Replicas(1, 6, 2)], "all bundles on one node"
+    apart = options(tensor_parallel=2, cpus=1, placement={"strategy": "SPREAD", "bundles": bundles})
+    assert placed(apart) == [Replicas(1, 5, 0), Replicas(2, 1, 1)]
 
 
 def test_parts_of_a_gpu_are_told_to_the_executor() -> None:

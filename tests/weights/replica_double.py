@@ -7,7 +7,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 
 from ray_gym.errors import UserError
-from ray_gym.weights.checkpoint import Checkpoint
+from ray_gym.weights.checkpoint import Checkpoint, Transferred
 from ray_gym.weights.fleet import Fleet
 from ray_gym.weights.follower import Follower
 from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Transfer, Wait
@@ -58,6 +58,8 @@ class HostDouble:
         if checkpoint.whole != self.checkpoint.whole:
             assert self.paused
             self.serves = None
+            if isinstance(checkpoint.whole.source, Transferred):
+                raise UserError("it is in no folder")
         await self._step("load", checkpoint)
         self.checkpoint = self.serves = checkpoint
 
@@ -75,7 +77,7 @@ class HostDouble:
             self.serves = None
         await self._step(f"transfer {task.step}")
         if task.step == "finish":
-            self.checkpoint = self.serves = Checkpoint(task.version, None)
+            self.checkpoint = self.serves = Checkpoint(task.version, Transferred(self.checkpoint.loadable))
 
     async def sleep(self, level: int) -> None:
         await self._step(f"sleep {level}")
@@ -108,8 +110,9 @@ class Model:
             if self.fleet.knows(name):
                 self.fleet.lost(name)
             async with self.changing:
-                if report.paused or report.version != self.current.version:
-                    return CatchUp(self.current)
+                wanted = self.current if report.version == self.current.version else self.current.loadable
+                if report.paused or report.version != wanted.version:
+                    return CatchUp(wanted)
                 self.fleet.admit(name)
                 return Admitted()
         return await self.fleet.next(name, report if isinstance(report, Answer) else None)

@@ -123,6 +123,53 @@ async def test_a_transfer_that_fails_costs_the_replicas(model: Model, step: str,
     assert model.serving() == {4}
 
 
+async def transferred(model: Model, version: int) -> Transfers:
+    moving = transfers(model)
+    await moving.init(INIT, QUICK)
+    await moving.start(version, QUICK)
+    await moving.finish(QUICK)
+    return moving
+
+
+async def test_what_was_transferred_is_lost_with_the_transfer_after_it_and_is_current_no_more(model: Model) -> None:
+    moving = await transferred(model, 4)
+    model.hosts["replica-1"].faults["transfer finish"] = "no memory"
+    with pytest.raises(UpdateFailed, match="started again with version 0, which came from a folder last"):
+        await moving.start(5, QUICK)
+        await moving.finish(QUICK)
+    assert model.current == Checkpoint(0, None) and not model.changing.locked()
+
+
+async def test_an_update_that_fails_after_a_transfer_goes_back_to_what_came_from_a_folder(model: Model) -> None:
+    await transferred(model, 4)
+    model.hosts["replica-1"].faults["load 5"] = "no memory"
+    with pytest.raises(
+        UpdateFailed, match=r"version 0 serves \(version 4 was transferred, and is in no folder\); killed"
+    ):
+        await model.update(next_checkpoint(model.current, 5, Folder("/new")), QUICK)
+    assert model.current == Checkpoint(0, None) and model.serving() == {0}
+    assert [host.alive for host in model.hosts.values()] == [True, False, True]
+
+
+async def test_an_update_that_was_never_begun_leaves_what_was_transferred(model: Model) -> None:
+    await transferred(model, 4)
+    model.hosts["replica-1"].faults["pause"] = "no memory"
+    with pytest.raises(UpdateFailed, match="version 4 serves on all replicas again"):
+        await model.update(next_checkpoint(model.current, 5, Folder("/new")), QUICK)
+    assert model.current.version == 4 and model.serving() == {4}
+
+
+async def test_a_replica_that_starts_can_load_something_also_when_an_adapter_is_on_what_was_transferred(
+    model: Model,
+) -> None:
+    await transferred(model, 4)
+    await model.update(next_checkpoint(model.current, 5, Folder("/adapter", adapter=True)))
+    assert model.serving() == {5} and model.current.loadable == Checkpoint(0, None)
+    model.start("late")
+    await asyncio.wait_for(model.followers["late"].check_health(), 5)
+    assert model.serving() == {0, 5}
+
+
 async def test_a_trainer_that_dies_in_between_does_not_leave_the_model_paused(model: Model) -> None:
     moving = transfers(model)
     await moving.init(INIT, SOON)
