@@ -37,7 +37,7 @@ class Searching:
     is_gated = True
 
     def __init__(self, app: str) -> None:
-        self._model = ServeModel(app, "session", SIGNS)
+        self._model = ServeModel(app, "session", SIGNS, transport="batched")
         self._cap = 2.0
 
     async def room(self, conversations: float) -> float:
@@ -51,13 +51,17 @@ def gates(app: str) -> dict[str, Gated]:
     caps = {f"max_conversations: {cap}": AdmissionLimits(max_conversations=cap) for cap in (3, 6)}
     fixed = {**caps, "max_kv_use: 0.7, max_recomputed: 0.05": SIGNS, "none": None}
     return {
-        **{case: ServeModel(app, "session", limits) for case, limits in fixed.items()},
+        **{case: ServeModel(app, "session", limits, transport="batched") for case, limits in fixed.items()},
         "a cap that searches": Searching(app),
     }
 
 
 async def measure(app: str, gate: Gated, name: str, conversations: int, turns: int) -> dict[str, Any]:
-    model, admission, at_once = ServeModel(app, "session"), Admission([gate]), asyncio.Semaphore(AT_ONCE)
+    model, admission, at_once = (
+        ServeModel(app, "session", transport="batched"),
+        Admission([gate]),
+        asyncio.Semaphore(AT_ONCE),
+    )
     there, most = 0, 0
 
     async def admitted(talk: Talk) -> Counts:

@@ -40,7 +40,8 @@ class ServeModel:
         app: str,
         affinity: Affinity = "none",
         limits: AdmissionLimits | None = None,
-        transport: Transport = "batched",
+        *,
+        transport: Transport,
     ) -> None:
         """`transport` has to be the one that the application was deployed for."""
         self._app = app

@@ -95,7 +95,7 @@ class VllmEngine:
             self._application.start(run_id, name, self._replicas(name), say)
 
     def connect(self) -> ServeModel:
-        return ServeModel(self.app, self.options.affinity, self.options.admission, self._transport)
+        return ServeModel(self.app, self.options.affinity, self.options.admission, transport=self._transport)
 
     def stop(self) -> None:
         """Give the lease back; if it was the last one, take the application down and wait until it is gone."""

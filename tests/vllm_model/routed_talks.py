@@ -60,13 +60,13 @@ def talks(name: str, count: int, tokens: int) -> list[Talk]:
 async def affinity(app: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for case in ("session", "none"):
-        found[case] = (await hold(talks(case, 8, 16), ServeModel(app, case), turns=6)).ratio
+        found[case] = (await hold(talks(case, 8, 16), ServeModel(app, case, transport="batched"), turns=6)).ratio
     return {**found, **await while_one_is_killed(app)}
 
 
 async def while_one_is_killed(app: str) -> dict[str, Any]:
     replicas = [process for process in psutil.process_iter(["cmdline"]) if _is_replica(process, app)]
-    held, model = talks("killed", 12, 16), ServeModel(app, "session")
+    held, model = talks("killed", 12, 16), ServeModel(app, "session", transport="batched")
     results = asyncio.gather(*(talk.turns(model, TURNS) for talk in held), return_exceptions=True)
     while min(len(talk.spans) for talk in held) < 2:  # noqa: ASYNC110
         await asyncio.sleep(0.01)
@@ -82,14 +82,14 @@ def _is_replica(process: psutil.Process, app: str) -> bool:
 
 
 async def admission(app: str) -> dict[str, Any]:
-    gates = {case: ServeModel(app, "session", limits) for case, limits in CASES.items()}
+    gates = {case: ServeModel(app, "session", limits, transport="batched") for case, limits in CASES.items()}
     return {case: await measure(app, gate, case, conversations=24, turns=6) for case, gate in gates.items()}
 
 
 async def autoscaling(app: str, folder: str) -> dict[str, Any]:
     weights = make_llama(Path(folder) / "second", seed=2)
     await asyncio.to_thread(Weights(app).update, 1, weights)
-    model, calls, is_up = ServeModel(app, "session"), 0, asyncio.Event()
+    model, calls, is_up = ServeModel(app, "session", transport="handle"), 0, asyncio.Event()
 
     async def talk_on(number: int) -> None:
         nonlocal calls
