@@ -1,7 +1,7 @@
 """The calls of one episode to what lies outside of its state: models, judges, effects.
 
-Each is answered from the journal if it was answered there; else it is made, within its deadline, and recorded before anybody outside is
-told what came of the answer. A call that failed for want of infrastructure is made again; the time that this takes is not the episode's.
+Each is answered from the journal if it was answered there; else it is made, within its deadline, and recorded before anybody acts on
+the answer. A call that failed for want of infrastructure is made again; the time that this takes is not the episode's.
 """
 
 from __future__ import annotations

@@ -122,7 +122,7 @@ class CallLog:
         await self._replay.turn(recorded)
 
     async def record(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
-        """Write an answer down, before anybody outside is told what came of it. Errors: Diverged; CancelledError if the call was cut."""
+        """Write an answer down before anybody acts on it. Errors: Diverged; OSError; CancelledError if the call was cut."""
         if not self._replay.is_over:
             await self._replay.over(made.thread, made.number)
         if len(self._under_way) > 1 or not self._stillness.is_still:
@@ -245,7 +245,7 @@ class CallLog:
         self._answers += 1
         if self._journal is None:
             return
-        self._journal.append_soon(
+        self._journal.append(
             Called(
                 self._episode,
                 self._try,

@@ -1,7 +1,7 @@
 """The writer of one journal file: a worker appends what happened, and leaves out what is committed now and then.
 
-`process` durability: a record survives the death of every process once `append` has returned, or `sync` after `append_soon`. `disk`:
-once `sync` has returned it also survives the machine, as far as the disk honours flushes.
+`process` durability: a record survives the death of every process once `append` has returned. `disk`: once `sync` has returned it
+also survives the machine, as far as the disk honours flushes.
 
 A compacted file takes the old one's place only if that is still there, in one step, so that a writer whose file was fenced never
 brings it back. Where the filesystem can't do that (NFS, say) the file just grows.
@@ -41,8 +41,6 @@ class Journal:
         self._size = 0
         self._appended = 0
         self._places = Places()
-        self._soon = bytearray()
-        """What is appended with the next write."""
         self._flushed = 0
         """Of what was appended: it only grows, whatever a compaction does to the file."""
         self._flushing = asyncio.Lock()
@@ -70,26 +68,14 @@ class Journal:
 
     def append(self, record: EpisodeRecord) -> None:
         """Errors: OSError (a full disk, say): the record may then be torn, and nothing after it counts as written."""
+        data = frame(encode(record))
         with self._lock:
-            self._add(record)
-            self._write_soon()
-
-    def append_soon(self, record: EpisodeRecord) -> None:
-        """Together with all of this turn of the event loop, in one write: for what nobody outside is told of before a `sync`.
-
-        Whatever fails the write leaves the journal `broken`.
-        """
-        with self._lock:
-            if not self._soon:
-                asyncio.get_running_loop().call_soon(self._write_out)
-            self._add(record)
+            begin = self._size
+            self._write(data)
+            self._places.add(record.episode, begin, len(data))
 
     async def sync(self) -> None:
-        """Write all out, and wait until it is on the disk, if that is what the run asks for; many wait for one flush. Errors: OSError."""
-        with self._lock:
-            self._write_soon()
-        if self.broken is not None:
-            raise self.broken
+        """Wait until all that was appended is on the disk, if that is what the run asks for; many wait for one flush."""
         if not self._flush:
             return
         wanted = self._appended
@@ -104,11 +90,6 @@ class Journal:
         with self._lock:
             for episode in episodes:
                 self._places.forget(episode)
-
-    def _write_out(self) -> None:
-        """On the event loop, where nobody could take an error."""
-        with self._lock, contextlib.suppress(OSError):
-            self._write_soon()
 
     async def compact_if_due(self) -> None:
         """Rewrite the file without what was forgotten, when that is most of it. Its size is so bounded by what is in flight.
@@ -148,14 +129,12 @@ class Journal:
 
     def _live_pieces(self, old: BinaryIO, to: int) -> Pieces:
         """Errors: OSError if the records are elsewhere than they were written to."""
-        self._write_soon()
         if os.fstat(old.fileno()).st_size != self._size:
             raise OSError(f"{self.path} was changed by somebody else")
         return self._places.pieces(self._size, to)
 
     def _replace(self, old: BinaryIO, scratch: Path, new: BinaryIO, pieces: Pieces) -> None:
         """Put the new file in the old one's place. Errors: OSError; FileNotFoundError if the old one was fenced."""
-        self._write_soon()
         _copy(old, new, pieces.tail, self._size)  # what came meanwhile: little
         new.flush()
         if self._flush:
@@ -192,17 +171,7 @@ class Journal:
     def _head(self) -> bytes:
         return HEAD + frame(encode(Opened(self._run_id, self.path.stem)))
 
-    def _add(self, record: EpisodeRecord) -> None:
-        data = frame(encode(record))
-        self._places.add(record.episode, self._size + len(self._soon), len(data))
-        self._soon += data
-
-    def _write_soon(self) -> None:
-        if self._soon:
-            data, self._soon = self._soon, bytearray()
-            self._write(data)
-
-    def _write(self, data: bytes | bytearray) -> None:
+    def _write(self, data: bytes) -> None:
         try:
             written = os.write(self._fd, data)
             self._size += written

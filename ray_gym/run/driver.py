@@ -42,9 +42,6 @@ ANSWER_S = 2
 CANCEL_S = 4
 """How long it then has to stage what it finished."""
 
-CALLS = 8
-"""Of the driver to a worker, at a time."""
-
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
 
 
@@ -73,22 +70,7 @@ def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-MakeWorker = Callable[[str, WorkerSetup, int, Any], Any]
-"""An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
-
-
-def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
-    options = {
-        "num_cpus": setup.fanout.cpus_per_worker,
-        "max_concurrency": CALLS,
-        "scheduling_strategy": strategy,
-    }
-    return ray.remote(Worker).options(**options).remote(name, setup, concurrency)
-
-
-def carry_out(
-    plan: Plan, directory: RunDirectory, say: Callable[[str], None], notify: Notify, make: MakeWorker = make_worker
-) -> Outcome:
+def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], notify: Notify) -> Outcome:
     """Play the whole plan on the connected cluster. Blocks.
 
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
@@ -101,27 +83,23 @@ def carry_out(
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits, recorder, make))
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder))
 
 
-async def _until_signalled(
-    plan: Plan, directory: RunDirectory, commits: Commits, recorder: Recorder, make: MakeWorker
-) -> Outcome:
+async def _until_signalled(plan: Plan, directory: RunDirectory, commits: Commits, recorder: Recorder) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopping.set)
     async with beating(recorder, "driver", RayExport()):
-        return await drive(plan, directory, commits, stopping, make)
+        return await drive(plan, directory, commits, stopping)
 
 
-async def drive(
-    plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event, make: MakeWorker = make_worker
-) -> Outcome:
+async def drive(plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
     """Play a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
 
     Errors: UserError, RunFailed. However it ends, the workers are gone after it.
     """
-    outcome = await Driver(setup_of(plan, directory), directory, commits, stopping, make).run()
+    outcome = await Driver(setup_of(plan, directory), directory, commits, stopping).run()
     if not outcome.interrupted:
         await asyncio.to_thread(commits.fences.remove)
         outcome.tally.refused_bytes = commits.fences.refused_bytes
@@ -158,6 +136,19 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
         export=RayExport,
         log=config.log,
     )
+
+
+MakeWorker = Callable[[str, WorkerSetup, int, Any], Any]
+"""An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
+
+
+def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+    options = {
+        "num_cpus": setup.fanout.cpus_per_worker,
+        "max_concurrency": 8,
+        "scheduling_strategy": strategy,
+    }
+    return ray.remote(Worker).options(**options).remote(name, setup, concurrency)
 
 
 class Driver:

@@ -34,14 +34,13 @@ async def test_what_is_committed_is_compacted_away(tmp_path: Path, monkeypatch: 
         journal.append(Over(f"e{number}", 0))
         if number % 20 == 19:
             journal.forget([f"e{n}" for n in range(number - 19, number + 1)])
-            journal.append_soon(called("long", 1 + number // 20))  # written by the compaction, if it comes to one
             await journal.compact_if_due()
             sizes.append(journal.size)
-    await journal.sync()
+    journal.append(called("long", 1))
     assert max(sizes) < 60_000, "300 kB were written"
     assert journal.size == journal.path.stat().st_size and not journal.is_fenced()
     file = fence(journal.path, "run")
-    assert file.problems == [] and seqs(tmp_path, file.name, episode="long") == [*range(21)]
+    assert file.problems == [] and seqs(tmp_path, file.name, episode="long") == [0, 1]
 
 
 async def test_a_zombie_that_compacts_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
@@ -264,31 +263,6 @@ def test_a_full_disk_breaks_the_journal_and_says_so(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"):
         journal.append(called("e", 0))
     assert journal.broken is not None and "1-0.journal" in str(journal.broken)
-
-
-async def test_what_is_written_soon_is_there_after_one_turn_and_keeps_its_place(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
-    empty = journal.path.stat().st_size
-    journal.append_soon(called("e", 0))
-    journal.append_soon(called("e", 1))
-    assert journal.path.stat().st_size == empty
-    await asyncio.sleep(0)
-    assert seqs(tmp_path, "1-0.journal") == [0, 1]
-    journal.append_soon(called("e", 2))
-    journal.append(called("e", 3))  # at once, and with it what came before
-    assert seqs(tmp_path, "1-0.journal") == [0, 1, 2, 3]
-    journal.append_soon(called("e", 4))
-    await journal.sync()
-    assert seqs(tmp_path, "1-0.journal") == [0, 1, 2, 3, 4]
-
-
-async def test_who_waits_for_what_could_not_be_written_is_told(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "1-0.journal", "run", flush=False)
-    os.dup2(os.open("/dev/full", os.O_WRONLY), journal._fd)
-    journal.append_soon(called("e", 0))
-    await asyncio.sleep(0)
-    with pytest.raises(OSError, match="No space left"):
-        await journal.sync()
 
 
 WRITER = """

@@ -85,7 +85,8 @@ async def main(mode: str) -> None:
     on_end = tell_and_hang if mode == "hang" else tell
     is_fenced = {"fenced": lambda: True, "unreachable": out_of_reach}.get(mode, lambda: False)
     watchdog.ON_END_S = 0.5
-    dog = Watchdog(asyncio.get_running_loop(), 1.5, limit, on_end, is_fenced)
+    stuck_after_s = 20 if mode == "hoard" else 1.5  # it takes its memory first, however busy the machine is
+    dog = Watchdog(asyncio.get_running_loop(), stuck_after_s, limit, on_end, is_fenced)
     dog.start()
     if mode in ("nap", "look", "hoard", "leak"):
         await asyncio.gather(play_one("wait"), play_one(mode, attempt=3))
