@@ -52,7 +52,9 @@ def engine(conversations: int) -> VllmEngine:
 
 
 async def measure(app: str, affinity: Affinity, conversations: int, turns: int, tokens: int) -> dict[str, Any]:
-    model = ServeModel(app, affinity, transport="batched")
+    model = ServeModel(
+        app, affinity, transport="handle"
+    )  # in batches, calls without a key mostly go where they come from
     talks = [Talk(f"{affinity} {number}", BLOCK, Sampling(max_tokens=tokens)) for number in range(conversations)]
     began = time.perf_counter()
     counts = await hold(talks, model, turns)
