@@ -52,9 +52,8 @@ def engine(conversations: int) -> VllmEngine:
 
 
 async def measure(app: str, affinity: Affinity, conversations: int, turns: int, tokens: int) -> dict[str, Any]:
-    model = ServeModel(
-        app, affinity, transport="handle"
-    )  # in batches, calls without a key mostly go where they come from
+    # In batches, calls without a key mostly go where they come from.
+    model = ServeModel(app, affinity, transport="handle" if affinity == "none" else "batched")
     talks = [Talk(f"{affinity} {number}", BLOCK, Sampling(max_tokens=tokens)) for number in range(conversations)]
     began = time.perf_counter()
     counts = await hold(talks, model, turns)
