@@ -29,6 +29,7 @@ from benchmarks.openai_answers import NAME
 from benchmarks.openai_double import serving
 from ray_gym.affinity import Transport
 from ray_gym.config import RunConfig
+from ray_gym.import_paths import as_variable
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.play import Stage, play
@@ -217,7 +218,6 @@ def _planned(load: Load) -> Iterator[_Planned]:
 @contextmanager
 def _ray(raylets: int) -> Iterator[None]:
     """A cluster of our own also where another is running: whose processes are whose could not be told otherwise."""
-    paths = [str(Path(__file__).resolve().parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
     with ExitStack() as started:
         where: dict[str, Any] = {"address": "local", "include_dashboard": False}
@@ -229,8 +229,7 @@ def _ray(raylets: int) -> Iterator[None]:
             for _ in range(raylets - 1):
                 several.add_node(**node)
             where, memory = {"address": several.address}, {}
-        variables = {"PYTHONPATH": os.pathsep.join(paths)}
-        ray.init(**where, **memory, runtime_env={"env_vars": variables}, log_to_driver=False, logging_level="ERROR")
+        ray.init(**where, **memory, runtime_env={"env_vars": as_variable()}, log_to_driver=False, logging_level="ERROR")
         started.callback(ray.shutdown)
         yield
 

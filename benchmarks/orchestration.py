@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from benchmarks.cases import Load, Models, Played, in_one_process, on_ray
-from benchmarks.measure import Cost, Costs, MeasurementFailed, machine, watched
+from benchmarks.measure import Cost, Costs, MeasurementFailed, Watch, machine, watched
 from ray_gym.affinity import Transport
 
 BRIEF = ("calls/s", "CPU-ms a call", "p99", "busy elsewhere")
@@ -102,11 +102,11 @@ class Measured:
         return None
 
 
-def measure(case: Case, load: Load) -> Measured:
-    """Errors: MeasurementFailed."""
+def measure(case: Case, load: Load) -> tuple[Measured, Watch]:
+    """Also what was seen of its processes. Errors: MeasurementFailed."""
     played, watch = watched(case, load)
     window = (played.began_at, played.ended_at)
-    return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window))
+    return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window)), watch
 
 
 def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measured: list[Measured] = []
     try:
         for case, load in cases(given):
-            measured.append(measure(case, load))
+            measured.append(measure(case, load)[0])
             print(f"{len(measured)}: {_brief(measured[-1])}", flush=True)
     except MeasurementFailed as error:
         print(f"error: {error}", file=sys.stderr)

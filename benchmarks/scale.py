@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
+from benchmarks import orchestration
 from benchmarks.cases import Load, Models, on_ray
 from benchmarks.command import add_json, begin
-from benchmarks.measure import MeasurementFailed, watched
+from benchmarks.measure import MeasurementFailed
 from benchmarks.memory import growth, series
 from benchmarks.orchestration import LEGEND, Measured, table
 
@@ -69,11 +70,9 @@ def loads(axes: Sequence[str], values: Sequence[int] | None, base: Load) -> Iter
 
 def measure(axis: str, value: int, load: Load) -> Line:
     """Errors: MeasurementFailed."""
-    played, watch = watched(on_ray, load)
-    window = (played.began_at, played.ended_at)
-    costs, elsewhere = watch.costs(*window, played.double), watch.cores_elsewhere(*window)
-    memory = series(played, watch, POINTS, load.episodes)
-    return Line(axis, value, Measured(load, played, costs, elsewhere), growth(memory, "driver MB"))
+    measured, watch = orchestration.measure(on_ray, load)
+    memory = series(measured.played, watch, POINTS, load.episodes)
+    return Line(axis, value, measured, growth(memory, "driver MB"))
 
 
 def broken(lines: Sequence[Line]) -> list[str]:

@@ -33,8 +33,11 @@ class Line:
         """Errors: ConnectionError, TimeoutError."""
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._writer.write(b"%d\n" % number)
-        async with asyncio.timeout(CALL_DEADLINE_S):
-            await answer
+        try:
+            async with asyncio.timeout(CALL_DEADLINE_S):
+                await answer
+        finally:
+            self._waiting.pop(number, None)
 
     async def close(self) -> None:
         self._writer.close()
@@ -42,7 +45,8 @@ class Line:
 
     async def _listen(self) -> None:
         while line := await self._reader.readline():
-            self._waiting.pop(int(line)).set_result(None)
+            if answer := self._waiting.pop(int(line), None):  # else it is too late
+                answer.set_result(None)
         for answer in self._waiting.values():
             answer.set_exception(ConnectionError("the engine went away"))
 
