@@ -111,6 +111,12 @@ def check_address(address: str) -> None:
         ) from None
 
 
+def is_up() -> bool:
+    """Whether RAY_ADDRESS or `ray start` has told of a cluster (which may be gone since). Errors: UserError for a wrong RAY_ADDRESS."""
+    check_address(os.environ.get("RAY_ADDRESS", ""))
+    return canonicalize_bootstrap_address(None) is not None
+
+
 def check_running() -> None:
     """For commands that are about a cluster, and start none.
 

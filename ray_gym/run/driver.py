@@ -42,6 +42,9 @@ ANSWER_S = 2
 CANCEL_S = 4
 """How long it then has to stage what it finished."""
 
+CALLS = 8
+"""Of the driver to a worker, at a time."""
+
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
 
 
@@ -70,7 +73,22 @@ def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], notify: Notify) -> Outcome:
+MakeWorker = Callable[[str, WorkerSetup, int, Any], Any]
+"""An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
+
+
+def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+    options = {
+        "num_cpus": setup.fanout.cpus_per_worker,
+        "max_concurrency": CALLS,
+        "scheduling_strategy": strategy,
+    }
+    return ray.remote(Worker).options(**options).remote(name, setup, concurrency)
+
+
+def carry_out(
+    plan: Plan, directory: RunDirectory, say: Callable[[str], None], notify: Notify, make: MakeWorker = make_worker
+) -> Outcome:
     """Play the whole plan on the connected cluster. Blocks.
 
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
@@ -83,23 +101,27 @@ def carry_out(plan: Plan, directory: RunDirectory, say: Callable[[str], None], n
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits, recorder))
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder, make))
 
 
-async def _until_signalled(plan: Plan, directory: RunDirectory, commits: Commits, recorder: Recorder) -> Outcome:
+async def _until_signalled(
+    plan: Plan, directory: RunDirectory, commits: Commits, recorder: Recorder, make: MakeWorker
+) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopping.set)
     async with beating(recorder, "driver", RayExport()):
-        return await drive(plan, directory, commits, stopping)
+        return await drive(plan, directory, commits, stopping, make)
 
 
-async def drive(plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
+async def drive(
+    plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event, make: MakeWorker = make_worker
+) -> Outcome:
     """Play a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
 
     Errors: UserError, RunFailed. However it ends, the workers are gone after it.
     """
-    outcome = await Driver(setup_of(plan, directory), directory, commits, stopping).run()
+    outcome = await Driver(setup_of(plan, directory), directory, commits, stopping, make).run()
     if not outcome.interrupted:
         await asyncio.to_thread(commits.fences.remove)
         outcome.tally.refused_bytes = commits.fences.refused_bytes
@@ -136,19 +158,6 @@ def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
         export=RayExport,
         log=config.log,
     )
-
-
-MakeWorker = Callable[[str, WorkerSetup, int, Any], Any]
-"""An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
-
-
-def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
-    options = {
-        "num_cpus": setup.fanout.cpus_per_worker,
-        "max_concurrency": 8,
-        "scheduling_strategy": strategy,
-    }
-    return ray.remote(Worker).options(**options).remote(name, setup, concurrency)
 
 
 class Driver:
@@ -232,6 +241,8 @@ class Driver:
                     raise _code_is_missing(missing[1], str(error)) from None
             except RayTaskError as error:
                 await self._commits.lose(name, "it failed")
+                if isinstance(error.cause, ModuleNotFoundError) and error.cause.name:
+                    raise _code_is_missing(error.cause.name, str(error)) from None
                 if isinstance(error.cause, UserError):
                     raise error.cause from None
                 raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error

@@ -23,18 +23,22 @@ class Connected(Environment[Task, Any]):
         self.closed += 1
 
 
-def make_worker(
+def setup_of(
     tmp_path: Path, environment: Environment[Any, Any], engines: dict[str, Any], concurrency: int
-) -> Worker:
+) -> WorkerSetup:
     storage = PosixStorage.of(tmp_path / "run")
     storage.create()
     (tmp_path / "run" / storage.staging).mkdir()
     fanout = FanoutSection(concurrency=2 * concurrency)
     sections = (LimitsSection(), GroupsSection(), fanout, OutputSection())
     policy = Participant("policy", "narrow", Sampling(), True, 1, 1)
-    return Worker(
-        "w", WorkerSetup("run", "env", environment, {"policy": policy}, engines, *sections, storage, None), concurrency
-    )
+    return WorkerSetup("run", "env", environment, {"policy": policy}, engines, *sections, storage, None)
+
+
+def make_worker(
+    tmp_path: Path, environment: Environment[Any, Any], engines: dict[str, Any], concurrency: int
+) -> Worker:
+    return Worker("w", setup_of(tmp_path, environment, engines, concurrency), concurrency)
 
 
 async def test_a_worker_that_ends_closes_its_environment(tmp_path: Path) -> None:

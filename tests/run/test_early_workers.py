@@ -1,0 +1,68 @@
+"""Workers that are up before there is a plan."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import ray
+from conftest import REPOSITORY, eventually, ray_gym, raylet_children
+from ray import cloudpickle
+from test_worker import Connected, setup_of
+
+from ray_gym.config_file import read_config
+from ray_gym.errors import UserError
+from ray_gym.run import early_workers
+
+SCRIPTED = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"
+
+
+async def test_it_greets_once_it_is_open(tmp_path: Path) -> None:
+    early = early_workers.Worker("no_such_environment", ["no_such_engine"])
+    hello = asyncio.create_task(early.hello())
+    await asyncio.sleep(0)
+    assert not hello.done()
+    early.open(cloudpickle.dumps(("w", setup_of(tmp_path, Connected(), {}, 1), 1)))
+    assert (await hello).file == "hello-w"
+    await early.close()
+
+
+class Refusing:
+    def connect(self) -> None:
+        raise UserError("models.narrow: not here")
+
+
+async def test_code_that_it_cannot_import_is_told_when_it_greets() -> None:
+    early = early_workers.Worker("tic_tac_toe", ["scripted"])
+    early.open(b"cno_such_module\nThing\n.")
+    with pytest.raises(ModuleNotFoundError, match="no_such_module"):
+        await early.hello()
+
+
+async def test_what_hinders_it_is_told_when_it_greets(tmp_path: Path) -> None:
+    early = early_workers.Worker("tic_tac_toe", ["scripted"])
+    early.open(cloudpickle.dumps(("w", setup_of(tmp_path, Connected(), {"narrow": Refusing()}, 1), 1)))
+    with pytest.raises(UserError, match="not here"):
+        await early.hello()
+
+
+def test_without_a_cluster_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "local")
+    with early_workers.coming_up(read_config(SCRIPTED, [])):
+        assert not ray.is_initialized()
+
+
+def test_an_address_that_is_none_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", "nowhere")
+    with pytest.raises(UserError, match="RAY_ADDRESS"), early_workers.coming_up(read_config(SCRIPTED, [])):
+        pass
+
+
+@pytest.mark.ray
+def test_a_config_that_is_wrong_leaves_none_of_them(cluster: dict[str, str], tmp_path: Path) -> None:
+    wrong = ["tasks.generate=null", "tasks.path=nowhere.jsonl"]
+    done = ray_gym("rollout", str(SCRIPTED), f"output.dir={tmp_path}", *wrong, environment=cluster)
+    assert done.returncode == 2 and "nowhere.jsonl" in done.stderr and "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+    eventually(lambda: not raylet_children(cluster, "Worker"), 10)
