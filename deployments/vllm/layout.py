@@ -13,7 +13,7 @@ from typing import Any
 from deployments.vllm.options import ReplicaOptions
 from ray_gym.models.placement import Replicas
 
-STRICT_PACK = "STRICT_PACK"
+STRICT_PACK, STRICT_SPREAD = "STRICT_PACK", "STRICT_SPREAD"
 
 
 def parallel_args(options: ReplicaOptions) -> dict[str, Any]:
@@ -65,4 +65,12 @@ def placed(options: ReplicaOptions) -> list[Replicas]:
     ]
     if options.strategy == STRICT_PACK:
         bundles = [(sum(cpus for cpus, _ in bundles), sum(gpus for _, gpus in bundles))]
-    return [Replicas(options.replicas * count, cpus, gpus, labels) for (cpus, gpus), count in Counter(bundles).items()]
+
+    def apart(bundle: tuple[float, float]) -> int:
+        """It, and those of its group that would also need such a node."""
+        as_large = [each for each in bundles if each[0] >= bundle[0] and each[1] >= bundle[1]]
+        return len(as_large) if options.strategy == STRICT_SPREAD else 1
+
+    return [
+        Replicas(options.replicas * count, *bundle, labels, apart(bundle)) for bundle, count in Counter(bundles).items()
+    ]

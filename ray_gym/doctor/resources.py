@@ -70,7 +70,8 @@ def _told(what: str, asked: Replicas, placed: int, rooms: Sequence[Room]) -> Res
     each = ", ".join(part for part in (f"{asked.gpus:g} GPUs" * (asked.gpus > 0), f"{asked.cpus:g} CPUs") if part)
     labels = "".join(f" {key}={value}" for key, value in asked.labels.items())
     wanted = f"{asked.count} times {each} on one node{f' with{labels}' if labels else ''}"
-    if placed == asked.count:
+    nodes = sum(fits(room, asked) for room in rooms)
+    if placed == asked.count and asked.apart <= nodes:
         return Result(CLUSTER, what, f"room for {wanted}")
     labelled = [room for room in rooms if has_labels(room.labels, asked.labels)]
     if not labelled:
@@ -81,4 +82,7 @@ def _told(what: str, asked: Replicas, placed: int, rooms: Sequence[Room]) -> Res
         largest = max(labelled, key=lambda room: (room.gpus, room.cpus))
         found = f"{wanted}: the largest such node ({largest.node}) has {largest.gpus:g} GPUs, {largest.cpus:g} CPUs"
         return Result(CLUSTER, what, found, "tensor-parallel ranks of a replica are on one node: " + MORE)
+    if asked.apart > nodes:
+        found = f"{wanted}, {asked.apart} of them on as many nodes (STRICT_SPREAD): {nodes} such nodes"
+        return Result(CLUSTER, what, found, MORE)
     return Result(CLUSTER, what, f"{wanted}: room for {placed} beside what else is asked", MORE)

@@ -16,6 +16,8 @@ class Replicas:
     gpus: float
     labels: Mapping[str, str] = field(default_factory=dict)
     """That its node has to have."""
+    apart: int = 1
+    """So many of them, those of one placement group, each need a node that has none of the others."""
 
 
 @runtime_checkable

@@ -34,6 +34,11 @@ def lacking(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) ->
                 f"a replica of {name} asks for {each.gpus:g} GPUs on one node (gpus x tensor_parallel), and the largest node has "
                 f"{max(nodes):g}; pipeline_parallel puts it on several"
             )
+        if each.apart > (there := sum(gpus >= each.gpus for gpus in nodes)):
+            return (
+                f"a replica of {name} asks for {each.gpus:g} GPUs on each of {each.apart} nodes (STRICT_SPREAD), and so many have "
+                f"{there}"
+            )
         for _ in range(each.count):
             if (best := min((gpus for gpus in left if gpus >= each.gpus), default=None)) is None:
                 return f"they ask for {total:g} GPUs ({told}), and of what the nodes have ({_listed(nodes)}) none is left for {name}"

@@ -75,6 +75,8 @@ ROOMS = [
         (Replicas(1, 0, 1, {"pool": "cpu"}), "(c) has 0 GPUs"),
         (Replicas(3, 0, 1.5), "room for 2"),
         (Replicas(1, 9, 1), "has 2 GPUs, 8 CPUs"),
+        (Replicas(4, 0, 1, apart=2), None),
+        (Replicas(3, 0, 1, apart=3), "3 of them on as many nodes (STRICT_SPREAD): 2 such nodes"),
     ],
 )
 def test_replicas_have_to_fit_on_nodes(asked: Replicas, told: str | None) -> None:

@@ -71,6 +71,10 @@ def test_a_placement_of_ones_own() -> None:
     assert placed(given) == [Replicas(1, 6, 2)], "all bundles on one node"
     apart = options(tensor_parallel=2, cpus=1, placement={"strategy": "SPREAD", "bundles": bundles})
     assert placed(apart) == [Replicas(1, 5, 0), Replicas(2, 1, 1)]
+    strictly = options(tensor_parallel=2, replicas=2, placement={"strategy": "STRICT_SPREAD", "bundles": bundles[1:]})
+    assert placed(strictly) == [Replicas(4, 1, 1, apart=2)]
+    its_own = options(tensor_parallel=2, cpus=3, placement={"strategy": "STRICT_SPREAD"})
+    assert placed(its_own) == [Replicas(1, 3, 1, apart=1), Replicas(1, 0, 1, apart=2)], "with the actor's CPUs in one"
 
 
 def test_parts_of_a_gpu_are_told_to_the_executor() -> None:
