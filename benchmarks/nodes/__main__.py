@@ -98,18 +98,18 @@ def play(started: Cluster, output: Path, episodes: int, concurrency: int, delay_
             def wait_for(condition: Callable[[], bool], within_s: float) -> None:
                 deadline = time.monotonic() + within_s
                 while not condition():
-                    if job.poll() not in (None, 0) or time.monotonic() > deadline:
+                    if job.poll() is not None or time.monotonic() > deadline:
                         log.seek(0)
                         raise NodesFailed(f"exit code {job.poll()} after {within_s:g} s at most:\n{log.read()[-4000:]}")
                     time.sleep(LOOK_S)
 
-            wait_for(lambda: committed(run) >= DISTURB_AFTER * episodes or job.poll() is not None, 300)
+            wait_for(lambda: committed(run) >= DISTURB_AFTER * episodes, 300)
             victim = started.nodes[-1]
             joined = started.add()
             print(f"{committed(run)} committed: {joined.address} joined", flush=True)
             processes = started.kill(victim)
             print(f"{committed(run)} committed: killed {victim.address}, {processes} processes", flush=True)
-            wait_for(lambda: job.poll() is not None, 600)
+            wait_for(lambda: job.poll() == 0, 600)
         finally:
             job.kill()
             job.wait()

@@ -14,6 +14,7 @@ from ray import cloudpickle
 from ray_gym.config import RunConfig
 from ray_gym.plugins import find_engine, find_environment
 from ray_gym.run import cluster, worker
+from ray_gym.run.directory import under_submitted_job
 from ray_gym.run.driver import CALLS, make_worker
 from ray_gym.run.nodes import Hello
 from ray_gym.run.worker import WorkerSetup
@@ -74,9 +75,9 @@ def coming_up(config: RunConfig) -> Iterator[EarlyWorkers]:
     """Where a cluster is up, join it at once, and start workers there.
 
     Not where it has several nodes (which one a worker gets is decided once there is a plan), nor workers with CPUs of their own (which
-    models may want first).
+    models may want first). Nor in a submitted job: once it has joined, Ray takes its code away where nodes share a session's folder.
     """
-    if not cluster.is_up():
+    if under_submitted_job() or not cluster.is_up():
         yield EarlyWorkers([])
         return
     with cluster.connected():
