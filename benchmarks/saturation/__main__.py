@@ -33,6 +33,8 @@ from ray_gym.run.cluster import connected
 
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")
+SENTENCE_ENDS = [".", "!", "?"]
+"""What is said ends there: a message that is cut by `max_tokens` would end the conversation."""
 ANSWER_S = 120
 CORES = 2
 """That the engines share."""
@@ -111,7 +113,7 @@ def engines_up(work: Work) -> Iterator[dict[str, str]]:
 
 
 def config_of(work: Work, apps: Mapping[str, str], output: Path) -> RunConfig:
-    sampling = {"temperature": 0.0, "max_tokens": work.tokens}
+    sampling = {"temperature": 0.0, "max_tokens": work.tokens, "stop": SENTENCE_ENDS}
     return RunConfig.model_validate(
         {
             "environment": {"id": "benchmarks.saturation.environment:Talk"},
@@ -212,7 +214,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--episodes", type=int, default=192, help="a round (default 192)")
     parser.add_argument("--concurrency", type=int, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=int, default=3, help="of each participant (default 3)")
-    parser.add_argument("--tokens", type=int, default=32, help="at most, a turn (default 32)")
+    parser.add_argument("--tokens", type=int, default=128, help="at most, a turn (default 128)")
     parser.add_argument("--workers", type=int, default=2, help="(default 2)")
     add_json(parser)
     return parser
