@@ -271,7 +271,7 @@ def checked(row: dict[str, Any]) -> dict[str, Any]:
     for event in row["events"]:
         for part in event["content"]:
             part["text"] = _encodable(part["text"])
-        for name in ("error", "reasoning", "tool_calls", "tool_call_id"):
+        for name in ("role", "error", "reasoning", "tool_calls", "tool_call_id"):
             if event[name] not in (None, []):
                 event[name] = _encodable(event[name])
     row["stop_text"] = _encodable(row["stop_text"])
