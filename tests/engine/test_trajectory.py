@@ -89,6 +89,12 @@ async def test_a_row_says_what_happened() -> None:
     assert row["timing"]["active_s"] >= row["timing"]["model_s"] >= 0 and row["ended_at"] >= row["started_at"]
 
 
+async def test_an_event_has_the_fields_that_its_columns_name() -> None:
+    """Arrow would leave out what no column is named like, and take for null what it doesn't find."""
+    for event in as_row((await talk()).played, "run", "desk")["events"]:
+        assert set(event) == {field.name for field in SCHEMA.field("events").type.value_type}
+
+
 @pytest.mark.parametrize("column", ["role", "error", "reasoning", "tool_call_id"])
 @pytest.mark.parametrize("value", [0, 1, False, 0.0, b"x", ()])
 async def test_what_is_no_text_is_found_before_it_meets_other_rows(column: str, value: object) -> None:
