@@ -35,13 +35,17 @@ class Sample:
     spans: list[Span] = field(default_factory=list)
     versions: list[VersionSpan] = field(default_factory=list)
     _ids: list[TokenIds] = field(default_factory=list)
-    _logprobs: list[Logprobs] = field(default_factory=list)
+    _drawn: list[tuple[int, int, Logprobs]] = field(default_factory=list)
+    """Where what was generated begins and ends, and its logprobs."""
     length: int = 0
 
     def append(self, ids: TokenIds, logprobs: Logprobs | None) -> None:
+        """`logprobs`: None for ids that were not generated here."""
+        start = self.length
         self._ids.append(ids)
-        self._logprobs.append(logprobs if logprobs is not None else np.zeros(len(ids), dtype=np.float32))
         self.length += len(ids)
+        if logprobs is not None:
+            self._drawn.append((start, self.length, logprobs))
 
     @property
     def token_ids(self) -> TokenIds:
@@ -52,15 +56,18 @@ class Sample:
 
     @property
     def logprobs(self) -> Logprobs:
-        return np.concatenate(self._logprobs) if self._logprobs else np.zeros(0, dtype=np.float32)
+        """float32, shape (length,)."""
+        logprobs = np.zeros(self.length, dtype=np.float32)
+        for start, end, drawn in self._drawn:
+            logprobs[start:end] = drawn
+        return logprobs
 
     @property
     def loss_mask(self) -> np.ndarray:
         """int8, shape (length,): 1 on what this participant generated here."""
         mask = np.zeros(self.length, dtype=np.int8)
-        for span in self.spans:
-            if span.generated:
-                mask[span.start : span.end] = 1
+        for start, end, _ in self._drawn:
+            mask[start:end] = 1
         return mask
 
 

@@ -15,32 +15,34 @@ class Pace:
     def __init__(self) -> None:
         self._left = AT_ONCE
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._counting = False
-        """Whether the next turn is looked for."""
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """While the next turn is looked for: asking for the loop that runs is a system call."""
 
     def goes_on(self) -> bool:
         """Whether there is room for one more in this turn, which it takes; else it has to `wait`."""
         if not self._left or self._waiting:
             return False
         self._left -= 1
-        if not self._counting:
-            self._counting = True
-            asyncio.get_running_loop().call_soon(self._next_turn)
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
+            self._loop.call_soon(self._next_turn, self._loop)
         return True
 
     async def wait(self) -> None:
         """For a turn with room."""
-        future = asyncio.get_running_loop().create_future()
+        assert self._loop is not None
+        future = self._loop.create_future()
         self._waiting.append(future)
         await future
 
-    def _next_turn(self) -> None:
-        self._counting = self._left < AT_ONCE or bool(self._waiting)
+    def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        goes_on = self._left < AT_ONCE or bool(self._waiting)
         self._left = AT_ONCE
         while self._left and self._waiting:
             future = self._waiting.popleft()
             if not future.done():  # it may have been cancelled
                 future.set_result(None)
                 self._left -= 1
-        if self._counting:
-            asyncio.get_running_loop().call_soon(self._next_turn)
+        self._loop = loop if goes_on else None
+        if goes_on:
+            loop.call_soon(self._next_turn, loop)

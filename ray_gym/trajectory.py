@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -196,26 +195,11 @@ def _rewards(score: Score | None) -> list[dict[str, Any]]:
 
 
 def _event(event: Event) -> dict[str, Any]:
-    return {
-        "seq": event.seq,
-        "turn": event.turn,
-        "step": event.step,
-        "thread": event.thread,
-        "participant": event.participant,
-        "kind": event.kind,
-        "role": event.role,
-        "content": [{"type": "text", "text": event.content}] if event.content else [],
-        "reasoning": event.reasoning,
-        "tool_calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in event.tool_calls],
-        "tool_call_id": event.tool_call_id,
-        "visible_to": event.visible_to,
-        "finish_reason": event.finish_reason,
-        "error": event.error,
-        "reward": event.reward,
-        "model": event.model,
-        "started_at": event.started_at,
-        "duration_s": event.duration_s,
-    }
+    """Its fields are the columns; only its words and its tool calls have parts."""
+    row = asdict(event)
+    row["content"] = [{"type": "text", "text": event.content}] if event.content else []
+    row["tool_calls"] = [asdict(call) for call in event.tool_calls]
+    return row
 
 
 def _sample(thread: Thread, sample: Sample, score: Score | None) -> dict[str, Any]:
@@ -247,15 +231,23 @@ def _span(span: Span) -> dict[str, Any]:
         "start": span.start,
         "end": span.end,
         "generated": span.generated,
-        "sampling": {**_sampling(span.sampling), "grammar": span.grammar} if span.sampling else None,
+        "sampling": _sampling(span.sampling, span.grammar) if span.sampling else None,
         "kind": span.kind,
     }
 
 
-@lru_cache(maxsize=64)
-def _sampling(sampling: Sampling) -> dict[str, Any]:
-    names = ("temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty")
-    return {name: getattr(sampling, name) for name in names}
+def _sampling(sampling: Sampling, grammar: str | None) -> dict[str, Any]:
+    """Made anew for each span: to look a sampling up takes longer, as its hash is that of all its fields."""
+    return {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "top_k": sampling.top_k,
+        "min_p": sampling.min_p,
+        "presence_penalty": sampling.presence_penalty,
+        "frequency_penalty": sampling.frequency_penalty,
+        "repetition_penalty": sampling.repetition_penalty,
+        "grammar": grammar,
+    }
 
 
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:
@@ -271,9 +263,11 @@ def checked(row: dict[str, Any]) -> dict[str, Any]:
     for event in row["events"]:
         for part in event["content"]:
             part["text"] = _encodable(part["text"])
-        for name in ("error", "reasoning", "tool_calls", "tool_call_id"):
-            if event[name] not in (None, []):
-                event[name] = _encodable(event[name])
+        for name in ("role", "error", "reasoning", "tool_call_id"):
+            if (value := event[name]) is not None:
+                event[name] = _encodable(value)
+        if event["tool_calls"]:
+            event["tool_calls"] = _encodable(event["tool_calls"])
     row["stop_text"] = _encodable(row["stop_text"])
     row["failure"] = _encodable(row["failure"])
     for reward in row["rewards"]:

@@ -89,6 +89,21 @@ async def test_a_row_says_what_happened() -> None:
     assert row["timing"]["active_s"] >= row["timing"]["model_s"] >= 0 and row["ended_at"] >= row["started_at"]
 
 
+async def test_an_event_has_the_fields_that_its_columns_name() -> None:
+    """Arrow would leave out what no column is named like, and take for null what it doesn't find."""
+    for event in as_row((await talk()).played, "run", "desk")["events"]:
+        assert set(event) == {field.name for field in SCHEMA.field("events").type.value_type}
+
+
+@pytest.mark.parametrize("column", ["role", "error", "reasoning", "tool_call_id"])
+@pytest.mark.parametrize("value", [0, 1, False, 0.0, b"x", ()])
+async def test_what_is_no_text_is_found_before_it_meets_other_rows(column: str, value: object) -> None:
+    row = as_row((await quiet()).played, "run", "desk")
+    row["events"][-1][column] = value
+    with pytest.raises(TypeError, match="expected text"):
+        checked(row)
+
+
 async def test_samples_hold_exact_tokens_and_lead_to_their_events() -> None:
     (row,) = table_of(await talk()).to_pylist()
     first, second = row["samples"]
@@ -184,3 +199,11 @@ async def test_text_that_is_no_valid_unicode_spoils_no_file() -> None:
     rows = table_of(game, await quiet()).to_pylist()
     assert [row["status"] for row in rows] == ["completed", "completed"]
     assert rows[0]["events"][1]["content"][0]["text"].startswith("42 ")
+
+
+@pytest.mark.parametrize("column", ["role", "error", "reasoning", "tool_call_id"])
+async def test_lone_surrogates_are_replaced_wherever_an_author_can_put_them(column: str) -> None:
+    row = as_row((await quiet()).played, "run", "desk")
+    row["events"][-1][column] = "user\ud83d"
+    [back] = as_table([checked(row)]).to_pylist()
+    assert back["events"][-1][column] == "user?"
