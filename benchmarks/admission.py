@@ -105,10 +105,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with connected():
         try:
             model.start("admission", "small", lambda text: print(text, file=sys.stderr))
-            lines = [
-                asyncio.run(measure(model.app, gate, case, given.conversations, given.turns))
-                for case, gate in gates(model.app).items()
-            ]
+            lines = []
+            for case, gate in gates(model.app).items():
+                lines.append(asyncio.run(measure(model.app, gate, case, given.conversations, given.turns)))
+                print(f"{case}: {lines[-1]['seconds']:.0f} s", flush=True)
         finally:
             model.stop()
     print(table(lines))
