@@ -21,7 +21,7 @@ class Deadline:
         self.due: float
 
     def __enter__(self) -> Deadline:
-        task = asyncio.current_task(self._shared.loop)
+        task = asyncio.current_task(self._shared.loop())
         if task is None:
             raise RuntimeError("a deadline is for a task")
         self._task, self._cancelling = task, task.cancelling()
@@ -50,12 +50,9 @@ class SharedTimer:
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    @property
     def loop(self) -> asyncio.AbstractEventLoop:
         """The one that runs. Remembered as long as the timer runs: asking for it is a system call."""
-        if self._loop is None:
-            self._loop = asyncio.get_running_loop()
-        return self._loop
+        return self._loop or asyncio.get_running_loop()
 
     @property
     def is_running(self) -> bool:
@@ -65,10 +62,11 @@ class SharedTimer:
         return Deadline(self)
 
     def add(self, deadline: Deadline) -> None:
-        deadline.due = self.loop.time() + self._seconds
+        loop = self.loop()
+        deadline.due = loop.time() + self._seconds
         self._ahead[deadline] = None
         if self._timer is None:
-            self._timer = self.loop.call_at(deadline.due, self._look)
+            self._loop, self._timer = loop, loop.call_at(deadline.due, self._look)
 
     def discard(self, deadline: Deadline) -> None:
         self._ahead.pop(deadline, None)
@@ -78,11 +76,12 @@ class SharedTimer:
 
     def _look(self) -> None:
         """The timer is that of a call which may have been answered long ago."""
+        loop = self.loop()
         self._timer = None
         while self._ahead:
             first = next(iter(self._ahead))
-            if first.due > self.loop.time():
-                self._timer = self.loop.call_at(first.due, self._look)
+            if first.due > loop.time():
+                self._timer = loop.call_at(first.due, self._look)
                 return
             del self._ahead[first]
             first.pass_()

@@ -10,7 +10,7 @@ AT_ONCE = 32
 
 
 class Pace:
-    """Of one worker. Those who wait go on in their order."""
+    """Of the calls of a worker, or the answers of an endpoint. Those who wait go on in their order."""
 
     def __init__(self) -> None:
         self._left = AT_ONCE

@@ -103,6 +103,11 @@ def names(kind: Kind) -> list[str]:
     return sorted(found)
 
 
+def module_path(kind: Kind, name: str) -> str:
+    """For processes with another working directory: what this project calls by the name, as package.module:Class. Errors: UserError."""
+    return _of_this_project(kind).get(name, name)
+
+
 def _find(kind: Kind, name: str, where: str) -> Any:
     if ":" in name:
         return load_object(name, where)

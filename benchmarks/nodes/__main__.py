@@ -98,7 +98,7 @@ def play(started: Cluster, output: Path, episodes: int, concurrency: int, delay_
             def wait_for(condition: Callable[[], bool], within_s: float) -> None:
                 deadline = time.monotonic() + within_s
                 while not condition():
-                    if job.poll() is not None or time.monotonic() > deadline:
+                    if (job.poll() is not None or time.monotonic() > deadline) and not condition():
                         log.seek(0)
                         raise NodesFailed(f"exit code {job.poll()} after {within_s:g} s at most:\n{log.read()[-4000:]}")
                     time.sleep(LOOK_S)

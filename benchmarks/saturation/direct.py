@@ -45,9 +45,10 @@ class Line:
 
     async def _listen(self) -> None:
         while line := await self._reader.readline():
-            if answer := self._waiting.pop(int(line), None):  # else it is too late
+            answer = self._waiting.pop(int(line), None)
+            if answer is not None and not answer.done():  # else it is too late
                 answer.set_result(None)
-        for answer in self._waiting.values():
+        for answer in [waiting for waiting in self._waiting.values() if not waiting.done()]:
             answer.set_exception(ConnectionError("the engine went away"))
 
 

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+from ray_gym.pace import Pace
 
 CONNECT_TIMEOUT_S = 5.0
 LONGEST_PAUSE_S = 30.0
@@ -92,6 +93,8 @@ class Endpoint:
         self._key = key
         self._first_pause_s = first_pause_s
         self._session: aiohttp.ClientSession | None = None
+        self._pace = Pace()
+        """Of reading answers: JSON with logprobs takes the loop longer than anything else."""
 
     async def post(
         self, path: str, body: Any, session_id: str, understand: Callable[[bytes], Understood]
@@ -132,6 +135,8 @@ class Endpoint:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _Lost(describe(error))
         if status == 200:
+            if not self._pace.goes_on():
+                await self._pace.wait()
             try:
                 return understand(answer)
             except ValueError as error:

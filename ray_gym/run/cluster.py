@@ -112,9 +112,14 @@ def check_address(address: str) -> None:
 
 
 def is_up() -> bool:
-    """Whether RAY_ADDRESS or `ray start` has told of a cluster (which may be gone since). Errors: UserError for a wrong RAY_ADDRESS."""
+    """Whether RAY_ADDRESS or `ray start` tells of a cluster that is there. Errors: UserError for a wrong RAY_ADDRESS."""
     check_address(os.environ.get("RAY_ADDRESS", ""))
-    return canonicalize_bootstrap_address(None) is not None
+    try:
+        address = canonicalize_bootstrap_address(None)
+        check_address(address or "")
+    except (ConnectionError, UserError):
+        return False
+    return address is not None
 
 
 def check_running() -> None:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import re
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -73,11 +73,11 @@ def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
     }
 
 
-MakeWorker = Callable[[str, WorkerSetup, int, Any], Any]
+MakeWorker = Callable[[str, WorkerSetup, int, Any], Awaitable[Any]]
 """An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
 
 
-def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+async def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
     options = {
         "num_cpus": setup.fanout.cpus_per_worker,
         "max_concurrency": CALLS,
@@ -228,7 +228,7 @@ class Driver:
         while True:
             name = f"{self._directory.epoch}-{self._made}"
             self._made += 1
-            actor = self._make(name, self._setup, concurrency, await self._nodes.strategy(name))
+            actor = await self._make(name, self._setup, concurrency, await self._nodes.strategy(name))
             try:
                 if not await self._use(name, actor, concurrency):
                     return None

@@ -12,7 +12,7 @@ import ray
 from ray import cloudpickle
 
 from ray_gym.config import RunConfig
-from ray_gym.plugins import find_engine, find_environment
+from ray_gym.plugins import ENGINE, ENVIRONMENT, find_engine, find_environment, module_path
 from ray_gym.run import cluster, worker
 from ray_gym.run.directory import under_submitted_job
 from ray_gym.run.driver import CALLS, make_worker
@@ -21,6 +21,8 @@ from ray_gym.run.worker import WorkerSetup
 
 SHARE = 0.5
 """Of the node's CPUs: more processes at once would hold up the driver, and each other."""
+ALONE_S = 2.0
+"""How long those that come later wait for these to be up, at most."""
 
 
 class Worker(worker.Worker):
@@ -45,7 +47,7 @@ class Worker(worker.Worker):
         self._is_open.set()
 
     async def hello(self) -> Hello:
-        """Errors: whatever a worker's constructor raises; as the worker's own."""
+        """Errors: whatever a worker's constructor raises, which ends the run at once; as the worker's own."""
         await self._is_open.wait()  # Ray keeps no order between calls of such an actor
         if self._trouble is not None:
             raise self._trouble
@@ -53,45 +55,62 @@ class Worker(worker.Worker):
 
 
 class EarlyWorkers:
-    """Those that are on their way; who wants more makes them as always."""
+    """Those that are on their way; who wants more makes them as always, but after these."""
 
-    def __init__(self, actors: Sequence[Any]) -> None:
+    def __init__(self, actors: Sequence[Any] = (), node: str = "") -> None:
+        """`node`: where they are."""
         self._actors = list(actors)
+        self._node = node
+        self._opening: list[Any] = []
 
-    def make(self, name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
-        if not self._actors:
-            return make_worker(name, setup, concurrency, strategy)
-        actor = self._actors.pop(0)
-        actor.open.remote(cloudpickle.dumps((name, setup, concurrency)))
-        return actor
+    async def make(self, name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+        if self._actors and getattr(strategy, "node_id", None) == self._node:  # other nodes may have come meanwhile
+            actor = self._actors.pop(0)
+            self._opening.append(actor.open.remote(cloudpickle.dumps((name, setup, concurrency))))
+            return actor
+        if self._opening:
+            await _over(self._opening, ALONE_S)
+            self._opening = []
+        return await make_worker(name, setup, concurrency, strategy)
 
     def close(self) -> None:
         for actor in self._actors:
             ray.kill(actor)
 
 
+async def _over(calls: Sequence[Any], within_s: float) -> None:
+    """Whatever became of them: who needs their workers finds out."""
+    futures = [asyncio.wrap_future(call.future()) for call in calls]
+    over, _ = await asyncio.wait(futures, timeout=within_s)
+    for future in over:
+        future.exception()
+
+
 @contextmanager
 def coming_up(config: RunConfig) -> Iterator[EarlyWorkers]:
     """Where a cluster is up, join it at once, and start workers there.
 
-    Not where it has several nodes (which one a worker gets is decided once there is a plan), nor workers with CPUs of their own (which
-    models may want first). Nor in a submitted job: once it has joined, Ray takes its code away where nodes share a session's folder.
+    Those that are not needed go when the block ends. Not where it has several nodes (which one a worker gets is decided once there is a
+    plan), nor workers with CPUs of their own (which models may want first). Nor in a submitted job: once it has joined, Ray takes its code
+    away where nodes share a session's folder.
     """
     if under_submitted_job() or not cluster.is_up():
-        yield EarlyWorkers([])
+        yield EarlyWorkers()
         return
     with cluster.connected():
-        early = EarlyWorkers(_made(config))
+        early = _made(config)
         try:
             yield early
         finally:
             early.close()
 
 
-def _made(config: RunConfig) -> list[Any]:
-    if config.fanout.cpus_per_worker or sum(node["Alive"] for node in ray.nodes()) > 1:
-        return []
+def _made(config: RunConfig) -> EarlyWorkers:
+    nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
+    if config.fanout.cpus_per_worker or len(nodes) > 1:
+        return EarlyWorkers()
     make = ray.remote(Worker).options(num_cpus=0, max_concurrency=CALLS).remote
-    engines = {model.engine for model in config.models.values()}
+    environment = module_path(ENVIRONMENT, config.environment.id)
+    engines = {module_path(ENGINE, model.engine) for model in config.models.values()}
     count = max(1, int(ray.cluster_resources().get("CPU", 0) * SHARE))
-    return [make(config.environment.id, engines) for _ in range(min(config.fanout.workers, count))]
+    return EarlyWorkers([make(environment, engines) for _ in range(min(config.fanout.workers, count))], *nodes)

@@ -8,7 +8,7 @@ import time
 from collections.abc import Mapping, Sequence
 
 import ray
-from ray.util.placement_group import placement_group, remove_placement_group
+from ray.util.placement_group import PlacementGroup, placement_group, remove_placement_group
 
 from ray_gym.errors import RunFailed
 from ray_gym.models.placement import Replicas
@@ -26,10 +26,11 @@ def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | 
     """Blocks until they are there, or it is stopped, and says so every while. Errors: RunFailed at the deadline."""
     began, said_at = time.monotonic(), float("-inf")
     asking = [each for placed in wanted.values() for each in placed if each.gpus or each.cpus]
-    flat = [each for each in asking for _ in range(each.count)]
-    bundles = [{"GPU": each.gpus, "CPU": each.cpus} for each in flat]
-    labels = [dict(each.labels) for each in flat]
-    demand = placement_group(bundles, bundle_label_selector=labels if any(labels) else None)
+    together = [each for each in asking if each.apart == 1 for _ in range(each.count)]
+    demands = [_asked(together, "PACK")] if together else []
+    for each in asking:
+        if each.apart > 1:
+            demands += [_asked([each] * each.apart, "STRICT_SPREAD") for _ in range(0, each.count, each.apart)]
     try:
         while (problem := lacking(wanted, gpus_of_nodes())) is not None:
             waited = time.monotonic() - began
@@ -41,4 +42,11 @@ def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | 
             if stopped.wait(LOOK_S):
                 return
     finally:
-        remove_placement_group(demand)  # the replicas take its place
+        for demand in demands:
+            remove_placement_group(demand)  # the replicas take its place
+
+
+def _asked(bundles: Sequence[Replicas], strategy: str) -> PlacementGroup:
+    labels = [dict(each.labels) for each in bundles]
+    resources = [{"GPU": each.gpus, "CPU": each.cpus} for each in bundles]
+    return placement_group(resources, strategy, bundle_label_selector=labels if any(labels) else None)

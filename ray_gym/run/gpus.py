@@ -36,8 +36,8 @@ def lacking(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) ->
             )
         if each.apart > (there := sum(gpus >= each.gpus for gpus in nodes)):
             return (
-                f"a replica of {name} asks for {each.gpus:g} GPUs on each of {each.apart} nodes (STRICT_SPREAD), and so many have "
-                f"{there}"
+                f"a replica of {name} asks for {each.gpus:g} GPUs on each of {each.apart} nodes (STRICT_SPREAD), and {there} of the "
+                "nodes have so many"
             )
         for _ in range(each.count):
             if (best := min((gpus for gpus in left if gpus >= each.gpus), default=None)) is None:

@@ -75,7 +75,7 @@ class SessionWorker(Worker):
 
 
 def session_workers(offer: str, service: ServiceSection) -> MakeWorker:
-    def make(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+    async def make(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
         options = {
             "num_cpus": setup.fanout.cpus_per_worker,
             "max_concurrency": COMMANDS,

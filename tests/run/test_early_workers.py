@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import Future
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import ray
@@ -45,6 +48,33 @@ async def test_what_hinders_it_is_told_when_it_greets(tmp_path: Path) -> None:
     early.open(cloudpickle.dumps(("w", setup_of(tmp_path, Connected(), {"narrow": Refusing()}, 1), 1)))
     with pytest.raises(UserError, match="not here"):
         await early.hello()
+
+
+class Reference:
+    """Stands for Ray's, of a call that is over when `is_over` is set."""
+
+    def __init__(self, is_over: Future[None]) -> None:
+        self.future = lambda: is_over
+
+
+@pytest.mark.parametrize("ends_well", [True, False])
+async def test_others_are_made_once_those_are_up_or_gone(ends_well: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def make_worker(*_: Any) -> str:
+        return "made as always"
+
+    monkeypatch.setattr(early_workers, "make_worker", make_worker)
+    is_open: Future[None] = Future()
+    first = SimpleNamespace(open=SimpleNamespace(remote=lambda _: Reference(is_open)))
+    early = early_workers.EarlyWorkers([first], "here")
+    setup: Any = None
+    here = SimpleNamespace(node_id="here")
+    assert await early.make("elsewhere", setup, 1, SimpleNamespace(node_id="there")) == "made as always"
+    assert await early.make("0", setup, 1, here) is first
+    others = [asyncio.create_task(early.make(name, setup, 1, here)) for name in "12"]
+    await asyncio.sleep(0.01)
+    assert not any(other.done() for other in others)
+    is_open.set_result(None) if ends_well else is_open.set_exception(ConnectionError())
+    assert await asyncio.gather(*others) == ["made as always"] * 2
 
 
 def test_without_a_cluster_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -57,7 +57,7 @@ def test_stages_of_a_pipeline_may_be_on_several_nodes() -> None:
 def test_bundles_that_have_to_be_apart_need_as_many_nodes() -> None:
     wanted = asked({"m": engine(tensor_parallel=2, placement={"strategy": "STRICT_SPREAD"})})
     assert lacking(wanted, [1, 1]) is None
-    assert "on each of 2 nodes (STRICT_SPREAD), and so many have 1" in str(lacking(wanted, [2]))
+    assert "on each of 2 nodes (STRICT_SPREAD), and 1 of the nodes have so many" in str(lacking(wanted, [2]))
 
 
 def test_bundles_without_gpus_ask_for_none() -> None:
