@@ -20,6 +20,7 @@ from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Sampling
 
 ENGINE_ARGS = {
+    "dtype": "float32",  # as the reference: a CPU with instructions for bfloat16 would take that
     "enforce_eager": True,
     "max_model_len": 512,
     "max_num_seqs": 8,
