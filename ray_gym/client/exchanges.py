@@ -23,6 +23,8 @@ T = TypeVar("T")
 
 ENDED = ("done", "failed", "cancelled")
 LONGEST_POLL_S = 5.0
+LAST_LOOK_S = 1.0
+"""What an answer has at least, also when the time to wait is nearly up: else it is cut short, and what it says is lost."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Exchanges:
         ends = time.monotonic() + timeout_s
         looked = 0
         while True:
-            left_s = max(ends - time.monotonic(), 0.01)
+            left_s = max(ends - time.monotonic(), LAST_LOOK_S)
             status = yield from self.of(calls.rollout(run_id), min(left_s, self._patience.deadline_s))
             if status.state in ENDED:
                 return status
