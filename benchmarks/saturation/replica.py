@@ -72,14 +72,13 @@ class RecordingReplica(VllmReplica):
         return port
 
     async def _generate(self, call: Call) -> None:
-        """By vLLM alone: as many tokens as it gave the first time."""
+        """By vLLM alone, under the same conditions: a stop string is found a step late, which a number of tokens would not be."""
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
         from vllm.sampling_params import RequestOutputKind
 
-        fields = {**call.request.sampling_fields(), "max_tokens": call.tokens, "ignore_eos": True}
         output = RequestOutputKind.FINAL_ONLY
-        params = SamplingParams(**fields, logprobs=0, flat_logprobs=True, output_kind=output)
+        params = SamplingParams(**call.request.sampling_fields(), logprobs=0, flat_logprobs=True, output_kind=output)
         prompt = TokensPrompt(prompt_token_ids=call.request.prompt_ids)
         began_at, last = time.time(), None
         async for given in self._engine.client.generate(prompt, params, uuid.uuid4().hex):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from deployments.vllm.token_engine import GenerationRequest
 
@@ -45,6 +46,11 @@ def chains(calls: Iterable[Call]) -> list[list[Call]]:
     for call in sorted(calls, key=lambda call: call.began_at):
         found.setdefault(call.request.session_id, []).append(call)
     return list(found.values())
+
+
+def gaps_ms(episodes: Iterable[Sequence[Call]]) -> list[float]:
+    """How long after each answer the engine was asked what follows from it."""
+    return [1000 * (after.began_at - call.ended_at) for calls in episodes for call, after in pairwise(calls)]
 
 
 def full_window(episodes: Sequence[Sequence[Call]], concurrency: int) -> Window:

@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 
 from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, steps
 from benchmarks.saturation.direct import Step, replay
-from benchmarks.saturation.windows import Call, Window, chains, full_window, tokens_a_second
+from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
 from deployments.vllm.token_engine import GenerationRequest
 from ray_gym.models.base import Sampling
 
@@ -46,6 +46,11 @@ def test_the_window_is_from_the_first_to_the_last_moment_at_which_all_are_in_fli
 def test_tokens_count_by_how_much_of_their_call_lies_in_the_window() -> None:
     assert tokens_a_second([call("a", 0, 4), call("b", 2, 6), call("c", 7, 9)], Window(2, 6)) == pytest.approx(15 / 4)
     assert call("a", 0, 1).computed == 2
+
+
+def test_a_gap_is_from_an_answer_to_the_next_call_of_its_episode() -> None:
+    assert gaps_ms(chains(CALLS)) == [0, 0]
+    assert gaps_ms([[call("a", 0, 2), call("a", 2.25, 3)], [call("b", 0, 9)]]) == [250]
 
 
 def test_episodes_are_taken_up_in_the_order_in_which_they_began_each_with_its_calls() -> None:
