@@ -13,6 +13,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -38,6 +39,8 @@ SCRIPTED = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"
 SMALL = REPOSITORY / "configs" / "tic_tac_toe.yaml"
 BOUNDS_S = {"no cluster": 6.0, "cluster": 2.0, "attached": 3.0}
 """Of the median, on a machine that does nothing else."""
+DEADLINE_S = 120.0
+"""A command that has not ended by then is killed."""
 LEGEND = """\
 `joined` is when the config was checked and the cluster there. CPU seconds are those until the first step: of the command's own
 process, and of all processes of command and cluster together. `busy elsewhere` is how many cores other programs kept busy
@@ -86,9 +89,12 @@ def start(config: Config, environment: Environment, output: Path) -> Started:
         variables = {**environment, "PYTHONUNBUFFERED": "1"}
         run = subprocess.Popen(command, env=variables, cwd=REPOSITORY, stdout=subprocess.PIPE, text=True)
         assert run.stdout is not None
+        too_late = threading.Timer(DEADLINE_S, run.kill)
+        too_late.start()
         for line in run.stdout:
             if line.startswith(f"run {output}"):
                 joined = time.time() - began
+        too_late.cancel()
     if run.wait():
         raise subprocess.CalledProcessError(run.returncode, command)
     rows = load(output / "start").episodes.to_pylist()

@@ -238,16 +238,9 @@ def _span(span: Span) -> dict[str, Any]:
 
 def _sampling(sampling: Sampling, grammar: str | None) -> dict[str, Any]:
     """Made anew for each span: to look a sampling up takes longer, as its hash is that of all its fields."""
-    return {
-        "temperature": sampling.temperature,
-        "top_p": sampling.top_p,
-        "top_k": sampling.top_k,
-        "min_p": sampling.min_p,
-        "presence_penalty": sampling.presence_penalty,
-        "frequency_penalty": sampling.frequency_penalty,
-        "repetition_penalty": sampling.repetition_penalty,
-        "grammar": grammar,
-    }
+    shape = sampling.shape()
+    shape["grammar"] = grammar
+    return shape
 
 
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:

@@ -36,13 +36,7 @@ class GenerationRequest:
         """Under vLLM's names, which are the same in its API and over HTTP. All of them: what is left out a server fills in."""
         sampling = self.sampling
         return {
-            "temperature": sampling.temperature,
-            "top_p": sampling.top_p,
-            "top_k": sampling.top_k,
-            "min_p": sampling.min_p,
-            "presence_penalty": sampling.presence_penalty,
-            "frequency_penalty": sampling.frequency_penalty,
-            "repetition_penalty": sampling.repetition_penalty,
+            **sampling.shape(),
             "max_tokens": self.max_tokens,
             "stop": list(sampling.stop) or None,
             "seed": sampling.seed,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol
 
 import msgspec
 import numpy as np
@@ -44,6 +44,18 @@ class Sampling:
         """Whether a forward pass and the temperature alone give the distribution that was sampled from."""
         unpenalised = (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) == (0, 0, 1)
         return self.temperature > 0 and (self.top_p, self.top_k, self.min_p) == (1, 0, 0) and unpenalised
+
+    def shape(self) -> dict[str, Any]:
+        """What shapes the distribution, under vLLM's names, which are the record's too."""
+        return {
+            "temperature": self.temperature,
+            "top_p": self.top_p,
+            "top_k": self.top_k,
+            "min_p": self.min_p,
+            "presence_penalty": self.presence_penalty,
+            "frequency_penalty": self.frequency_penalty,
+            "repetition_penalty": self.repetition_penalty,
+        }
 
 
 class CompletionRequest(msgspec.Struct):
