@@ -168,9 +168,10 @@ def vllm_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         f"--model {checkpoint} --served-model-name small --host 127.0.0.1 --port {port} "
         f"--dtype {cpu_dtype()} --enforce-eager --max-model-len 2048 --block-size 32 --kv-cache-memory-bytes 268435456 "
         "--logprobs-mode processed_logprobs --enable-auto-tool-choice --tool-call-parser hermes "
-        "--enable-prompt-tokens-details"
+        "--enable-prompt-tokens-details --distributed-executor-backend uni"
     ).split()
-    environment = {**os.environ, "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
+    one_process = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0"}
+    environment = {**os.environ, "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1", **one_process}
     log = tmp_path / "vllm.log"
     with log.open("wb") as output:
         command = [sys.executable, "-m", "vllm.entrypoints.openai.api_server", *settings]

@@ -9,7 +9,7 @@ import numpy as np
 
 from deployments.vllm.engine_stats import EngineStats
 from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
-from deployments.vllm.hardware import cpu_dtype
+from deployments.vllm.hardware import cpu_engine_args
 from deployments.vllm.layout import parallel_args
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.token_engine import OWN, Generation, GenerationRequest
@@ -38,7 +38,7 @@ class AsyncLLMEngine:
             "worker_extension_cls": "deployments.vllm.worker.ReloadingWorker",
             "disable_log_stats": True,
             "enable_log_requests": False,
-            **({"dtype": cpu_dtype()} if options.gpus == 0 else {}),
+            **(cpu_engine_args(options) if options.gpus == 0 else {}),
             **(
                 {"reasoning_parser": reasoning_parser} if reasoning_parser else {}
             ),  # a grammar begins after the reasoning

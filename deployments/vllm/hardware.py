@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from deployments.vllm.options import ReplicaOptions
 
@@ -18,6 +19,15 @@ def prepare_cpu(options: ReplicaOptions) -> None:
         os.environ.setdefault("LD_PRELOAD", str(openmp))
         os.environ.setdefault("KMP_BLOCKTIME", "1")  # ms that a thread spins: there are more processes than cores
     os.environ["OMP_NUM_THREADS"] = options.env_vars.get("OMP_NUM_THREADS") or str(os.cpu_count() or 1)
+    if options.ranks == 1:
+        os.environ.setdefault("VLLM_ENABLE_V1_MULTIPROCESSING", "0")  # else vLLM refuses "uni" on CPUs
+
+
+def cpu_engine_args(options: ReplicaOptions) -> dict[str, Any]:
+    """A single rank is in the engine's own process: beside it, the engine polls for the end of each step, and takes the half of a core
+    from it (measured, `benchmarks.saturation`)."""
+    executor = {"distributed_executor_backend": "uni"} if options.ranks == 1 else {}
+    return {"dtype": cpu_dtype(), **executor}
 
 
 def cpu_dtype() -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from deployments.vllm import reaper
 from deployments.vllm.checkpoint import load_tokens, resolve_model
 from deployments.vllm.formats import make_formats
-from deployments.vllm.hardware import cpu_dtype, prepare_cpu
+from deployments.vllm.hardware import cpu_engine_args, prepare_cpu
 from deployments.vllm.layout import parallel_args
 from deployments.vllm.options import ChatOptions
 from deployments.vllm_reward.options import RewardOptions, Verdict
@@ -92,7 +92,7 @@ def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:
         **parallel_args(options),
         "disable_log_stats": True,
         "enable_log_requests": False,
-        **({"dtype": cpu_dtype()} if options.gpus == 0 else {}),
+        **(cpu_engine_args(options) if options.gpus == 0 else {}),
         **(_as_classifier(path, options.verdict, tokenizer) if options.verdict else {}),
         **options.engine_args,
     }

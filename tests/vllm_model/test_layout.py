@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from deployments.vllm import VllmEngine
+from deployments.vllm.hardware import cpu_engine_args
 from deployments.vllm.layout import parallel_args, placed
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.replicas import replicas
@@ -33,6 +34,11 @@ def test_without_gpus_nothing_is_asked() -> None:
     assert actor == {"num_cpus": 0, "num_gpus": 0} and deployment == {}
     args = parallel_args(options(gpus=0, tensor_parallel=2, pipeline_parallel=2))
     assert args == {"tensor_parallel_size": 2, "pipeline_parallel_size": 2}
+
+
+def test_one_rank_on_a_cpu_is_in_the_process_of_its_engine() -> None:
+    assert cpu_engine_args(options(gpus=0))["distributed_executor_backend"] == "uni"
+    assert "distributed_executor_backend" not in cpu_engine_args(options(gpus=0, tensor_parallel=2))
 
 
 def test_tensor_parallel_ranks_are_one_actor_on_one_node() -> None:
