@@ -37,8 +37,6 @@ PARTICIPANTS = ("policy", "user")
 SENTENCE_ENDS = [".", "!", "?"]
 """What is said ends there: a message that is cut by `max_tokens` would end the conversation."""
 ANSWER_S = 120
-CORES = 2
-"""That the engines share."""
 MOST_ROUNDING = 0.02
 """Of the tokens: numbers are rounded differently in other company, and an answer may take another turn."""
 
@@ -51,6 +49,8 @@ class Work:
     turns: int
     tokens: int
     workers: int
+    threads: int
+    """OpenMP's, an engine."""
 
     @property
     def engine_args(self) -> dict[str, Any]:
@@ -91,6 +91,7 @@ class Fed:
         window, gaps = full_window(episodes, self.work.concurrency), gaps_ms(episodes)
         return {
             "engines": self.work.engines,
+            "threads each": self.work.threads,
             "round": self.round,
             "fed by": self.by,
             "in flight": self.work.concurrency,
@@ -110,7 +111,7 @@ def engines_up(work: Work) -> Iterator[dict[str, str]]:
     with ExitStack() as started:
         apps = {}
         for name in dict.fromkeys(map(work.engine_of, PARTICIPANTS)):
-            engine = make_engine(NAME, work.engine_args, max(1, CORES // work.engines))
+            engine = make_engine(NAME, work.engine_args, work.threads)
             engine.check(EngineCheck(name, {}, uses_tools=False, episodes=work.concurrency))
             started.callback(engine.stop)
             engine.start(f"saturation-{work.engines}", name, lambda text: print(text, file=sys.stderr))
@@ -193,7 +194,7 @@ def ratio(fed: Sequence[Fed]) -> float:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     given, heading = begin(_parser(), arguments)
-    sizes = (given.episodes, given.concurrency, given.turns, given.tokens, given.workers)
+    sizes = (given.episodes, given.concurrency, given.turns, given.tokens, given.workers, given.threads)
     measured: dict[int, list[Fed]] = {}
     try:
         with connected():
@@ -220,7 +221,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=int, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=int, default=3, help="of each participant (default 3)")
     parser.add_argument("--tokens", type=int, default=128, help="at most, a turn (default 128)")
-    parser.add_argument("--workers", type=int, default=2, help="(default 2)")
+    parser.add_argument("--workers", type=int, default=1, help="(default 1)")
+    threads = "that an engine computes with; on a GPU, too, the cores are for everything else (default 1)"
+    parser.add_argument("--threads", type=int, default=1, help=threads)
     add_json(parser)
     return parser
 

@@ -18,7 +18,7 @@ from benchmarks.saturation.windows import Call, Window, chains, full_window, gap
 from deployments.vllm.token_engine import GenerationRequest
 from ray_gym.models.base import Sampling
 
-WORK = Work(engines=1, episodes=4, concurrency=2, turns=1, tokens=8, workers=1)
+WORK = Work(engines=1, episodes=4, concurrency=2, turns=1, tokens=8, workers=1, threads=1)
 
 
 def call(session: str, began_at: float, ended_at: float, tokens: int = 10) -> Call:
