@@ -5,26 +5,24 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import socket
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
 import ray
-from ray._private.services import canonicalize_bootstrap_address
 from ray.job_config import JobConfig
 
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.import_paths import as_variable, import_paths
 from ray_gym.models.base import Engine
+from ray_gym.run.address import address_here
 from ray_gym.run.directory import under_submitted_job
 from ray_gym.run.gpu_wait import gpus_of_nodes, wait_for_gpus
 from ray_gym.run.gpus import asked, lacking
 
 logger = logging.getLogger(__name__)
 
-ADDRESS_TIMEOUT_S = 5
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
 """Only specs and receipts pass through it."""
 NONE_RUNNING = (
@@ -50,7 +48,7 @@ def _connect(environment: Mapping[str, str]) -> None:
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **_for_workers(environment)}
     os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
     local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
-    check_address(os.environ.get("RAY_ADDRESS", ""))
+    address_here()  # or the one that refuses us would be taken for one that is gone
     try:
         # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
         # refuses options for a new cluster (ValueError) if there is one to join.
@@ -89,52 +87,18 @@ def _init(**options: Any) -> None:
         raise RunFailed(f"Ray did not come up on this machine, which may be too busy: {error}") from None
 
 
-def check_address(address: str) -> None:
-    """Errors: UserError, within seconds, for an address that is none or where nothing listens; Ray itself takes 90 s to say so."""
-    if not address or address in ("auto", "local"):
-        return
-    if "://" in address:
-        raise UserError(
-            f"RAY_ADDRESS: {address!r} is the address of a dashboard or of Ray Client, and this has to join the cluster: set it to "
-            "HOST:6379 of its head, or submit this by `ray job submit` (for which RAY_API_SERVER_ADDRESS names the dashboard)"
-        )
-    host, colon, port = address.rpartition(":")
-    if not colon or not port.isdigit():
-        raise UserError(
-            f"RAY_ADDRESS: {address!r} is no address; it is like 10.0.0.1:6379, or unset for a cluster on this machine"
-        )
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=ADDRESS_TIMEOUT_S).close()
-    except (OSError, OverflowError) as error:
-        raise UserError(
-            f"RAY_ADDRESS: nothing answers at {address}: {error}; start a cluster there, or unset it"
-        ) from None
-
-
 def is_up() -> bool:
-    """Whether RAY_ADDRESS or `ray start` tells of a cluster that is there. Errors: UserError for a wrong RAY_ADDRESS."""
-    check_address(os.environ.get("RAY_ADDRESS", ""))
-    try:
-        address = canonicalize_bootstrap_address(None)
-        check_address(address or "")
-    except (ConnectionError, UserError):
-        return False
-    return address is not None
+    """Whether RAY_ADDRESS or `ray start` tells of a cluster that is there. Errors: UserError for a wrong RAY_ADDRESS, or a wrong token."""
+    return address_here() is not None
 
 
 def check_running() -> None:
     """For commands that are about a cluster, and start none.
 
-    Errors: UserError for a wrong RAY_ADDRESS; RunFailed if there is no cluster, also where `ray start` told of one that is gone.
+    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token; RunFailed if there is no cluster, also where `ray start` told of one that
+    is gone.
     """
-    given = os.environ.get("RAY_ADDRESS", "")
-    check_address(given)
-    address = canonicalize_bootstrap_address(None)
-    try:
-        check_address(address or "")
-    except UserError:
-        address = None
-    if address is None:
+    if not is_up():
         raise RunFailed(NONE_RUNNING)
 
 

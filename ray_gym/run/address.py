@@ -1,0 +1,85 @@
+"""Where the cluster is, and whether it lets us in. Asked before Ray joins it, which takes 90 s, or has no end, where it can't."""
+
+from __future__ import annotations
+
+import os
+import socket
+
+import grpc
+from ray._private.gcs_utils import create_gcs_channel
+from ray._private.services import canonicalize_bootstrap_address
+from ray.exceptions import AuthenticationError
+
+from ray_gym.errors import UserError
+
+TIMEOUT_S = 5
+ALIVE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
+"""What the cluster's head is asked; an empty request is one about no node."""
+
+
+ANY = ("auto", "local")
+"""Addresses that name none."""
+
+
+class NoCluster(UserError):
+    """Nothing listens there, or something else than a cluster's head."""
+
+
+def check_address(address: str) -> None:
+    """Errors: UserError, within seconds, for an address that is none, or a token that the cluster there does not take; NoCluster."""
+    if not address or address in ANY:
+        return
+    if "://" in address:
+        raise UserError(
+            f"RAY_ADDRESS: {address!r} is the address of a dashboard or of Ray Client, and this has to join the cluster: set it to "
+            "HOST:6379 of its head, or submit this by `ray job submit` (for which RAY_API_SERVER_ADDRESS names the dashboard)"
+        )
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit():
+        raise UserError(
+            f"RAY_ADDRESS: {address!r} is no address; it is like 10.0.0.1:6379, or unset for a cluster on this machine"
+        )
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=TIMEOUT_S).close()
+    except (OSError, OverflowError) as error:
+        raise NoCluster(
+            f"RAY_ADDRESS: nothing answers at {address}: {error}; start a cluster there, or unset it"
+        ) from None
+    _ask(address)
+
+
+def address_here() -> str | None:
+    """Of the cluster that RAY_ADDRESS or `ray start` tells of; None if `ray start` told of none, or of one that is gone.
+
+    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token.
+    """
+    given = os.environ.get("RAY_ADDRESS", "")
+    if given not in ("", *ANY):
+        check_address(given)
+        return given
+    try:
+        address: str | None = canonicalize_bootstrap_address(None)
+        check_address(address or "")
+    except (ConnectionError, NoCluster):
+        return None
+    return address
+
+
+def _ask(address: str) -> None:
+    """Errors: UserError."""
+    try:
+        with create_gcs_channel(address) as channel:
+            channel.unary_unary(ALIVE)(b"", timeout=TIMEOUT_S)
+    except AuthenticationError as error:
+        raise UserError(f"the cluster at {address} asks for a token: {error}") from None
+    except grpc.RpcError as error:
+        if error.code() == grpc.StatusCode.UNAUTHENTICATED:
+            raise UserError(
+                f"the cluster at {address} refuses this process's token, or that it has none: set RAY_AUTH_MODE=token, and "
+                "RAY_AUTH_TOKEN_PATH or RAY_AUTH_TOKEN to the token that the cluster was started with; or RAY_ADDRESS=local for a "
+                "cluster of your own"
+            ) from None
+        raise NoCluster(
+            f"RAY_ADDRESS: what listens at {address} is no head of a Ray cluster: {error.code().name.lower()}; its port is 6379 unless it "
+            "was started with another, and 8265 is that of its dashboard"
+        ) from None

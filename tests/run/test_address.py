@@ -1,0 +1,93 @@
+"""What is said of an address before Ray is asked to join it: at once, and never with another cluster instead."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from conftest import free_port, ray_gym
+
+from ray_gym.errors import UserError
+from ray_gym.run import address
+from ray_gym.run.address import NoCluster, address_here, check_address
+
+CONFIG = "configs/tic_tac_toe_scripted.yaml"
+
+
+@pytest.fixture
+def dashboard() -> Iterator[str]:
+    """Something that speaks HTTP, as Ray's dashboard does."""
+    server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def test_nothing_is_said_of_addresses_that_name_none() -> None:
+    for given in ("", "auto", "local"):
+        check_address(given)
+
+
+@pytest.mark.parametrize("given", ["nowhere", "nowhere:", "a:b", "http://127.0.0.1:8265", "ray://127.0.0.1:10001"])
+def test_what_is_no_address(given: str) -> None:
+    with pytest.raises(UserError, match="RAY_ADDRESS"):
+        check_address(given)
+
+
+def test_where_nothing_listens() -> None:
+    with pytest.raises(NoCluster, match="nothing answers"):
+        check_address(f"127.0.0.1:{free_port()}")
+
+
+def test_what_listens_there_is_no_head(dashboard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    with pytest.raises(NoCluster, match="no head of a Ray cluster"):
+        check_address(dashboard)
+
+
+def test_what_listens_there_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(address, "TIMEOUT_S", 0.5)
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    began = time.monotonic()
+    with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(NoCluster, match="deadline"):
+        check_address(f"127.0.0.1:{silent.getsockname()[1]}")
+    assert time.monotonic() - began < 5
+
+
+def test_one_that_ray_start_told_of_and_that_is_gone_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    assert address_here() is None
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
+    assert address_here() is None
+
+
+@pytest.mark.ray
+@pytest.mark.parametrize("told_by", ["RAY_ADDRESS", "ray start"])
+@pytest.mark.parametrize("token", ["another-token-of-the-tests-0123456789", None], ids=["another token", "no token"])
+def test_a_token_that_the_cluster_does_not_take_is_said_and_nothing_is_played_elsewhere(
+    cluster: dict[str, str], tmp_path: Path, told_by: str, token: str | None
+) -> None:
+    """A cluster of its own instead would play the run where nobody looks for it."""
+    environment = {name: value for name, value in cluster.items() if not name.startswith("RAY_A")}
+    mine = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": token} if token else {"RAY_AUTH_MODE": "disabled"}
+    if told_by == "RAY_ADDRESS":
+        mine["RAY_ADDRESS"] = cluster["RAY_ADDRESS"]
+    else:
+        mine["RAY_TMPDIR"] = str(tmp_path)
+        (tmp_path / "ray").mkdir()
+        (tmp_path / "ray" / "ray_current_cluster").write_text(cluster["RAY_ADDRESS"])
+    began = time.monotonic()
+    done = ray_gym("rollout", CONFIG, f"output.dir={tmp_path}/runs", environment={**environment, **mine})
+    assert done.returncode == 2, done.stdout + done.stderr
+    port = cluster["RAY_ADDRESS"].partition(":")[2]
+    assert f":{port} refuses this process's token" in done.stderr and "Traceback" not in done.stderr
+    assert time.monotonic() - began < 20
+    assert not (tmp_path / "runs").exists()
