@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-THRESHOLDS = (20_000, 25, 5)
+THRESHOLDS = (50_000, 20, 5)
 """What an environment's author leaves behind in cycles is bounded by their product, in objects. With 500 episodes in flight Python's own
 (700, 10, 10) cost a sixth of a worker's time and pauses of a tenth of a second, (10,000, 5, 5) a tenth and 0.05 s."""
 

@@ -42,7 +42,7 @@ OVERDUE_S = 15.0
 """How long after a deadline an episode's code may go on (it is being cancelled all the time)."""
 CANCELLING_S = 2.0
 """How long cancelled episodes may take to end; the driver waits a little longer for the rows of those that were over."""
-START_AT_ONCE, START_TURNS = 4, 128
+START_AT_ONCE, START_TURNS = 8, 32
 """How many episodes begin at once, at least; and in how many turns of the event loop all places are filled."""
 GATHER_S = 0.01
 """After something was finished, how long an exchange waits for more before it answers."""
