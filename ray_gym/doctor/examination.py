@@ -80,8 +80,10 @@ def _port(nodes: Nodes, subject: Subject) -> list[Result]:
 def _storage(nodes: Nodes, key: str, folder: Path) -> list[Result]:
     """Each node writes a file of its own; then each looks for all others', and tries a lock that is held here."""
     mend = SHARE_IT.format(key=key)
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    tried = f"{folder}" if existing == folder else f"{folder} is not there yet; in {existing}"
     try:
-        with _scratch(folder) as scratch, locked(scratch):
+        with _scratch(existing) as scratch, locked(scratch):
             names = {name: f"node-{index}" for index, name in enumerate(nodes.answering)}
             wrote = nodes.ask_each("write", {node: (scratch, name) for node, name in names.items()})
             written = {names[node]: node for node, problem in wrote.items() if not problem}
@@ -92,7 +94,7 @@ def _storage(nodes: Nodes, key: str, folder: Path) -> list[Result]:
         return [Result(HERE, key, f"can't write in {folder}: {error.strerror or error}", mend)]
     if problems:
         return [Result(node, key, problem, mend) for node, problem in problems.items()]
-    return [Result(CLUSTER, key, f"{folder}: {len(wrote)} nodes write, lock, flush, and see each other's files")]
+    return [Result(CLUSTER, key, f"{tried}: {len(wrote)} nodes write, lock, flush, and see each other's files")]
 
 
 def _problems(answers: Mapping[str, str | None]) -> dict[str, str]:
@@ -101,9 +103,8 @@ def _problems(answers: Mapping[str, str | None]) -> dict[str, str]:
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """In the folder, or, if there is none yet, in the one that it would be made in. Errors: OSError."""
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    scratch = existing / f".ray-gym-doctor-{uuid.uuid4().hex[:12]}"
+    """Errors: OSError."""
+    scratch = folder / f".ray-gym-doctor-{uuid.uuid4().hex[:12]}"
     scratch.mkdir()
     try:
         yield scratch

@@ -10,6 +10,7 @@ from ray_gym.config import RunConfig
 from ray_gym.config_file import read_config, validate
 from ray_gym.models.placement import OnNodes, Replicas
 from ray_gym.plugins import find_engine, find_environment
+from ray_gym.run.directory import check_places
 from ray_gym.run.location import absolute, is_uri
 from ray_gym.service.offers import offers_of
 
@@ -36,6 +37,7 @@ class Subject:
 def subject_of(config_path: Path, overrides: Sequence[str]) -> Subject:
     """Errors: UserError."""
     config = read_config(config_path, overrides)
+    check_places(config.output)
     file = str(config_path)
     engines = {}
     for name, model in config.models.items():

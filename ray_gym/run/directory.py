@@ -198,6 +198,12 @@ def output_root(config: RunConfig) -> str:
     return absolute(config.output.dir)
 
 
+def check_places(output: OutputSection) -> None:
+    """Errors: UserError for a relative folder under a submitted job, whose working directory is thrown away."""
+    _refuse_relative("dir", output.dir, "/shared/runs")
+    _with_absolute_journals(output)
+
+
 def under_submitted_job() -> bool:
     """Whether `ray job submit` started this process (Ray sets this variable for the entrypoint)."""
     return "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ

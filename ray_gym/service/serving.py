@@ -63,6 +63,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
             say(f"ready: {address}")
             _wait(actor)
             say("stopping")
+    say("stopped; started again with this output.dir, it goes on with what was under way")
 
 
 def refuse_second(service: str) -> None:

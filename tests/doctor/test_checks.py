@@ -224,6 +224,17 @@ def test_what_a_config_asks_for(tmp_path: Path) -> None:
         subject_of(tmp_path / "config.yaml", ["models.policy.tensor_paralel=4"])
 
 
+def test_what_a_job_would_be_refused_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a submitted job, the doctor sees what a run would see there."""
+    monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
+    config = Path("configs/tic_tac_toe_scripted.yaml")
+    with pytest.raises(UserError, match=r"output\.dir: \S+ is relative"):
+        subject_of(config, ["output.dir=runs"])
+    with pytest.raises(UserError, match=r"output\.journal_dir: here is relative"):
+        subject_of(config, ["output.dir=/shared/runs", "output.journal_dir=here"])
+    assert subject_of(config, ["output.dir=/shared/runs"]).folders == {"output.dir": Path("/shared/runs")}
+
+
 def test_a_missing_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(model: str) -> str:
         return VllmEngine(VllmOptions(model=model)).missing_files() or ""
