@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 
-AT_ONCE = 32
+AT_ONCE = 20
 """Calls that go on in one turn: each takes the loop 0.1 to 0.2 ms until its episode waits again."""
 
 
