@@ -103,13 +103,22 @@ class Watchdog:
         if self._memory_limit is not None and memory > self._memory_limit:
             message = f"the worker took {_in_mb(memory)} of memory, over its limit of {_in_mb(self._memory_limit)}"
             # An episode is to blame only if the loop is inside it, rather than passing through it by chance.
-            running = self._running() if blocked_s > BEAT_S else None
-            return _charge("memory", message, running)
+            running = self._running() if blocked_s > 0 else None
+            return _charge("memory", message, None if self._goes_on() else running)
         if blocked_s >= self._stuck_after_s:
             running = self._running()
             if not self._has_beaten.is_set():  # else it came free just now, and another episode may be running
                 return _charge("stuck", f"the event loop was blocked for {blocked_s:.0f} s", running)
         return None
+
+    def _goes_on(self) -> bool:
+        """Asks the loop itself: a busy machine may have kept this process from its turn, and the loop's beat with it."""
+        came_round = threading.Event()
+        try:
+            self._loop.call_soon_threadsafe(came_round.set)
+        except RuntimeError:  # closed meanwhile
+            return False
+        return came_round.wait(BEAT_S)
 
     def _fenced(self) -> bool:
         """A question that fails is no yes: where the answer lies may be out of reach for a while."""
