@@ -12,7 +12,7 @@ from ray_gym.models.base import Sampling
 from ray_gym.participant import Participant
 from ray_gym.run.lease import Lease
 from ray_gym.run.posix_storage import PosixStorage
-from ray_gym.run.worker import Worker, WorkerSetup
+from ray_gym.run.worker import GATHER_S, GATHER_TIMES, HEARTBEAT_S, Worker, WorkerSetup
 from ray_gym.spec import EpisodeSpec
 
 
@@ -121,4 +121,30 @@ async def test_a_worker_fills_its_places_in_several_turns_of_the_event_loop(tmp_
     assert most == 8
     environment.may_end.set()
     await exchange
+    await worker.close()
+
+
+class OneEnds(Held):
+    """The first of its episodes ends at once."""
+
+    async def run(self, episode: Episode) -> None:
+        self.playing += 1
+        if self.playing > 1:
+            await self.may_end.wait()
+
+
+async def test_an_exchange_is_in_no_hurry_while_episodes_wait_at_the_worker(tmp_path: Path) -> None:
+    environment, model = OneEnds(), Narrow(1)
+    model.is_gated = False
+    worker = make_worker(tmp_path, environment, {"narrow": model}, 1)
+    await worker.hello()
+    groups = [(Lease(EpisodeSpec(str(number), f"g{number}", "task", 0, 0, "{}")),) for number in range(3)]
+    began = asyncio.get_running_loop().time()
+    report = await worker.exchange(groups, ())
+    took_s = asyncio.get_running_loop().time() - began
+    assert [key.episode_id for key in report.over] == ["0"] and environment.playing == 2
+    assert GATHER_S * GATHER_TIMES * 0.9 < took_s < HEARTBEAT_S, "the third one waits, so that no place is free"
+    environment.may_end.set()
+    while environment.playing < 3:
+        await worker.exchange((), ())
     await worker.close()
