@@ -104,7 +104,7 @@ class Watchdog:
             message = f"the worker took {_in_mb(memory)} of memory, over its limit of {_in_mb(self._memory_limit)}"
             # An episode is to blame only if the loop is inside it, rather than passing through it by chance.
             running = self._running() if blocked_s > 0 else None
-            return _charge("memory", message, None if self._goes_on() else running)
+            return _charge("memory", message, running if running and not self._goes_on() else None)
         if blocked_s >= self._stuck_after_s:
             running = self._running()
             if not self._has_beaten.is_set():  # else it came free just now, and another episode may be running

@@ -48,7 +48,7 @@ GATHER_S = 0.01
 """After something was finished, how long an exchange waits for more before it answers."""
 GATHER_TIMES = 5
 """At most so many of these while others wait here, so that no place is free meanwhile. An exchange costs as much as many model calls:
-without this a call took 10 to 14% more CPU time (`benchmarks.orchestration`, 64 in flight)."""
+this takes 10 to 14% off a call's CPU time (`benchmarks.orchestration`, 64 in flight)."""
 
 
 @dataclass(frozen=True, slots=True)
