@@ -32,15 +32,17 @@ from ray_gym.config import RunConfig
 from ray_gym.import_paths import as_variable
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
+from ray_gym.play import Played as Ended
 from ray_gym.play import Stage, play
 from ray_gym.run import cluster
 from ray_gym.run.commits import Commits
 from ray_gym.run.directory import RunDirectory, create, plan_directory
 from ray_gym.run.driver import Driver, setup_of, standing
 from ray_gym.run.plan import Plan, make_plan
+from ray_gym.run.rows import AT_ONCE, Rows
 from ray_gym.run.tally import Tally
 from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import SCHEMA, as_row, as_table
+from ray_gym.trajectory import SCHEMA
 
 Durability = Literal["off", "process", "disk"]
 Models = Literal["in_process", "serve", "http"]
@@ -258,25 +260,29 @@ async def _play_all(planned: _Planned, concurrency: int) -> None:
     models = {name: engine.connect() for name, engine in plan.engines.items()}
     shared = Stage(plan.environment, plan.participants, models, plan.config.limits)
     waiting = iter(plan.specs)
-    rows: list[dict[str, Any]] = []
-    files = 0
+    ended: list[Ended] = []
+    rows, files = Rows(planned.directory.name, plan.config.environment.id), 0
 
     async def one_after_another(specs: Iterator[EpisodeSpec]) -> None:
         nonlocal rows, files
         for spec in specs:
-            played = await play(spec, shared)
-            rows.append(as_row(played, planned.directory.name, plan.config.environment.id))
+            ended.append(await play(spec, shared))
+            if len(ended) == AT_ONCE:
+                rows.add(ended)
+                ended.clear()
             if len(rows) >= plan.config.output.roll_rows:
-                full, rows, files = rows, [], files + 1
+                full, rows, files = rows, Rows(planned.directory.name, plan.config.environment.id), files + 1
                 await asyncio.to_thread(_write, planned.directory, files, full)
 
     async with beating(Recorder(), "worker", LagFile(planned.lags, None)):
         await asyncio.gather(*(one_after_another(waiting) for _ in range(concurrency)))
     for model in models.values():
         await model.close()
-    if rows:
+    if ended:
+        rows.add(ended)
+    if len(rows):
         _write(planned.directory, files + 1, rows)
 
 
-def _write(directory: RunDirectory, number: int, rows: list[dict[str, Any]]) -> None:
-    directory.commit(directory.storage.stage(f"part-{number:05d}.parquet", as_table(rows)))
+def _write(directory: RunDirectory, number: int, rows: Rows) -> None:
+    directory.commit(directory.storage.stage(f"part-{number:05d}.parquet", rows.table()))

@@ -1,4 +1,4 @@
-"""The episode record: one row of a Parquet table an episode. The Arrow schema, and how a played episode becomes a row."""
+"""The episode record: one row of a Parquet table an episode. Its Arrow schema, and what two plays of the same may differ in."""
 
 from __future__ import annotations
 
@@ -6,16 +6,10 @@ import time
 from typing import Any
 
 import pyarrow as pa
-from msgspec.structs import asdict
 
-from ray_gym.environment import Score
-from ray_gym.errors import Failure, FailureKind
-from ray_gym.events import Event
-from ray_gym.ledger import Sample, Span
-from ray_gym.models.base import Sampling
-from ray_gym.play import Played
+from ray_gym.errors import FailureKind
+from ray_gym.messages import utf8
 from ray_gym.spec import EpisodeSpec
-from ray_gym.thread import Thread
 
 
 def _rows(**fields: pa.DataType) -> pa.DataType:
@@ -26,6 +20,9 @@ TEXT, INT, REAL, LONG = pa.string(), pa.int32(), pa.float64(), pa.int64()
 
 FAILURE = pa.struct([("kind", TEXT), ("where", TEXT), ("message", TEXT)])
 REWARDS = _rows(participant=TEXT, name=TEXT, value=REAL)
+CONTENT = _rows(type=TEXT, text=TEXT)
+TOOL_CALLS = _rows(id=TEXT, name=TEXT, arguments=TEXT)
+VISIBLE_TO = pa.list_(TEXT)
 EVENTS = _rows(
     seq=INT,
     turn=INT,
@@ -34,11 +31,11 @@ EVENTS = _rows(
     participant=TEXT,
     kind=TEXT,
     role=TEXT,
-    content=_rows(type=TEXT, text=TEXT),
+    content=CONTENT,
     reasoning=TEXT,
-    tool_calls=_rows(id=TEXT, name=TEXT, arguments=TEXT),
+    tool_calls=TOOL_CALLS,
     tool_call_id=TEXT,
-    visible_to=pa.list_(TEXT),
+    visible_to=VISIBLE_TO,
     finish_reason=TEXT,
     error=TEXT,
     reward=REAL,
@@ -59,16 +56,18 @@ SAMPLING = pa.struct(
     ]
 )
 SPANS = _rows(event_seq=INT, start=INT, end=INT, generated=pa.bool_(), sampling=SAMPLING, kind=TEXT)
+TOKEN_IDS, LOSS_MASK, LOGPROBS = pa.list_(INT), pa.list_(pa.int8()), pa.list_(pa.float32())
+VERSIONS = _rows(version=INT, start=INT, end=INT)
 SAMPLES = _rows(
     thread=TEXT,
     participant=TEXT,
     model=TEXT,
     trainable=pa.bool_(),
     reward=REAL,
-    token_ids=pa.list_(INT),
-    loss_mask=pa.list_(pa.int8()),
-    logprobs=pa.list_(pa.float32()),
-    versions=_rows(version=INT, start=INT, end=INT),
+    token_ids=TOKEN_IDS,
+    loss_mask=LOSS_MASK,
+    logprobs=LOGPROBS,
+    versions=VERSIONS,
     spans=SPANS,
     fork_reason=TEXT,
 )
@@ -139,36 +138,7 @@ def _without(struct: dict[str, Any], field: str) -> dict[str, Any]:
     return {key: value for key, value in struct.items() if key != field}
 
 
-def as_row(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
-    """A played episode under `SCHEMA`."""
-    episode, spec, usage = played.episode, played.episode.spec, asdict(played.episode.usage)
-    stop = episode.stop
-    return {
-        **_identity(spec, run_id, env_id),
-        "status": played.status,
-        "stop_reason": stop.reason.value if stop else None,
-        "stop_text": stop.text if stop else None,
-        "failure": _failure(played.failure) if played.failure else None,
-        "reward": played.score.reward if played.score else None,
-        "rewards": _rewards(played.score),
-        "turns": episode.turns_of("policy"),
-        "group_size": played.group_size,
-        "group_completed": played.group_completed,
-        "task": spec.task,
-        "events": [_event(event) for event in episode.events],
-        "samples": [
-            _sample(thread, sample, played.score)
-            for thread in episode.threads.values()
-            for sample in thread.ledger.samples
-        ],
-        "usage": usage,
-        "timing": {"active_s": played.active_s, "model_s": usage["model_s"], "tool_s": usage["tool_s"]},
-        "started_at": episode.started_at,
-        "ended_at": played.ended_at,
-    }
-
-
-def _identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
+def identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
     return {
         "run_id": run_id,
         "episode_id": spec.episode_id,
@@ -182,97 +152,16 @@ def _identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
     }
 
 
-def _failure(failure: Failure) -> dict[str, Any]:
-    return {"kind": failure.kind, "where": failure.where, "message": failure.message}
-
-
-def _rewards(score: Score | None) -> list[dict[str, Any]]:
-    if score is None:
-        return []
-    parts = [{"participant": "policy", "name": name, "value": float(value)} for name, value in score.parts.items()]
-    others = [{"participant": name, "name": "reward", "value": float(value)} for name, value in score.others.items()]
-    return [{"participant": "policy", "name": "reward", "value": score.reward}, *parts, *others]
-
-
-def _event(event: Event) -> dict[str, Any]:
-    """Its fields are the columns; only its words and its tool calls have parts."""
-    row = asdict(event)
-    row["content"] = [{"type": "text", "text": event.content}] if event.content else []
-    row["tool_calls"] = [asdict(call) for call in event.tool_calls]
-    return row
-
-
-def _sample(thread: Thread, sample: Sample, score: Score | None) -> dict[str, Any]:
-    participant = thread.participant
-    return {
-        "thread": thread.name,
-        "participant": participant.name,
-        "model": participant.model,
-        "trainable": participant.trainable,
-        "reward": _reward_of(participant.name, score),
-        "token_ids": sample.token_ids,
-        "loss_mask": sample.loss_mask,
-        "logprobs": sample.logprobs,
-        "versions": [asdict(version) for version in sample.versions],
-        "spans": [_span(span) for span in sample.spans],
-        "fork_reason": sample.fork_reason,
-    }
-
-
-def _reward_of(participant: str, score: Score | None) -> float | None:
-    if score is None:
-        return None
-    return score.reward if participant == "policy" else score.others.get(participant)
-
-
-def _span(span: Span) -> dict[str, Any]:
-    return {
-        "event_seq": span.event_seq,
-        "start": span.start,
-        "end": span.end,
-        "generated": span.generated,
-        "sampling": _sampling(span.sampling, span.grammar) if span.sampling else None,
-        "kind": span.kind,
-    }
-
-
-def _sampling(sampling: Sampling, grammar: str | None) -> dict[str, Any]:
-    """Made anew for each span: to look a sampling up takes longer, as its hash is that of all its fields."""
-    shape = sampling.shape()
-    shape["grammar"] = grammar
-    return shape
-
-
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows that were `checked`, under `SCHEMA`."""
+    """Rows that were made otherwise than by play, under `SCHEMA`; those of played episodes are made by `ray_gym.record`."""
     return pa.Table.from_pylist(rows, schema=SCHEMA)
-
-
-def checked(row: dict[str, Any]) -> dict[str, Any]:
-    """The row as it can be written: lone surrogates (JSON can spell them, UTF-8 can't) are replaced.
-
-    Errors: TypeError and the like, if something in it is not of its column's type.
-    """
-    for event in row["events"]:
-        for part in event["content"]:
-            part["text"] = _encodable(part["text"])
-        for name in ("role", "error", "reasoning", "tool_call_id"):
-            if (value := event[name]) is not None:
-                event[name] = _encodable(value)
-        if event["tool_calls"]:
-            event["tool_calls"] = _encodable(event["tool_calls"])
-    row["stop_text"] = _encodable(row["stop_text"])
-    row["failure"] = _encodable(row["failure"])
-    for reward in row["rewards"]:
-        reward["participant"], reward["name"] = _encodable(reward["participant"]), _encodable(reward["name"])
-    return row
 
 
 def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dict[str, Any]:
     """The row of an episode whose record could not be made."""
-    now = time.time()
+    now, message = time.time(), utf8(message)
     return {
-        **_identity(spec, run_id, env_id),
+        **identity(spec, run_id, env_id),
         "status": "failed",
         "stop_reason": "failed",
         "stop_text": message,
@@ -290,16 +179,3 @@ def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dic
         "started_at": now,
         "ended_at": now,
     }
-
-
-def _encodable(node: Any) -> Any:
-    """Text, or none, or a list or dict of it. Errors: TypeError."""
-    if isinstance(node, str):
-        return node if node.isascii() else node.encode("utf-8", "replace").decode()
-    if isinstance(node, dict):
-        return {key: _encodable(value) for key, value in node.items()}
-    if isinstance(node, list):
-        return [_encodable(item) for item in node]
-    if node is not None:
-        raise TypeError(f"expected text, got {type(node).__name__}")
-    return None

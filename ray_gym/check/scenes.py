@@ -24,12 +24,13 @@ from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.scripted import Player, ScriptedModel
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
+from ray_gym.record import row_of
 from ray_gym.run.lease import Lease
 from ray_gym.run.player import Player as LeasePlayer
 from ray_gym.seeds import derive_seed
 from ray_gym.spec import EpisodeSpec
 from ray_gym.tool_runner import ToolRunner
-from ray_gym.trajectory import as_row, as_table, checked, without_volatile
+from ray_gym.trajectory import without_volatile
 
 _LATER_S = 2 * WAITS_S
 """What waits for ever is to be found as that."""
@@ -184,8 +185,7 @@ class Theatre:
 
 def record_of(played: Played) -> dict[str, Any]:
     """As it is read back."""
-    [row] = as_table([checked(as_row(played, "check", "checked"))]).to_pylist()
-    return without_volatile(row)
+    return without_volatile(row_of(played, "check", "checked"))
 
 
 def as_json(row: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from ray_gym.logs import about
 from ray_gym.run.lease import EpisodeKey, ids_of
+from ray_gym.thread import Thread
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +35,8 @@ class Receipt:
     """The oldest weight version of its trainable tokens, by model."""
 
 
-def receipt_of(row: Mapping[str, Any], replayed: int = 0) -> Receipt:
+def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[str, int], ...] = ()) -> Receipt:
+    """`row`: at least its `COLUMNS`."""
     usage, failure = row["usage"] or {}, row["failure"]
     return Receipt(
         episode=EpisodeKey(row["episode_id"], row["attempt"]),
@@ -48,7 +50,7 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0) -> Receipt:
         turns=row["turns"] or 0,
         try_=row["try"],
         replayed=replayed,
-        versions=_oldest_versions(row.get("samples") or ()),
+        versions=versions,
     )
 
 
@@ -59,10 +61,12 @@ def log_end(receipt: Receipt) -> None:
             logger.log(level, "the episode is %s: %s", receipt.status, receipt.failure or receipt.stop_reason)
 
 
-def _oldest_versions(samples: Iterable[Mapping[str, Any]]) -> tuple[tuple[str, int], ...]:
+def oldest_versions(threads: Iterable[Thread]) -> tuple[tuple[str, int], ...]:
+    """Of trainable tokens, by model."""
     oldest: dict[str, int] = {}
-    for sample in samples:
-        if sample["trainable"] and sample["versions"]:
-            version = min(span["version"] for span in sample["versions"])
-            oldest[sample["model"]] = min(version, oldest.get(sample["model"], version))
+    for thread in threads:
+        for sample in thread.ledger.samples if thread.participant.trainable else ():
+            if sample.versions:
+                model, version = thread.participant.model, min(span.version for span in sample.versions)
+                oldest[model] = min(version, oldest.get(model, version))
     return tuple(oldest.items())

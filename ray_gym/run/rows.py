@@ -1,55 +1,64 @@
-"""Rows that wait to be staged in one file. They become Arrow in pieces, as they come: a whole file's at once would hold up the event loop.
-
-(Also on a thread: Arrow keeps the interpreter's lock as long as it reads Python's objects.)
-"""
+"""Rows that wait to be staged in one file. They become Arrow as their episodes end, some at once."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import pyarrow as pa
 
+from ray_gym.errors import describe
+from ray_gym.play import Played
+from ray_gym.record import Facts, facts_of, table_of
 from ray_gym.run.lease import EpisodeKey
-from ray_gym.trajectory import as_table
+from ray_gym.run.receipt import Receipt, oldest_versions, receipt_of
+from ray_gym.trajectory import as_table, failed_row
 
-PIECE = 16
-"""Rows: 64 held the event loop up for 40 ms; of smaller pieces each row costs more."""
+AT_ONCE = 32
+"""Episodes: twice as many hold the event loop up for longer, and of fewer each row costs more."""
 
 
 class Rows:
-    def __init__(self) -> None:
+    def __init__(self, run_id: str, env_id: str) -> None:
+        self._of = run_id, env_id
         self.keys: list[EpisodeKey] = []
         self.bytes = 0
-        self._loose: list[dict[str, Any]] = []
-        self._packed: list[pa.Table] = []
+        """In memory."""
+        self._tables: list[pa.Table] = []
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def add(self, key: EpisodeKey, row: dict[str, Any]) -> None:
-        self.keys.append(key)
-        self.bytes += _weight(row)
-        self._loose.append(row)
-
-    @property
-    def pieces(self) -> int:
-        """Those that are not packed, and make whole ones."""
-        return len(self._loose) // PIECE
-
-    def pack(self) -> None:
-        """Make one piece of those that came first."""
-        self._packed.append(as_table(self._loose[:PIECE]))
-        del self._loose[:PIECE]
+    def add(self, played: Sequence[Played]) -> list[Receipt]:
+        """At least one. One that can't be recorded is there as a failed row."""
+        receipts, table = self._made(played)
+        self.keys += [receipt.episode for receipt in receipts]
+        self.bytes += table.nbytes
+        self._tables.append(table)
+        self._join_small_ones()
+        return receipts
 
     def table(self) -> pa.Table:
-        """All of them."""
-        while self._loose:
-            self.pack()
-        return pa.concat_tables(self._packed)
+        """All of them. Errors: ValueError if there are none."""
+        return pa.concat_tables(self._tables)
+
+    def _join_small_ones(self) -> None:
+        """A table takes 80 kB beside its rows, and longer to be written."""
+        last = self._tables[-AT_ONCE:]
+        if len(last) == AT_ONCE and sum(table.num_rows for table in last) < 4 * AT_ONCE:
+            self._tables[-AT_ONCE:] = [pa.concat_tables(last).combine_chunks()]
+
+    def _made(self, played: Sequence[Played]) -> tuple[list[Receipt], pa.Table]:
+        try:
+            facts = [facts_of(one, *self._of) for one in played]
+            return [_receipt(*both) for both in zip(facts, played, strict=True)], table_of(played, facts)
+        except Exception as error:
+            if len(played) == 1:
+                row = failed_row(played[0].episode.spec, *self._of, describe(error))
+                return [receipt_of(row)], as_table([row])
+        made = [self._made([one]) for one in played]
+        return [receipt for [receipt], _ in made], pa.concat_tables([table for _, table in made])
 
 
-def _weight(row: Mapping[str, Any]) -> int:
-    """About how many bytes a row takes in memory: its text, and nine bytes a token."""
-    text = sum(len(part["text"]) for event in row["events"] for part in event["content"])
-    return text + 9 * sum(len(sample["token_ids"]) for sample in row["samples"])
+def _receipt(facts: Facts, played: Played) -> Receipt:
+    episode = played.episode
+    return receipt_of(facts, episode.calls.log.replayed, oldest_versions(episode.threads.values()))

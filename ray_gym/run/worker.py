@@ -15,7 +15,7 @@ from typing import Any
 from ray_gym.admission import Admission
 from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
-from ray_gym.errors import UserError, describe
+from ray_gym.errors import UserError
 from ray_gym.journal.history import SUFFIX, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Charged
@@ -29,12 +29,11 @@ from ray_gym.run.garbage import look_seldom
 from ray_gym.run.lease import EpisodeKey, Group, Lease, ids_of
 from ray_gym.run.nodes import Hello, this_node
 from ray_gym.run.player import Player
-from ray_gym.run.receipt import log_end, receipt_of
+from ray_gym.run.receipt import log_end
 from ray_gym.run.report import Report, StagedFile
-from ray_gym.run.rows import Rows
+from ray_gym.run.rows import AT_ONCE, Rows
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
-from ray_gym.trajectory import as_row, checked, failed_row
 
 HEARTBEAT_S = 1.0
 """An exchange answers at least this often, so that progress moves and files roll by time."""
@@ -99,7 +98,9 @@ class Worker:
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
         self._news = asyncio.Event()
-        self._rows = Rows()
+        self._ended: deque[list[Played]] = deque()
+        """Groups that are over, and no rows yet."""
+        self._rows = self._no_rows()
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
@@ -145,9 +146,10 @@ class Worker:
             await self._gather()
         except TimeoutError:
             pass
-        for _ in range(self._rows.pieces):
-            self._rows.pack()
+        while sum(map(len, self._ended)) > AT_ONCE:
+            self._record_some()
             await asyncio.sleep(0)
+        self._record_all()
         self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
         if self._roll_is_due() or self._is_leaving:
             await self._roll()
@@ -254,8 +256,7 @@ class Worker:
         self._report.over.append(lease.key)
         gathering.played.append(played)
         if len(gathering.played) == gathering.size:
-            for member in await self._player.close_group(gathering.played):
-                self._add_row(member)
+            self._ended.append(await self._player.close_group(gathering.played))
         self._news.set()
 
     async def _played(self, lease: Lease) -> Played:
@@ -269,22 +270,28 @@ class Worker:
                 pass
             return self._player.lost(lease, "CancelledError: its environment cancelled the task that it is played in")
 
-    def _add_row(self, played: Played) -> None:
-        spec, setup = played.episode.spec, self._setup
-        try:
-            row = checked(as_row(played, setup.run_id, setup.env_id))
-        except Exception as error:
-            row = failed_row(spec, setup.run_id, setup.env_id, describe(error))
-        receipt = receipt_of(row, played.episode.calls.log.replayed)
-        self._rows.add(receipt.episode, row)
-        self._report.finished.append(receipt)
-        log_end(receipt)
+    def _record_some(self) -> None:
+        """Make rows of the groups that ended first, whole ones."""
+        played: list[Played] = []
+        while self._ended and len(played) < AT_ONCE:
+            played += self._ended.popleft()
+        for receipt in self._rows.add(played):
+            self._report.finished.append(receipt)
+            log_end(receipt)
+
+    def _record_all(self) -> None:
+        while self._ended:
+            self._record_some()
+
+    def _no_rows(self) -> Rows:
+        return Rows(self._setup.run_id, self._setup.env_id)
 
     async def _take_report(self) -> Report:
         if self._journal is not None:
             if self._journal.broken is not None:
                 raise self._journal.broken
             await self._journal.sync()
+        self._record_all()  # what is over is finished, too, unless others of its group are not over
         report, self._report = self._report, Report()
         self._news.clear()
         return report
@@ -297,7 +304,8 @@ class Worker:
     async def _roll(self) -> None:
         """Stage the rows that have come together, whole groups only, off the event loop."""
         async with self._rolling:
-            rows, self._rows, self._rolled_at = self._rows, Rows(), time.monotonic()
+            self._record_all()
+            rows, self._rows, self._rolled_at = self._rows, self._no_rows(), time.monotonic()
             if not len(rows):
                 return
             name = f"part-{self._name}-{self._files:05d}.parquet"

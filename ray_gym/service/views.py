@@ -8,6 +8,7 @@ from typing import Any
 from ray_gym.events import Event
 from ray_gym.messages import Message, utf8
 from ray_gym.play import Played
+from ray_gym.record import row_of
 from ray_gym.service.api import (
     MessageAnswer,
     RewardPart,
@@ -21,7 +22,6 @@ from ray_gym.service.api import (
 )
 from ray_gym.session import Done, Session
 from ray_gym.stop import Stop
-from ray_gym.trajectory import as_row, checked
 
 DRIVEN = "policy"
 """Whose view callers are given. Others are simulated here, and what they see is theirs."""
@@ -122,7 +122,7 @@ def _seen(message: Message) -> SeenMessage:
 
 
 def _score(played: Played) -> ScoreInfo:
-    return _score_of(checked(as_row(played, "", "")))
+    return _score_of(row_of(played, "", ""))
 
 
 def _score_of(row: dict[str, Any]) -> ScoreInfo:

@@ -19,8 +19,8 @@ from benchmarks.chat_environment import TURNS
 from benchmarks.measure import LOOK_EVERY_S, Cost, Costs, MeasurementFailed, Trace, watched
 from benchmarks.orchestration import Measured, table
 from ray_gym.play import Stage, play
+from ray_gym.record import row_of
 from ray_gym.run.plan import make_plan
-from ray_gym.trajectory import as_row
 
 BURNT_S = 0.8
 BURN = f"import time\nwhile time.process_time() < {BURNT_S}: pass"
@@ -95,7 +95,7 @@ def test_an_episode_is_five_turns_of_each_side_with_one_tool_call(tmp_path: Path
     plan = make_plan(config_of(Load(episodes=1, concurrency=1), tmp_path), Path("orchestration.yaml"))
     models = {name: engine.connect() for name, engine in plan.engines.items()}
     played = asyncio.run(play(plan.specs[0], Stage(plan.environment, plan.participants, models, plan.config.limits)))
-    row = as_row(played, "run", "chat")
+    row = row_of(played, "run", "chat")
     assert (row["status"], row["stop_reason"], row["reward"]) == ("completed", "max_turns", 1.0)
     assert [turn.speaker for turn in played.episode.turns] == ["policy", "user"] * TURNS
     assert (TURNS, row["turns"]) == (5, 5)

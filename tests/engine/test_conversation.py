@@ -14,8 +14,8 @@ from ray_gym import Environment, Episode, Message, Opening, Participant, Task, t
 from ray_gym.config import TasksSection
 from ray_gym.conversation import carried_out, json_object, mirrored
 from ray_gym.errors import UserError
+from ray_gym.record import row_of
 from ray_gym.tasks import read_tasks
-from ray_gym.trajectory import as_row, as_table, checked
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"x": 1}'}}
 CHAT: list[dict[str, Any]] = [
@@ -102,7 +102,7 @@ async def test_the_policy_goes_on_from_what_was_said() -> None:
 async def test_the_record_has_it_as_opening_and_masks_it() -> None:
     policy = [with_tokens("y is 2.", [1, 2, 3], [4, 5]), with_tokens("Bye.", [6], [7])]
     game = await play_script(Desk(), policy, ["Thanks.", "Bye."], task=task_of(CHAT), limits={"max_turns": 2})
-    [row] = as_table([checked(as_row(game.played, "run", "desk"))]).to_pylist()
+    row = row_of(game.played, "run", "desk")
     opening = [event for event in row["events"] if event["kind"] == "opening" and event["participant"] == "policy"]
     assert [event["role"] for event in opening] == ["user", "assistant", "tool", "assistant", "user"]
     assert opening[1]["tool_calls"] == [{"id": "c1", "name": "find", "arguments": '{"x": 1}'}]

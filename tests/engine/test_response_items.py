@@ -8,8 +8,8 @@ from playing import Alone, Game, calls, play_script, with_tokens
 
 from ray_gym import Episode, Message, Participant, ToolCall, tool
 from ray_gym.conversation import plain
+from ray_gym.record import row_of
 from ray_gym.response_items import event_of, is_cut, response_items
-from ray_gym.trajectory import as_row
 
 
 class Sums(Alone):
@@ -77,7 +77,7 @@ async def test_they_read_back_as_what_was_said() -> None:
 
 async def test_a_records_row_gives_the_same_items() -> None:
     played = (await game()).played
-    events = [event_of(row) for row in as_row(played, "run", "sums")["events"]]
+    events = [event_of(row) for row in row_of(played, "run", "sums")["events"]]
     assert response_items(events) == response_items(played.episode.events)
 
 

@@ -11,10 +11,11 @@ import pyarrow.parquet as pq
 import pytest
 from playing import Alone, Game, Talk, calls, play_script, with_tokens
 
-from ray_gym import Episode, Message, Participant, Score, Task, tool
+from ray_gym import Episode, Message, Participant, Score, Task, record, tool
 from ray_gym.errors import UserError
+from ray_gym.events import Event
 from ray_gym.load import _flat, load
-from ray_gym.trajectory import SCHEMA, VOLATILE_COLUMNS, as_row, as_table, checked, without_volatile
+from ray_gym.trajectory import SCHEMA, VOLATILE_COLUMNS, without_volatile
 
 
 class Desk(Talk):
@@ -48,7 +49,8 @@ async def broken() -> Game:
 
 
 def table_of(*games: Game, run_id: str = "run") -> pa.Table:
-    return as_table([checked(as_row(game.played, run_id, "desk")) for game in games])
+    played = [game.played for game in games]
+    return record.table_of(played, [record.facts_of(one, run_id, "desk") for one in played])
 
 
 async def test_a_row_says_what_happened() -> None:
@@ -89,19 +91,18 @@ async def test_a_row_says_what_happened() -> None:
     assert row["timing"]["active_s"] >= row["timing"]["model_s"] >= 0 and row["ended_at"] >= row["started_at"]
 
 
-async def test_an_event_has_the_fields_that_its_columns_name() -> None:
-    """Arrow would leave out what no column is named like, and take for null what it doesn't find."""
-    for event in as_row((await talk()).played, "run", "desk")["events"]:
-        assert set(event) == {field.name for field in SCHEMA.field("events").type.value_type}
+def test_an_event_has_the_fields_that_its_columns_name() -> None:
+    """What no column is named like would be left out."""
+    assert set(Event.__struct_fields__) == set(SCHEMA.field("events").type.value_type.names)
 
 
 @pytest.mark.parametrize("column", ["role", "error", "reasoning", "tool_call_id"])
 @pytest.mark.parametrize("value", [0, 1, False, 0.0, b"x", ()])
-async def test_what_is_no_text_is_found_before_it_meets_other_rows(column: str, value: object) -> None:
-    row = as_row((await quiet()).played, "run", "desk")
-    row["events"][-1][column] = value
+async def test_what_is_no_text_is_refused(column: str, value: object) -> None:
+    game = await quiet()
+    setattr(game.episode.events[-1], column, value)
     with pytest.raises(TypeError, match="expected text"):
-        checked(row)
+        table_of(game)
 
 
 async def test_samples_hold_exact_tokens_and_lead_to_their_events() -> None:
@@ -203,7 +204,6 @@ async def test_text_that_is_no_valid_unicode_spoils_no_file() -> None:
 
 @pytest.mark.parametrize("column", ["role", "error", "reasoning", "tool_call_id"])
 async def test_lone_surrogates_are_replaced_wherever_an_author_can_put_them(column: str) -> None:
-    row = as_row((await quiet()).played, "run", "desk")
-    row["events"][-1][column] = "user\ud83d"
-    [back] = as_table([checked(row)]).to_pylist()
-    assert back["events"][-1][column] == "user?"
+    game = await quiet()
+    setattr(game.episode.events[-1], column, "user\ud83d")
+    assert record.row_of(game.played, "run", "desk")["events"][-1][column] == "user?"

@@ -26,9 +26,10 @@ from ray_gym.data import checking
 from ray_gym.data.rows import Row
 from ray_gym.load import load
 from ray_gym.play import Played
+from ray_gym.record import row_of
 from ray_gym.tasks import read_tasks
 from ray_gym.tool_runner import ToolRunner
-from ray_gym.trajectory import as_row, as_table
+from ray_gym.trajectory import as_table
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "mcqa" / "example.jsonl"
 OPTIONS = {"A": "12 km", "B": "15 km", "C": "Vitamin C", "D": "a tie", "E": "a tie", "I": "none of these"}
@@ -149,7 +150,7 @@ async def test_the_perfect_player_is_right_on_every_generated_task() -> None:
     for index in range(200):
         task = generated(environment, index)
         played = await play_task(environment, task)
-        assert reward_of(played) == 1 and letter_on_record(as_row(played, "run", "mcqa")) == task.expected_answer
+        assert reward_of(played) == 1 and letter_on_record(row_of(played, "run", "mcqa")) == task.expected_answer
         if index < 20:
             other = next(letter for letter in task.options if letter != task.expected_answer)
             for wrong in (rf"\boxed{{{other}}}", task.expected_answer, ""):
@@ -174,7 +175,7 @@ async def test_a_tasks_regex_comes_first_and_can_not_hang() -> None:
         task = task_of(output_regex=pattern)
         played = await play_task(environment, task, {"policy": says(text)}, runner=runner)
         assert reward_of(played) in (0, 1)
-        row = as_row(played, "run", "mcqa")
+        row = row_of(played, "run", "mcqa")
         return letter_on_record(row), row["events"][-1]["content"][0]["text"]
 
     try:
@@ -253,7 +254,7 @@ async def test_majority_is_worked_out_from_the_record_and_shown(tmp_path: Path) 
 
     async def add(group: str, repeat: int, text: str) -> dict[str, Any]:
         played: Played = await play_task(environment, task_of(), {"policy": says(text)}, seed=repeat)
-        row = as_row(played, "run", "mcqa") | {"group_id": group, "repeat": repeat, "episode_id": f"{group}{repeat}"}
+        row = row_of(played, "run", "mcqa") | {"group_id": group, "repeat": repeat, "episode_id": f"{group}{repeat}"}
         rows.append(row)
         return row
 

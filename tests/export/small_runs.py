@@ -17,12 +17,13 @@ from ray_gym.config import RunConfig
 from ray_gym.messages import ToolSchema, tool_call_message
 from ray_gym.models.base import Completion, CompletionRequest, Model, VersionSpan
 from ray_gym.play import Stage, play
+from ray_gym.record import row_of
 from ray_gym.run.directory import create, plan_directory
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.group import settle
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.tools import Tool, tool_by_schema
-from ray_gym.trajectory import as_row, as_table, checked
+from ray_gym.trajectory import as_table
 
 GAMES = {
     "environment": {"id": "tic_tac_toe"},
@@ -162,7 +163,7 @@ async def _rows(plan: Plan, tokens: bool, forks_at: int | None, name: str) -> As
         group = [await play(spec, stage) for spec in specs]
         settle(group, plan.config.groups)
         for one in group:
-            yield checked(as_row(one, name, plan.config.environment.id))
+            yield row_of(one, name, plan.config.environment.id)
     await stage.tool_runner.close()
 
 

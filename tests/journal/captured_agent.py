@@ -27,9 +27,10 @@ from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_request import Asked
 from ray_gym.participant import Participant as Cast
 from ray_gym.play import Stage
+from ray_gym.record import row_of
 from ray_gym.session import Done, Session
 from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_row, as_table, checked, without_volatile
+from ray_gym.trajectory import without_volatile
 
 SHELF = ToolSchema("take", "Take something.", {"type": "object", "properties": {"item": {"type": "string"}}})
 _files = itertools.count()
@@ -167,8 +168,7 @@ class Agent:
     @property
     def row(self) -> dict[str, Any]:
         assert self.session.played is not None
-        [row] = as_table([checked(as_row(self.session.played, "run", "env"))]).to_pylist()
-        return without_volatile(row)
+        return without_volatile(row_of(self.session.played, "run", "env"))
 
     @property
     def samples(self) -> list[tuple[str, str | None, int]]:

@@ -24,9 +24,10 @@ from ray_gym.journal.records import Begun
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant as Cast
 from ray_gym.play import Stage
+from ray_gym.record import row_of
 from ray_gym.session import Session
 from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_row, as_table, checked, without_volatile
+from ray_gym.trajectory import without_volatile
 
 
 class Market(Environment[Task, dict[str, Any]]):
@@ -97,8 +98,7 @@ class Driven:
     @property
     def row(self) -> dict[str, Any]:
         assert self.session.played is not None
-        [row] = as_table([checked(as_row(self.session.played, "run", "env"))]).to_pylist()
-        return without_volatile(row)
+        return without_volatile(row_of(self.session.played, "run", "env"))
 
     async def drive(self, commands: Sequence[Command]) -> None:
         for index in range(self.session.given, len(commands)):

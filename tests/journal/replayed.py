@@ -31,10 +31,11 @@ from ray_gym.journal.records import Called, decode
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage
+from ray_gym.record import row_of
 from ray_gym.run.lease import Lease
 from ray_gym.run.player import Player
 from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_row, as_table, checked, without_volatile
+from ray_gym.trajectory import without_volatile
 
 GROUPS = GroupsSection()
 
@@ -147,8 +148,7 @@ class Attempt:
     @property
     def row(self) -> dict[str, Any]:
         """As it is read back, what may differ left out."""
-        [row] = as_table([checked(as_row(self.played, "run", "env"))]).to_pylist()
-        return without_volatile(row)
+        return without_volatile(row_of(self.played, "run", "env"))
 
     @property
     def answered(self) -> list[Called]:

@@ -15,11 +15,11 @@ from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage, bare_episode
+from ray_gym.record import row_of
 from ray_gym.run.group import settle, to_play_again
 from ray_gym.run.lease import Lease
 from ray_gym.run.player import Player
 from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_row
 
 
 class Dice(Environment[Task, int]):
@@ -123,7 +123,7 @@ def test_a_whole_group_and_a_lost_one_are_left_as_they_are() -> None:
 async def played(with_player: Player) -> dict[int, dict[str, Any]]:
     """The rows of a group, by repeat."""
     over = [await with_player.play(Lease(replace(spec))) for spec in SPECS]
-    rows = [as_row(one, "run", "env") for one in await with_player.close_group(over)]
+    rows = [row_of(one, "run", "env") for one in await with_player.close_group(over)]
     assert len(rows) == len(SPECS)
     return {row["repeat"]: row for row in rows}
 

@@ -1,39 +1,86 @@
-"""Rows that wait for their file: packed in pieces, and all there in their order."""
+"""Rows that wait for their file: made some at once, and all there in their order, whatever one of them holds."""
 
 from __future__ import annotations
 
-from ray_gym.run.lease import EpisodeKey
-from ray_gym.run.rows import PIECE, Rows
+import numpy as np
+import pytest
+
+from ray_gym import Environment, Episode, Message, Opening, Task
+from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.participant import Participant
+from ray_gym.play import Played, Stage, play
+from ray_gym.record import row_of
+from ray_gym.run.rows import AT_ONCE, Rows
 from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import SCHEMA, as_table, failed_row
+from ray_gym.trajectory import SCHEMA
 
 
-def waiting(count: int) -> Rows:
-    rows = Rows()
-    for number in range(count):
-        spec = EpisodeSpec(f"e{number}", "g", "t", number, 0, "{}")
-        rows.add(EpisodeKey(spec.episode_id, 0), failed_row(spec, "run", "env", "x"))
-    return rows
+class Alone(Environment[Task, None]):
+    participants = ("policy",)
+
+    def setup(self, task: Task, episode: Episode) -> None:
+        return None
+
+    def opening(self, task: Task, state: None) -> Opening:
+        return Opening(messages={"policy": "Say it."})
+
+    def score(self, state: None, episode: Episode) -> float:
+        return 1.0
 
 
-def test_rows_come_out_as_they_went_in_however_they_were_packed() -> None:
-    rows = waiting(2 * PIECE + 3)
-    assert rows.pieces == 2
-    rows.pack()
-    assert rows.pieces == 1
-    rows.add(EpisodeKey("last", 0), failed_row(EpisodeSpec("last", "g", "t", 0, 0, "{}"), "run", "env", "x"))
+class Model:
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        ids, logprobs = np.array([1, 2], np.int32), np.array([-0.5], np.float32)
+        return Completion(Message("assistant", self._text), prompt_ids=ids, token_ids=ids[:1] + 2, logprobs=logprobs)
+
+    async def close(self) -> None:
+        return None
+
+
+async def played(number: int, text: str = "It.") -> Played:
+    limits = LimitsSection()
+    policy = Participant.from_config("policy", ParticipantSection(model="m"), limits)
+    stage = Stage(Alone(), {"policy": policy}, {"m": Model(text)}, limits)
+    return await play(EpisodeSpec(f"e{number}", "g", "t", 0, number, "{}"), stage)
+
+
+async def test_rows_come_out_as_their_episodes_went_in() -> None:
+    episodes = [await played(number) for number in range(5)]
+    rows = Rows("run", "env")
+    receipts = rows.add(episodes[:3]) + rows.add(episodes[3:])
     table = rows.table()
-    assert table.schema.equals(SCHEMA) and len(rows) == table.num_rows
+    assert table.schema.equals(SCHEMA) and len(rows) == table.num_rows == 5
+    assert table.to_pylist() == [row_of(one, "run", "env") for one in episodes]
+    assert table.column("samples")[4].as_py()[0]["token_ids"] == [1, 2, 3]
+    assert [receipt.episode for receipt in receipts] == rows.keys
     assert table.column("episode_id").to_pylist() == [key.episode_id for key in rows.keys]
 
 
-def test_fewer_than_a_piece_wait_for_more() -> None:
-    rows = waiting(PIECE - 1)
-    assert rows.pieces == 0 and rows.table().num_rows == PIECE - 1
+async def test_many_that_came_alone_are_joined_and_keep_their_order() -> None:
+    rows, episodes = Rows("run", "env"), [await played(number) for number in range(3)]
+    for number in range(3 * AT_ONCE):
+        rows.add([episodes[number % 3]])
+    assert rows.table().column("seed").to_pylist() == [0, 1, 2] * AT_ONCE
+    assert rows.table().column("seed").num_chunks < AT_ONCE
 
 
-def test_rows_weigh_their_text_and_their_tokens() -> None:
-    row = {**as_table([]).to_pydict(), "events": [{"content": [{"text": "four"}]}], "samples": [{"token_ids": [1, 2]}]}
-    rows = Rows()
-    rows.add(EpisodeKey("e", 0), row)
-    assert rows.bytes == len("four") + 2 * 9
+async def test_one_that_cannot_be_recorded_is_a_failed_row_among_the_others() -> None:
+    episodes = [await played(number) for number in range(3)]
+    episodes[1].episode.events[-1].role = 5  # type: ignore[assignment]
+    rows = Rows("run", "env")
+    receipts = rows.add(episodes)
+    assert [receipt.status for receipt in receipts] == ["completed", "failed", "completed"]
+    first, failed, last = rows.table().to_pylist()
+    assert failed["failure"]["where"] == "record" and "expected text, got int" in failed["failure"]["message"]
+    assert failed["seed"] == 1 and (first["samples"][0]["token_ids"], last["status"]) == ([1, 2, 3], "completed")
+
+
+@pytest.mark.parametrize("count", [1, 4])
+async def test_rows_weigh_what_they_take_in_memory(count: int) -> None:
+    rows = Rows("run", "env")
+    rows.add([await played(number, "x" * 5000) for number in range(count)])
+    assert count * 5000 < rows.bytes < count * 10_000

@@ -1,0 +1,70 @@
+"""Python's values as Arrow columns.
+
+Errors of all: TypeError and pa.ArrowException for a value that is not of its column's type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from types import NoneType
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from msgspec.structs import astuple
+
+TEXT = pa.string()
+
+
+def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
+    """Lone surrogates (JSON can spell them, UTF-8 can't) are replaced."""
+    if kind == TEXT and (odd := [found for found in set(map(type, values)) if not issubclass(found, (str, NoneType))]):
+        raise TypeError(f"expected text, got {odd[0].__name__}")  # Arrow would take bytes
+    try:
+        return pa.array(values, kind)
+    except UnicodeEncodeError:
+        return pa.array(_encodable(values), kind)
+
+
+def structs(kind: pa.StructType, fields: Mapping[str, pa.Array | Sequence[Any]]) -> pa.Array:
+    """`fields`: each one's values together."""
+    given = [(field.type, fields[field.name]) for field in kind]
+    arrays = [values if isinstance(values, pa.Array) else column(of, values) for of, values in given]
+    return pa.StructArray.from_arrays(arrays, fields=list(kind))
+
+
+def lists(kind: pa.ListType, lengths: Iterable[int], items: pa.Array) -> pa.Array:
+    """`items`: those of all lists, one list after the other."""
+    ends = np.cumsum(np.fromiter(lengths, np.int64))
+    return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), items, kind)
+
+
+def lists_of_structs(
+    kind: pa.ListType, of_each: Sequence[Sequence[Any]], fields: Mapping[str, pa.Array | Sequence[Any]]
+) -> pa.Array:
+    """`fields`: of all of them, each one's values together."""
+    return lists(kind, map(len, of_each), structs(kind.value_type, fields))
+
+
+def lists_of_numbers(kind: pa.ListType, arrays: Sequence[np.ndarray]) -> pa.Array:
+    whole = np.concatenate(arrays) if arrays else ()
+    return lists(kind, map(len, arrays), pa.array(whole, kind.value_type))
+
+
+def fields_of(kind: type[msgspec.Struct], of_each: Iterable[Iterable[msgspec.Struct]]) -> dict[str, Sequence[Any]]:
+    """Of all structs: each field's values together."""
+    rows = [astuple(struct) for struct in chain.from_iterable(of_each)]
+    columns = zip(*rows, strict=True) if rows else ((),) * len(kind.__struct_fields__)
+    return dict(zip(kind.__struct_fields__, columns, strict=True))
+
+
+def _encodable(node: Any) -> Any:
+    if isinstance(node, str):
+        return node.encode("utf-8", "replace").decode()
+    if isinstance(node, Mapping):
+        return {key: _encodable(value) for key, value in node.items()}
+    if isinstance(node, list | tuple):
+        return [_encodable(item) for item in node]
+    return node
