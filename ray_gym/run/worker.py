@@ -118,7 +118,7 @@ class Worker:
     async def hello(self) -> Hello:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
-        look_seldom()
+        look_seldom(self._concurrency)
         self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
