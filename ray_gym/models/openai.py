@@ -24,7 +24,6 @@ from ray_gym.models.endpoint import (
     EndpointOptions,
     RefusedRequest,
     context_is_full,
-    decoded,
     error_text,
 )
 from ray_gym.models.endpoint_check import EndpointCheck, endpoint_check
@@ -62,7 +61,7 @@ class OpenAIModel:
                 "/chat/completions",
                 body,
                 request.session_id,
-                lambda answer: wire.completion(decoded(answer), request, self._exact, options.extra_body),
+                lambda answer: wire.completion(wire.read(answer), request, self._exact, options.extra_body),
             )
         except RefusedRequest as refused:
             if refused.status == 400 and context_is_full(refused.text):

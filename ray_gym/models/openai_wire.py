@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
+import msgspec
 import numpy as np
 
 from ray_gym.messages import Message, ToolCall
@@ -24,7 +25,7 @@ from ray_gym.models.base import (
     TokenIds,
     VersionSpan,
 )
-from ray_gym.models.endpoint import error_text
+from ray_gym.models.endpoint import decoded, error_text
 from ray_gym.seeds import stable_id
 
 Json = dict[str, Any]
@@ -63,6 +64,33 @@ that."""
 _RAW_LOGPROB = -1e-4
 
 
+class _Logprob(TypedDict):
+    logprob: float
+
+
+class _Logprobs(TypedDict):
+    content: list[_Logprob] | None
+
+
+class _Choice(TypedDict):
+    message: Json
+    finish_reason: NotRequired[Any]
+    logprobs: NotRequired[_Logprobs | None]
+    token_ids: NotRequired[Any]
+    prompt_token_ids: NotRequired[Any]
+
+
+class _Answer(TypedDict):
+    """What is read of an answer. Each logprob comes with its token's text and bytes, which are most of it."""
+
+    choices: list[_Choice]
+    usage: NotRequired[Any]
+    prompt_token_ids: NotRequired[Any]
+
+
+_answers = msgspec.json.Decoder(_Answer)
+
+
 class BadAnswer(ValueError):
     """The answer is not what the protocol says."""
 
@@ -93,6 +121,14 @@ def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
     messages = [{"role": "user", "content": "Hello"}]
     exact = {"logprobs": True, "return_token_ids": True, "temperature": 1.0, "top_k": 1}
     return {**extra, "model": model, "messages": messages, "max_tokens": 1, **exact}
+
+
+def read(answer: bytes) -> Any:
+    """An answer's JSON; all of it if it is not as the protocol says, for whoever tells what is wrong. Errors: ValueError."""
+    try:
+        return _answers.decode(answer)
+    except msgspec.DecodeError:
+        return decoded(answer)
 
 
 def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapping[str, Any]) -> Completion:
@@ -241,7 +277,7 @@ def _add_tokens(found: Completion, answer: Json, choice: Json, request: Completi
     prompt_ids, found.token_ids, found.logprobs = tokens
     if len(found.token_ids):
         found.versions = (VersionSpan(0, 0, len(found.token_ids)),)  # endpoints don't say them
-    if np.array_equal(prompt_ids[: len(history)], history):
+    if prompt_ids[: len(history)].tobytes() == history.tobytes():
         found.prompt_ids = prompt_ids[len(history) :].copy()  # a view would keep every whole prompt in memory
     else:
         found.prompt_ids = prompt_ids

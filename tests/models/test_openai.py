@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models import endpoint_check as check_module
+from ray_gym.models import openai_wire as wire
 from ray_gym.models.base import CompletionRequest, EngineCheck, Sampling
 from ray_gym.models.endpoint import proxy_to
 from ray_gym.models.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
@@ -458,3 +459,17 @@ def assert_ledger_is_what_was_sent(thread: Thread, tokenizer: Any, first: Any, s
         assert "capital of France?<|im_end|>" in text and "And of Italy?<|im_end|>" in text
     else:
         assert second.fork_reason == "endpoint_rerendered" and len(samples) == 2
+
+
+def test_of_an_answer_only_what_is_used_is_read() -> None:
+    """Each logprob comes with its token's text and bytes, which are most of an answer."""
+    token = {"token": " a", "logprob": -0.5, "bytes": [32, 97], "top_logprobs": []}
+    choice = {"index": 0, "message": {"content": "a"}, "logprobs": {"content": [token]}, "token_ids": [1]}
+    read = wire.read(json.dumps({"id": "x", "choices": [choice], "prompt_token_ids": [2]}).encode())
+    kept = {"message": {"content": "a"}, "logprobs": {"content": [{"logprob": -0.5}]}, "token_ids": [1]}
+    assert read == {"choices": [kept], "prompt_token_ids": [2]}
+
+
+@pytest.mark.parametrize("answer", [{"error": {"message": "busy"}}, {"choices": [{"logprobs": {"content": [{}]}}]}, []])
+def test_an_answer_of_another_form_is_read_whole(answer: object) -> None:
+    assert wire.read(json.dumps(answer).encode()) == answer
