@@ -12,8 +12,8 @@ AT_ONCE = 20
 class Pace:
     """Of the calls of a worker, or the answers of an endpoint. Those who wait go on in their order."""
 
-    def __init__(self) -> None:
-        self._left = AT_ONCE
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._at_once = self._left = at_once
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         """While the next turn is looked for: asking for the loop that runs is a system call."""
@@ -36,8 +36,8 @@ class Pace:
         await future
 
     def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        goes_on = self._left < AT_ONCE or bool(self._waiting)
-        self._left = AT_ONCE
+        goes_on = self._left < self._at_once or bool(self._waiting)
+        self._left = self._at_once
         while self._left and self._waiting:
             future = self._waiting.popleft()
             if not future.done():  # it may have been cancelled

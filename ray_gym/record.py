@@ -22,11 +22,9 @@ from ray_gym.play import Played
 from ray_gym.trajectory import (
     CONTENT,
     EVENTS,
-    INT,
     LOGPROBS,
     LOSS_MASK,
     SAMPLES,
-    SAMPLING,
     SCHEMA,
     SPANS,
     TOKEN_IDS,
@@ -48,7 +46,7 @@ def row_of(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
 
 
 def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
-    """Under `SCHEMA`; at least one.
+    """Under `SCHEMA`.
 
     Errors: TypeError and pa.ArrowException, if something in one of them is not of its column's type.
     """
@@ -138,16 +136,16 @@ def _spans(of_each: Sequence[Sequence[Span]]) -> pa.Array:
     return lists_of_structs(SPANS, of_each, {**fields, "sampling": sampling})
 
 
-def _samplings(samplings: Sequence[Sampling | None], grammars: Sequence[str | None]) -> pa.Array:
+def _samplings(samplings: Sequence[Sampling | None], grammars: Sequence[str | None]) -> list[dict[str, Any] | None]:
     """Few for many spans, so each is made once. They are told apart by identity: the hash of one is that of all its fields."""
-    places: dict[tuple[int, str | None], int] = {}
-    shapes: list[dict[str, Any]] = []
-    taken: list[int | None] = []
+    shapes: dict[tuple[int, str | None], dict[str, Any]] = {}
+    made: list[dict[str, Any] | None] = []
     for sampling, grammar in zip(samplings, grammars, strict=True):
-        place = None
-        if sampling is not None:
-            place = places.setdefault((id(sampling), grammar), len(shapes))
-            if place == len(shapes):
-                shapes.append(sampling.shape() | {"grammar": grammar})
-        taken.append(place)
-    return column(SAMPLING, shapes).take(pa.array(taken, INT))
+        if sampling is None:
+            made.append(None)
+            continue
+        key = (id(sampling), grammar)
+        if key not in shapes:
+            shapes[key] = sampling.shape() | {"grammar": grammar}
+        made.append(shapes[key])
+    return made

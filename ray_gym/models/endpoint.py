@@ -25,6 +25,9 @@ from ray_gym.pace import Pace
 
 CONNECT_TIMEOUT_S = 5.0
 LONGEST_PAUSE_S = 30.0
+READ_AT_ONCE = 12
+"""Answers in one turn of the event loop: each takes it 0.3 ms, with what follows, until its episode has asked again. With 20, a thousand
+episodes in flight made the loop late by 54 ms (p99) instead of 42; a call cost the same."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
 
@@ -93,8 +96,8 @@ class Endpoint:
         self._key = key
         self._first_pause_s = first_pause_s
         self._session: aiohttp.ClientSession | None = None
-        self._pace = Pace()
-        """Of reading answers: JSON with logprobs takes the loop longer than anything else."""
+        self._pace = Pace(READ_AT_ONCE)
+        """Of reading answers."""
 
     async def post(
         self, path: str, body: Any, session_id: str, understand: Callable[[bytes], Understood]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -84,3 +88,17 @@ async def test_rows_weigh_what_they_take_in_memory(count: int) -> None:
     rows = Rows("run", "env")
     rows.add([await played(number, "x" * 5000) for number in range(count)])
     assert count * 5000 < rows.bytes < count * 10_000
+
+
+def test_rows_need_nothing_that_takes_long_to_import() -> None:
+    """It would be imported when the first episodes end, and hold up the event loop for a tenth of a second."""
+    script = f"""
+import asyncio, sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_rows_waiting import Rows, played
+rows = Rows("run", "env")
+rows.add([asyncio.run(played(0))])
+assert rows.table().column("samples")[0].as_py()[0]["spans"][-1]["sampling"]["temperature"] == 1.0
+sys.exit("pyarrow.compute" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
