@@ -25,7 +25,7 @@ def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
     try:
         return pa.array(values, kind)
     except UnicodeEncodeError:
-        return pa.array(_encodable(values), kind)
+        return pa.array(encodable(values), kind)
 
 
 def structs(kind: pa.StructType, fields: Mapping[str, pa.Array | Sequence[Any]]) -> pa.Array:
@@ -60,11 +60,12 @@ def fields_of(kind: type[msgspec.Struct], of_each: Iterable[Iterable[msgspec.Str
     return dict(zip(kind.__struct_fields__, columns, strict=True))
 
 
-def _encodable(node: Any) -> Any:
+def encodable(node: Any) -> Any:
+    """Without lone surrogates, in texts, lists and mappings."""
     if isinstance(node, str):
         return node.encode("utf-8", "replace").decode()
     if isinstance(node, Mapping):
-        return {key: _encodable(value) for key, value in node.items()}
+        return {key: encodable(value) for key, value in node.items()}
     if isinstance(node, list | tuple):
-        return [_encodable(item) for item in node]
+        return [encodable(item) for item in node]
     return node

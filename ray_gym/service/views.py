@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ray_gym.columns import encodable
 from ray_gym.events import Event
 from ray_gym.messages import Message, utf8
 from ray_gym.play import Played
-from ray_gym.record import row_of
+from ray_gym.record import facts_of
 from ray_gym.service.api import (
     MessageAnswer,
     RewardPart,
@@ -122,7 +123,7 @@ def _seen(message: Message) -> SeenMessage:
 
 
 def _score(played: Played) -> ScoreInfo:
-    return _score_of(row_of(played, "", ""))
+    return _score_of(encodable(facts_of(played, "", "")))
 
 
 def _score_of(row: dict[str, Any]) -> ScoreInfo:

@@ -6,67 +6,28 @@ import asyncio
 import json
 import pickle
 from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from conftest import free_port, one_call
+from conftest import free_port
 from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running_endpoint
+from openai_calls import MOVE, MOVE_NOW, check, complete, options, request
 from pydantic import ValidationError
 
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
-from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.messages import Message, ToolCall
 from ray_gym.models import endpoint_check as check_module
-from ray_gym.models import openai_wire as wire
-from ray_gym.models.base import CompletionRequest, EngineCheck, Sampling
+from ray_gym.models.base import Sampling
 from ray_gym.models.endpoint import proxy_to
 from ray_gym.models.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
-from ray_gym.participant import Participant
-from ray_gym.thread import Thread
 
 KEY_NAME = "RAY_GYM_TEST_KEY"
-MOVE = ToolSchema("move", "Make a move.", {"type": "object", "properties": {"position": {"type": "integer"}}})
-MOVE_NOW = ToolSchema(
-    "move",
-    "Make a move.",
-    {
-        "type": "object",
-        "properties": {"position": {"enum": [3, 5]}},
-        "required": ["position"],
-        "additionalProperties": False,
-    },
-)
 
 
 @pytest.fixture
 async def endpoint() -> AsyncIterator[EndpointDouble]:
     async with running_endpoint() as double:
         yield double
-
-
-def options(endpoint: EndpointDouble | str, **more: Any) -> OpenAIOptions:
-    base_url = endpoint if isinstance(endpoint, str) else endpoint.base_url
-    return OpenAIOptions(base_url=base_url, model=more.pop("model", "small"), **more)
-
-
-def request(**more: Any) -> CompletionRequest:
-    messages = more.pop("messages", [Message("user", "Hello")])
-    return CompletionRequest(messages, more.pop("sampling", Sampling()), session_id="s1", seed=1, **more)
-
-
-async def check(engine: OpenAIEngine, *samplings: Sampling) -> None:
-    """In a thread: the double answers from this one's loop."""
-    named = {f"p{index}": sampling for index, sampling in enumerate(samplings)}
-    await asyncio.to_thread(engine.check, EngineCheck("judge", named, uses_tools=False))
-
-
-async def complete(endpoint: EndpointDouble, exact: bool = False, retries: int = 2, **more: Any) -> Any:
-    model = OpenAIModel(options(endpoint, retries=retries), None, exact, first_pause_s=0.01)
-    try:
-        return await model.complete(request(**more))
-    finally:
-        await model.close()
 
 
 # What is found out before a run starts
@@ -321,38 +282,6 @@ async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str)
         await complete(endpoint)
 
 
-# Token ids
-
-
-async def test_an_exact_prefix_goes_on(endpoint: EndpointDouble) -> None:
-    endpoint.will_answer(Reply(exact_answer([1, 2, 3, 4, 5], [6, 7], [-0.5, -0.25])))
-    completion = await complete(endpoint, exact=True, history=np.array([1, 2, 3], dtype=np.int32), known=2)
-    assert completion.fork_reason is None
-    assert completion.prompt_ids.tolist() == [4, 5] and completion.prompt_ids.dtype == np.int32
-    assert completion.token_ids.tolist() == [6, 7] and completion.token_ids.dtype == np.int32
-    assert completion.logprobs.tolist() == [-0.5, -0.25] and completion.logprobs.dtype == np.float32
-
-
-@pytest.mark.parametrize("prompt", [[1, 9, 3, 4, 5], [1, 2]])
-async def test_a_prompt_rendered_otherwise_forks(endpoint: EndpointDouble, prompt: list[int]) -> None:
-    endpoint.will_answer(Reply(exact_answer(prompt, [6], [-0.5])))
-    completion = await complete(endpoint, exact=True, history=np.array([1, 2, 3], dtype=np.int32), known=2)
-    assert completion.fork_reason == "endpoint_rerendered"
-    assert completion.prompt_ids.tolist() == prompt
-
-
-async def test_the_first_call_has_no_fork(endpoint: EndpointDouble) -> None:
-    endpoint.will_answer(Reply(exact_answer([1, 2], [6], [-0.5])))
-    completion = await complete(endpoint, exact=True)
-    assert (completion.fork_reason, completion.prompt_ids.tolist()) == (None, [1, 2])
-
-
-async def test_ids_are_never_invented(endpoint: EndpointDouble) -> None:
-    endpoint.will_answer(Reply(answer()), Reply(exact_answer([1, 2], [6, 7], [-0.5])))
-    assert not (await complete(endpoint, exact=True)).has_tokens
-    assert not (await complete(endpoint, exact=True)).has_tokens
-
-
 def test_what_may_change_the_drawing_of_tokens_is_known() -> None:
     def reshapes(**extra: Any) -> str:
         return OpenAIEngine(options("http://127.0.0.1:1/v1", extra_body=extra)).reshapes
@@ -360,30 +289,6 @@ def test_what_may_change_the_drawing_of_tokens_is_known() -> None:
     assert reshapes() == reshapes(chat_template_kwargs={"enable_thinking": False}, user="me") == ""
     assert reshapes(structured_outputs={"regex": "a"}, user="me") == "extra_body: structured_outputs"
     assert reshapes(something_new=1) == "extra_body: something_new", "what is not known to be harmless is not"
-
-
-async def test_narrowed_tools_and_full_contexts_have_their_names(endpoint: EndpointDouble) -> None:
-    endpoint.will_answer(Reply(exact_answer([8, 9], [6], [-0.5])))
-    history = np.array([1, 2], dtype=np.int32)
-    told = {"tools": (MOVE,), "allowed_tools": (MOVE_NOW,), "history": history, "known": 1}
-    forked = await complete(endpoint, exact=True, tool_choice="required", **told)
-    assert forked.fork_reason == "tools_narrowed" and forked.versions[0].end == 1
-    free = await complete(endpoint, exact=True, **told)
-    assert free.fork_reason == "endpoint_rerendered" and endpoint.requests[-1]["tools"] == [MOVE.as_openai()]
-    cut = exact_answer([1, 2, 3], [6], [-0.5])
-    cut["choices"][0]["finish_reason"] = "length"
-    endpoint.will_answer(Reply(cut))
-    assert (await complete(endpoint, exact=True, history=history, known=1)).finish_reason == "context_full"
-
-
-# A real server
-
-
-async def say(thread: Thread, text: str, seq: int, tools: tuple[ToolSchema, ...] = ()) -> Any:
-    thread.append(Message("user", text), seq)
-    completion = await one_call(thread, (MOVE,) if tools else (), tools)
-    thread.accept(completion, seq + 1)
-    return completion
 
 
 async def test_calls_go_through_the_proxy_of_the_environment(
@@ -412,64 +317,3 @@ async def test_an_endpoint_s_cookies_are_not_kept(endpoint: EndpointDouble) -> N
         await model.complete(request())
     await model.close()
     assert "Cookie" not in endpoint.headers[-1] and endpoint.headers[-1]["Content-Type"] == "application/json"
-
-
-@pytest.mark.engine
-async def test_a_real_vllm_server_gives_exact_samples(vllm_endpoint: str) -> None:
-    transformers = pytest.importorskip("transformers")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(Path.home() / ".cache/ray_gym/models/smollm2-135m-instruct")
-    engine = OpenAIEngine(options(vllm_endpoint, token_ids=True))
-    await check(engine, Sampling(temperature=0.7))
-    model = pickle.loads(pickle.dumps(engine)).connect()
-    policy = Participant("policy", "small", Sampling(temperature=0.1, max_tokens=24), True, 5, 5)
-    player = Participant(
-        "player", "small", Sampling(temperature=0.1, max_tokens=256), True, 5, 5, tool_choice="required"
-    )
-    try:
-        thread = Thread("main", policy, model, "s1", 0)
-        first = await say(thread, "What is the capital of France?", 0)
-        second = await say(thread, "And of Italy?", 2)
-        required = await say(Thread("play", player, model, "s2", 0), "Play.", 0, (MOVE_NOW,))
-        full = await say(Thread("long", policy, model, "s3", 0), "word " * 3000, 0)
-    finally:
-        await model.close()
-
-    for completion in (first, second, required):
-        assert len(completion.token_ids) == len(completion.logprobs) == completion.generated_tokens > 0
-        assert np.isfinite(completion.logprobs).all() and (completion.logprobs <= 0).all()
-    for completion in (first, second):
-        assert tokenizer.decode(completion.token_ids, skip_special_tokens=True) == completion.message.content
-        assert completion.kind == "plain"
-    assert_ledger_is_what_was_sent(thread, tokenizer, first, second)
-    (call,) = required.message.tool_calls
-    assert call.name == "move" and json.loads(call.arguments)["position"] in (3, 5)
-    assert required.kind == "constrained"
-    assert (full.finish_reason, full.has_tokens) == ("context_full", False)
-
-
-def assert_ledger_is_what_was_sent(thread: Thread, tokenizer: Any, first: Any, second: Any) -> None:
-    """One sample if the endpoint rendered the first answer as it was generated, else a fork that says so."""
-    samples = thread.ledger.samples
-    assert samples[-1].token_ids.tolist()[-len(second.token_ids) :] == second.token_ids.tolist()
-    assert int(samples[-1].length) == second.prompt_tokens + second.generated_tokens
-    if second.fork_reason is None:
-        assert len(samples) == 1
-        assert int(samples[0].loss_mask.sum()) == first.generated_tokens + second.generated_tokens
-        text = tokenizer.decode(samples[0].token_ids)
-        assert "capital of France?<|im_end|>" in text and "And of Italy?<|im_end|>" in text
-    else:
-        assert second.fork_reason == "endpoint_rerendered" and len(samples) == 2
-
-
-def test_of_an_answer_only_what_is_used_is_read() -> None:
-    """Each logprob comes with its token's text and bytes, which are most of an answer."""
-    token = {"token": " a", "logprob": -0.5, "bytes": [32, 97], "top_logprobs": []}
-    choice = {"index": 0, "message": {"content": "a"}, "logprobs": {"content": [token]}, "token_ids": [1]}
-    read = wire.read(json.dumps({"id": "x", "choices": [choice], "prompt_token_ids": [2]}).encode())
-    kept = {"message": {"content": "a"}, "logprobs": {"content": [{"logprob": -0.5}]}, "token_ids": [1]}
-    assert read == {"choices": [kept], "prompt_token_ids": [2]}
-
-
-@pytest.mark.parametrize("answer", [{"error": {"message": "busy"}}, {"choices": [{"logprobs": {"content": [{}]}}]}, []])
-def test_an_answer_of_another_form_is_read_whole(answer: object) -> None:
-    assert wire.read(json.dumps(answer).encode()) == answer
