@@ -16,12 +16,12 @@ def fault_of(simulator: Participant, message: str, *, judges: bool) -> EpisodeFa
     return EpisodeFailure(FailureKind.JUDGE if judges else FailureKind.USER, simulator.name, message)
 
 
-def blamed(participant: Participant, error: EpisodeFailure, *, judges: bool) -> EpisodeFailure:
-    """Infrastructure is nobody's fault; else a simulator's model that breaks is the simulator's fault.
+def blame_simulator(participant: Participant, error: EpisodeFailure, *, judges: bool) -> None:
+    """A simulator's model that breaks is the simulator's fault, unless infrastructure did it. Errors: EpisodeFailure, if it is.
 
     What its template refuses may be the task's. Not so while scoring: then it was asked by a grader, about what others have said.
     """
     kind = error.failure.kind
     if kind == FailureKind.INFRA or (kind == FailureKind.DATA and not judges) or is_policy(participant):
-        return error
-    return fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges)
+        return
+    raise fault_of(participant, f"{error.failure.where}: {error.failure.message}", judges=judges) from error

@@ -162,7 +162,7 @@ class Calls:
         if when_lost == "fail" and self.log.was_intended(made):
             lost = "it was under way when its worker died; nobody knows whether it was made"
             self.broken = EpisodeFailure(FailureKind.INFRA, made.thread, lost)
-            raise self.broken
+            raise self.broken.to_keep()
         await self.log.intend(made)
         started_at, began = time.time(), time.monotonic()
         try:
@@ -220,7 +220,7 @@ class Calls:
                 if error.failure.kind != FailureKind.INFRA:
                     raise
                 if tried >= self._limits.retries.infra or not error.retry:
-                    self.broken = error
+                    self.broken = error.to_keep()
                     raise
             pause = pause_s(tried)
             self._clock.exclude(began, pause)  # before the pause, which may be longer than what is left of a deadline

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from ray_gym.blame import blamed, fault_of, is_policy
+from ray_gym.blame import blame_simulator, fault_of, is_policy
 from ray_gym.conversation import mirrored, spoken
 from ray_gym.environment import Opening
 from ray_gym.episode_view import EpisodeView
@@ -294,7 +294,8 @@ class Episode(EpisodeView):
         try:
             answered = await self.calls.complete(thread, request)
         except EpisodeFailure as error:
-            raise blamed(participant, error, judges=self._judges(participant)) from error
+            blame_simulator(participant, error, judges=self._judges(participant))
+            raise
         self.transcript.put_answer(thread, kind, answered, asked.sampling)
         self.usage.count(answered.completion, answered.duration_s, counts)
         self._now = answered.started_at + answered.duration_s

@@ -53,6 +53,10 @@ class EpisodeFailure(Exception):
         self.retry = retry
         self.failure = Failure(kind, where, message)
 
+    def to_keep(self) -> EpisodeFailure:
+        """Without the traceback, which keeps alive all that was going on."""
+        return EpisodeFailure(self.failure.kind, self.failure.where, self.failure.message, self.retry)
+
     def __str__(self) -> str:
         return f"{self.failure.kind} failure in {self.failure.where}: {self.failure.message}"
 

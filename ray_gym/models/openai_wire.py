@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 import numpy as np
@@ -83,7 +83,7 @@ class _Choice(TypedDict):
 class _Answer(TypedDict):
     """What is read of an answer. Each logprob comes with its token's text and bytes, which are most of it."""
 
-    choices: list[_Choice]
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     usage: NotRequired[Any]
     prompt_token_ids: NotRequired[Any]
 

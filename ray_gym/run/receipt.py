@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ray_gym.logs import about
+from ray_gym.messages import utf8
 from ray_gym.run.lease import EpisodeKey, ids_of
 from ray_gym.thread import Thread
 
@@ -42,8 +43,8 @@ def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[
         episode=EpisodeKey(row["episode_id"], row["attempt"]),
         status=row["status"],
         stop_reason=row["stop_reason"] or "",
-        stop_text=(row["stop_text"] or "")[:80],
-        failure=f"{failure['kind']} in {failure['where']}: {failure['message']}" if failure else None,
+        stop_text=utf8(row["stop_text"] or "")[:80],
+        failure=utf8(f"{failure['kind']} in {failure['where']}: {failure['message']}") if failure else None,
         reward=row["reward"],
         tokens=usage.get("generated_tokens") or 0,
         model_calls=usage.get("model_calls") or 0,

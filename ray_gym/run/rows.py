@@ -1,4 +1,4 @@
-"""Rows that wait to be staged in one file. They become Arrow as their episodes end, some at once."""
+"""Rows that wait to be staged in one file. They become Arrow soon after their episodes end, some at once."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from ray_gym.columns import encodable
 from ray_gym.errors import describe
 from ray_gym.play import Played
 from ray_gym.record import Facts, facts_of, table_of
@@ -54,7 +55,7 @@ class Rows:
         except Exception as error:
             if len(played) == 1:
                 row = failed_row(played[0].episode.spec, *self._of, describe(error))
-                return [receipt_of(row)], as_table([row])
+                return [receipt_of(row, played[0].episode.calls.log.replayed)], as_table([encodable(row)])
         made = [self._made([one]) for one in played]
         return [receipt for [receipt], _ in made], pa.concat_tables([table for _, table in made])
 

@@ -99,7 +99,7 @@ class Worker:
         self._report = Report()
         self._news = asyncio.Event()
         self._ended: deque[list[Played]] = deque()
-        """Groups that are over, and no rows yet."""
+        """Groups that are over, and no rows yet; with all there is of their episodes, until the next exchange."""
         self._rows = self._no_rows()
         self._rolled_at = time.monotonic()
         self._files = 0
@@ -146,10 +146,7 @@ class Worker:
             await self._gather()
         except TimeoutError:
             pass
-        while sum(map(len, self._ended)) > AT_ONCE:
-            self._record_some()
-            await asyncio.sleep(0)
-        self._record_all()
+        await self._record()
         self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
         if self._roll_is_due() or self._is_leaving:
             await self._roll()
@@ -279,7 +276,11 @@ class Worker:
             self._report.finished.append(receipt)
             log_end(receipt)
 
-    def _record_all(self) -> None:
+    async def _record(self) -> None:
+        """Make rows of all that ended, in steps that leave the event loop to others; nothing comes between the last and what follows."""
+        while sum(map(len, self._ended)) > AT_ONCE:
+            self._record_some()
+            await asyncio.sleep(0)
         while self._ended:
             self._record_some()
 
@@ -291,7 +292,7 @@ class Worker:
             if self._journal.broken is not None:
                 raise self._journal.broken
             await self._journal.sync()
-        self._record_all()  # what is over is finished, too, unless others of its group are not over
+        await self._record()  # what is over is finished, too, unless others of its group are not over
         report, self._report = self._report, Report()
         self._news.clear()
         return report
@@ -304,7 +305,7 @@ class Worker:
     async def _roll(self) -> None:
         """Stage the rows that have come together, whole groups only, off the event loop."""
         async with self._rolling:
-            self._record_all()
+            await self._record()
             rows, self._rows, self._rolled_at = self._rows, self._no_rows(), time.monotonic()
             if not len(rows):
                 return

@@ -80,7 +80,15 @@ def test_of_an_answer_only_what_is_used_is_read() -> None:
     assert read == {"choices": [kept], "prompt_token_ids": [2]}
 
 
-@pytest.mark.parametrize("answer", [{"error": {"message": "busy"}}, {"choices": [{"logprobs": {"content": [{}]}}]}, []])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": {"message": "busy"}},
+        {"choices": [], "error": {"message": "busy"}},
+        {"choices": [{"logprobs": {"content": [{}]}}]},
+        [],
+    ],
+)
 def test_an_answer_of_another_form_is_read_whole(answer: object) -> None:
     assert wire.read(json.dumps(answer).encode()) == answer
 

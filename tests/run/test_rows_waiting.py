@@ -11,12 +11,15 @@ import pytest
 
 from ray_gym import Environment, Episode, Message, Opening, Task
 from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage, play
 from ray_gym.record import row_of
+from ray_gym.run.receipt import receipt_of
 from ray_gym.run.rows import AT_ONCE, Rows
 from ray_gym.spec import EpisodeSpec
+from ray_gym.stop import Stop, StopReason
 from ray_gym.trajectory import SCHEMA
 
 
@@ -81,6 +84,17 @@ async def test_one_that_cannot_be_recorded_is_a_failed_row_among_the_others() ->
     first, failed, last = rows.table().to_pylist()
     assert failed["failure"]["where"] == "record" and "expected text, got int" in failed["failure"]["message"]
     assert failed["seed"] == 1 and (first["samples"][0]["token_ids"], last["status"]) == ([1, 2, 3], "completed")
+
+
+async def test_receipts_say_what_the_rows_say() -> None:
+    """Also of text that can't be written as it is: summaries are made of receipts, and of rows when a run is gone on with."""
+    one = await played(0)
+    one.episode.stop = Stop(StopReason.FINISHED, "guessed a\ud83d")
+    one.status, one.failure = "failed", Failure(FailureKind.ENVIRONMENT, "x", "bad \ud83d")
+    rows = Rows("run", "env")
+    [receipt] = rows.add([one])
+    assert receipt == receipt_of(rows.table().to_pylist()[0])
+    assert (receipt.stop_text, receipt.failure) == ("guessed a?", "environment in x: bad ?")
 
 
 @pytest.mark.parametrize("count", [1, 4])
