@@ -187,7 +187,9 @@ def test_an_application_of_other_options_is_deployed_anew(ours: Cluster) -> None
 
 
 END_CHANGED = """
+import time
 import ray
+from ray.exceptions import RayActorError
 from ray_gym.application import Application, applications
 from ray_gym.weights import record
 from ray_gym.weights.checkpoint import Checkpoint, Folder
@@ -197,9 +199,17 @@ def end_changed() -> bool:
     Application().end_changed("changed", "held")
     return "changed-held" in applications()
 
+def is_back() -> bool:
+    try:
+        return ray.get(find_holder("changed-held").status.remote()).current.version == 7
+    except RayActorError:
+        return False
+
 print(end_changed())
 record.write("changed-held", Checkpoint(7, Folder("/later")))
 ray.kill(find_holder("changed-held"), no_restart=False)  # it comes back with what is recorded
+while not is_back():  # until it is dead it answers as before
+    time.sleep(0.1)
 print(end_changed(), find_holder("changed-held"))
 """
 
