@@ -15,12 +15,12 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import astuple
 
-TEXT = pa.string()
-
 
 def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
     """Lone surrogates (JSON can spell them, UTF-8 can't) are replaced."""
-    if kind == TEXT and (odd := [found for found in set(map(type, values)) if not issubclass(found, (str, NoneType))]):
+    if pa.types.is_string(kind) and (
+        odd := [found for found in set(map(type, values)) if not issubclass(found, (str, NoneType))]
+    ):
         raise TypeError(f"expected text, got {odd[0].__name__}")  # Arrow would take bytes
     try:
         return pa.array(values, kind)
