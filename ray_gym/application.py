@@ -19,7 +19,6 @@ from ray.serve.schema import ApplicationStatus
 from ray_gym.application_lease import GRACE_S, Lease, digest_of, dismiss, find_janitor, start_janitor
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.import_paths import as_variable
-from ray_gym.lanes.router import router_config
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
 
 RELEASE_S = 15.0
@@ -29,8 +28,8 @@ HEALTH_CHECK_S = 1.0
 START_RETRIES = 1_000
 """Serve gives an application up for good when so many replicas (or three times their number) did not start. A controller that was
 started again also counts those that were killed while they started, and has forgotten that there ever was one that did."""
-MOST_BATCHES = 10_000
-"""At a replica at once, as Serve counts them: never the limit, which is that of the calls in them."""
+MOST_QUESTIONS = 10_000
+"""At a replica at once, where calls go past Serve: what else it is asked (`whereabouts`, `load`) never waits."""
 FAILED_START = "A replica failed to start"
 """How Serve's message begins when one did not start, and it is going to try again."""
 
@@ -56,7 +55,7 @@ class Replicas:
     autoscaling: dict[str, Any] | None = None
     """Serve's autoscaling_config, if replicas come and go with the calls; `count` are there from the start."""
     batched: bool = False
-    """Calls come in batches: `of` is a `BatchedReplica`, which counts its calls itself."""
+    """Calls come past Serve: `of` is a `BatchedReplica`, which counts its calls itself."""
     more: dict[str, Any] = field(default_factory=dict)
     """Further settings of the deployment."""
     weights: FirstWeights | None = None
@@ -67,14 +66,14 @@ class Replicas:
             self.of,
             name="model",
             **({"autoscaling_config": self.autoscaling} if self.autoscaling else {"num_replicas": self.count}),
-            max_ongoing_requests=MOST_BATCHES if self.batched else self.max_ongoing_requests,
+            max_ongoing_requests=MOST_QUESTIONS if self.batched else self.max_ongoing_requests,
             user_config={"slots": self.max_ongoing_requests} if self.batched else None,
             max_constructor_retry_count=START_RETRIES,
             graceful_shutdown_timeout_s=10,
             graceful_shutdown_wait_loop_s=0.5,
             health_check_period_s=HEALTH_CHECK_S,
             ray_actor_options=self._actor_options(),
-            **{**({"request_router_config": router_config()} if self.batched else {}), **self.more},
+            **self.more,
         )
         return deployment.bind(*self.arguments)
 

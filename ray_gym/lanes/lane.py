@@ -1,23 +1,20 @@
-"""One process to one replica. Calls that come while a batch is on its way there make up the next one."""
+"""One process to one replica, on a connection of its own. Calls that are made in one turn of the event loop go together."""
 
 from __future__ import annotations
 
 import asyncio
 import itertools
-import uuid
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from typing import Any
-
-from ray import exceptions as ray_errors
+from collections.abc import Callable
+from functools import partial
 
 from ray_gym.errors import describe
 from ray_gym.lanes import wire
+from ray_gym.lanes.frames import Frames
 from ray_gym.lanes.replica import Whereabouts
 from ray_gym.models.base import Completion, CompletionRequest
 
-TAKEN_S = 5.0
-"""How long a replica may take to say that a batch has come; what is asked meanwhile waits for that."""
+OPEN_S = 5.0
+"""How long a replica may take to accept a connection."""
 
 
 class Full(Exception):
@@ -34,115 +31,81 @@ _TROUBLES: dict[wire.Outcome, type[Exception]] = {"full": Full, "unreachable": C
 class Lane:
     """Safe for many concurrent calls on one event loop."""
 
-    def __init__(self, handle: Any, end: Whereabouts) -> None:
-        """`handle` reaches whichever replica a session's id names (`ReplicaRouter`)."""
+    def __init__(self, end: Whereabouts) -> None:
         self.end = end
+        self.is_open = False
         self.is_broken = False
-        """A batch got lost: what was in flight has failed, and who calls next should look whether the replica is still there."""
-        self._caller = uuid.uuid4().hex
-        self._to_replica = handle.options(session_id=end.replica)
-        self._streaming = handle.options(session_id=end.replica, stream=True)
+        """The connection is gone: what was in flight has failed, and who calls next should look whether the replica is still there."""
+        self._why = "the lane was never opened"
+        self._connection = Frames(self._received, self._lost)
         self._numbers = itertools.count()
         self._waiting: dict[int, asyncio.Future[Completion]] = {}
         self._outgoing: dict[int, wire.Call] = {}
         self._cancelled: list[int] = []
-        self._sender: asyncio.Task[None] | None = None
-        self._receivers: set[asyncio.Task[None]] = set()
+        self._is_sending = False
 
     @property
     def under_way(self) -> int:
         return len(self._waiting)
 
+    async def open(self) -> None:
+        """Errors: ConnectionError."""
+        host, port = self.end.address
+        try:
+            async with asyncio.timeout(OPEN_S):
+                await asyncio.get_running_loop().create_connection(lambda: self._connection, host, port)
+        except (OSError, TimeoutError) as error:
+            self._break(f"replica {self.end.replica} can't be reached at {host}:{port}: {describe(error)}")
+            raise ConnectionError(self._why) from None
+        self._connection.send(self.end.token)
+        self.is_open = True
+
     async def call(self, request: CompletionRequest, may_wait: bool) -> Completion:
         """Errors: Full; EpisodeFailure; ConnectionError when the replica is gone; Broken. Cancelled, so is the call over there."""
+        if not self.is_open:
+            raise ConnectionError(self._why)
         number = next(self._numbers)
         answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         self._outgoing[number] = wire.Call(number, may_wait, wire.encode_request(request))
-        self._wake_sender()
+        self._send_soon()
         try:
             return await answer
         finally:
             del self._waiting[number]
             if answer.cancelled() and self._outgoing.pop(number, None) is None:
                 self._cancelled.append(number)
-                self._wake_sender()
+                self._send_soon()
 
     def fail(self, error: Callable[[], BaseException]) -> None:
         """Everything that is under way, each call with an error of its own."""
-        self._fail(list(self._waiting), error)
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error())
 
-    async def close(self) -> None:
-        tasks = [*self._receivers, *([self._sender] if self._sender is not None else [])]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        self.fail(lambda: ConnectionError("the lane was closed"))
+    def close(self) -> None:
+        self._break("the lane was closed")
+        self._connection.close()
 
-    def _wake_sender(self) -> None:
-        if self._sender is None or self._sender.done():
-            self._sender = asyncio.create_task(self._send())
+    def _send_soon(self) -> None:
+        if not self._is_sending:
+            self._is_sending = True
+            asyncio.get_running_loop().call_soon(self._send)
 
-    async def _send(self) -> None:
-        await asyncio.sleep(0)  # whatever else comes in this turn of the loop
-        while self._outgoing or self._cancelled:
-            calls, self._outgoing = self._outgoing, {}
-            if calls:
-                await self._taken(list(calls.values()))
-            cancelled, self._cancelled = self._cancelled, []
-            if cancelled and not self.is_broken:
-                await self._cancel(cancelled)
+    def _send(self) -> None:
+        self._is_sending = False
+        calls, self._outgoing = self._outgoing, {}
+        cancelled, self._cancelled = self._cancelled, []
+        if calls or cancelled:
+            self._connection.send(wire.encode_batch(wire.Batch(list(calls.values()), cancelled)))
 
-    async def _taken(self, calls: list[wire.Call]) -> None:
-        """Until the batch has come there."""
-        taken = asyncio.Event()
-        receiver = asyncio.create_task(self._receive(calls, taken))
-        self._receivers.add(receiver)
-        receiver.add_done_callback(self._receivers.discard)
-        with suppress(TimeoutError):  # of a replica that hangs the callers have deadlines
-            async with asyncio.timeout(TAKEN_S):
-                await taken.wait()
+    def _received(self, frame: bytes) -> None:
+        for answer in wire.decode_answers(frame):
+            future = self._waiting.get(answer.number)
+            if future is not None and not future.done():
+                self._settle(future, answer)
 
-    async def _cancel(self, numbers: list[int]) -> None:
-        try:
-            async with asyncio.timeout(TAKEN_S):
-                await self._to_replica.cancel_calls.remote(self._caller, numbers)
-        except Exception:  # then it is gone, and so is what it was doing
-            self.is_broken = True
-
-    async def _receive(self, calls: list[wire.Call], taken: asyncio.Event) -> None:
-        left = {call.number for call in calls}
-        response: Any = None
-        lost: BaseException = ConnectionError("the replica left calls of a batch unanswered")
-        try:
-            response = self._streaming.answers.remote(
-                wire.encode_batch(wire.Batch(self._caller, self.end.replica, calls))
-            )
-            async for group in response:
-                taken.set()
-                for answer in wire.decode_answers(group):
-                    self._answer(answer)
-                    left.discard(answer.number)
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                lost = ConnectionError("the lane was closed")
-                if response is not None:
-                    response.cancel()
-                raise
-        except Exception as error:
-            lost = error.cause if isinstance(error, ray_errors.RayTaskError) and error.cause is not None else error
-        finally:
-            taken.set()
-            if left:
-                self.is_broken = True
-                why = describe(lost)
-                self._fail(left, lambda: ConnectionError(why))
-
-    def _answer(self, answer: wire.Answer) -> None:
-        future = self._waiting.get(answer.number)
-        if future is None or future.done():
-            return
+    def _settle(self, future: asyncio.Future[Completion], answer: wire.Answer) -> None:
         if answer.outcome == "completion":
             future.set_result(wire.completion_of(answer))
         elif answer.outcome == "failure":
@@ -150,8 +113,11 @@ class Lane:
         else:
             future.set_exception(_TROUBLES[answer.outcome](wire.message_of(answer)))
 
-    def _fail(self, numbers: Iterable[int], error: Callable[[], BaseException]) -> None:
-        for number in numbers:
-            future = self._waiting.get(number)
-            if future is not None and not future.done():
-                future.set_exception(error())
+    def _lost(self, error: Exception | None) -> None:
+        said = f": {describe(error)}" if error is not None else ""
+        self._break(f"replica {self.end.replica} closed its connection{said}")
+
+    def _break(self, why: str) -> None:
+        if not self.is_broken:
+            self.is_open, self.is_broken, self._why = False, True, why
+        self.fail(partial(ConnectionError, self._why))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from ray import exceptions as ray_errors
@@ -14,6 +16,8 @@ from ray_gym.lanes.lane import Full, Lane
 from ray_gym.lanes.replica import Whereabouts
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.unreachable import UNREACHABLE
+
+logger = logging.getLogger(__name__)
 
 LOOK_S = 5.0
 """How often a process that waits for answers asks which replicas there are."""
@@ -60,7 +64,7 @@ class Lanes:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
         for lane in [*self._lanes, *self._left]:
-            await lane.close()
+            lane.close()
 
     async def _there(self) -> list[Lane]:
         """Waits for the first replica."""
@@ -75,10 +79,15 @@ class Lanes:
         return self._lanes
 
     async def _refresh(self) -> None:
-        """A lane that broke is not used again; its replica, if it is there, gets a new one."""
+        """A lane that broke is not used again; its replica, if it is there, gets a new one.
+
+        Errors: ConnectionError if none can be reached.
+        """
         whole = {lane.end.replica: lane for lane in self._lanes if not lane.is_broken}
         broken = [lane for lane in self._lanes if lane.is_broken]
-        self._lanes, self._left = list(whole.values()), [lane for lane in self._left if lane.under_way] + broken
+        for lane in (done := [lane for lane in self._left if not lane.under_way]):
+            lane.close()
+        self._lanes, self._left = list(whole.values()), [lane for lane in self._left if lane not in done] + broken
         try:
             found = await self._handle.broadcast("whereabouts").results_async(timeout_s=LOOK_S, return_exceptions=True)
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
@@ -86,7 +95,7 @@ class Lanes:
         ends = [end for end in found if isinstance(end, Whereabouts)]
         if ends:
             self._left += [lane for replica, lane in whole.items() if replica not in {end.replica for end in ends}]
-            self._lanes = [whole.get(end.replica) or Lane(self._handle, end) for end in ends]
+            self._lanes = await _opened([whole.get(end.replica) or Lane(end) for end in ends])
 
     async def _watching(self) -> None:
         """As long as there are calls."""
@@ -97,9 +106,22 @@ class Lanes:
             except EpisodeFailure as failure:
                 self._fail(failure)
                 continue
-            async with self._looking:
-                await self._refresh()
+            with suppress(ConnectionError):  # who calls is told
+                async with self._looking:
+                    await self._refresh()
 
     def _fail(self, failure: EpisodeFailure) -> None:
         for lane in [*self._lanes, *self._left]:
             lane.fail(lambda: EpisodeFailure(*failure.args))
+
+
+async def _opened(lanes: Sequence[Lane]) -> list[Lane]:
+    """Those of them that can be reached. Errors: ConnectionError if none can."""
+    closed = [lane for lane in lanes if not lane.is_open]
+    found = await asyncio.gather(*(lane.open() for lane in closed), return_exceptions=True)
+    errors = [error for error in found if isinstance(error, ConnectionError)]
+    if len(errors) == len(lanes):
+        raise errors[0]
+    for error in errors:
+        logger.warning("%s; its calls go to other replicas", error)
+    return [lane for lane in lanes if lane.is_open]

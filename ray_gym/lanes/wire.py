@@ -43,10 +43,9 @@ class Call(msgspec.Struct, array_like=True):
 
 
 class Batch(msgspec.Struct, array_like=True):
-    caller: str
-    replica: str
-    """Who it is for: a router may know no better by now than to send it to another."""
     calls: list[Call]
+    cancelled: list[int]
+    """Calls of earlier batches that nobody waits for any more."""
 
 
 class Failed(msgspec.Struct, array_like=True):

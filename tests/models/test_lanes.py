@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from ray.exceptions import ActorDiedError
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.lanes import wire
 from ray_gym.lanes.choice import ranked
+from ray_gym.lanes.frames import Frames
 from ray_gym.lanes.lane import Broken, Lane
 from ray_gym.lanes.lanes import Lanes
-from ray_gym.lanes.replica import ReplicaEnd, Whereabouts
+from ray_gym.lanes.replica import TOKEN_BYTES, ReplicaEnd, Whereabouts
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling, VersionSpan
 
@@ -35,14 +37,17 @@ class Replica:
         self.name = name
         self.end = ReplicaEnd(name, self.complete, slots)
         self.is_alive = True
-        self.died = asyncio.Event()
         self.seen: list[str] = []
         self.cancelled: list[str] = []
         self.at_once = 0
         self.most_at_once = 0
-        self.batches: list[int] = []
-        self.closing: list[asyncio.Future[None]] = []
         self.go_on = asyncio.Event()
+        self.whereabouts: Whereabouts | None = None
+
+    async def listens(self) -> Whereabouts:
+        if self.whereabouts is None:
+            self.whereabouts = await self.end.open("127.0.0.1")
+        return self.whereabouts
 
     async def complete(self, request: CompletionRequest) -> Completion:
         text = request.messages[-1].content
@@ -66,78 +71,23 @@ class Replica:
             raise ConnectionError("its engine went away")
         return Completion(Message("assistant", f"{self.name}: {text}"))
 
-    def die(self) -> None:
+    async def die(self) -> None:
         self.is_alive = False
-        self.died.set()
-
-
-class Stream:
-    """As Serve's generator: ends with an error when the replica dies."""
-
-    def __init__(self, replica: Replica, batch: bytes) -> None:
-        self._replica = replica
-        self._answers = replica.end.answers(batch)
-
-    def cancel(self) -> None:
-        self._replica.closing.append(asyncio.ensure_future(self._answers.aclose()))
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        died = asyncio.create_task(self._replica.died.wait())
-        while True:
-            following = asyncio.ensure_future(anext(self._answers, None))
-            try:
-                await asyncio.wait({died, following}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                following.cancel()  # as of no use, or done
-                await asyncio.wait({following})
-            if following.cancelled():
-                raise ActorDiedError
-            if (group := following.result()) is None:
-                return
-            yield group
+        await self.end.close()
 
 
 class Handle:
-    """Of Serve: a session with the id of a replica reaches that one."""
+    """Of Serve: it says which replicas there are."""
 
-    def __init__(self, *replicas: Replica, session: str = "") -> None:
+    def __init__(self, *replicas: Replica) -> None:
         self.replicas = list(replicas)
-        self._session = session
-
-    def options(self, session_id: str, stream: bool = False) -> Any:
-        handle = Handle(session=session_id)
-        handle.replicas = self.replicas
-        return handle
-
-    @property
-    def answers(self) -> Any:
-        return _Method(self._answers)
-
-    @property
-    def cancel_calls(self) -> Any:
-        return _Method(self._cancel_calls)
 
     def broadcast(self, method: str) -> Any:
         assert method == "whereabouts"
         return self
 
     async def results_async(self, timeout_s: float, return_exceptions: bool) -> list[Any]:
-        return [replica.end.whereabouts if replica.is_alive else ActorDiedError() for replica in self.replicas]
-
-    def _answers(self, batch: bytes) -> Stream:
-        named = [replica for replica in self.replicas if replica.name == self._session]
-        replica = (named or self.replicas)[0]
-        replica.batches.append(len(wire.decode_batch(batch).calls))
-        return Stream(replica, batch)
-
-    async def _cancel_calls(self, caller: str, numbers: list[int]) -> None:
-        (replica,) = [replica for replica in self.replicas if replica.name == self._session]
-        replica.end.cancel(caller, numbers)
-
-
-class _Method:
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.remote = function
+        return [await replica.listens() if replica.is_alive else ActorDiedError() for replica in self.replicas]
 
 
 async def never_gone() -> None:
@@ -146,11 +96,13 @@ async def never_gone() -> None:
 
 @asynccontextmanager
 async def lane_to(replica: Replica) -> AsyncIterator[Lane]:
-    lane = Lane(Handle(replica), replica.end.whereabouts)
+    lane = Lane(await replica.listens())
+    await lane.open()
     try:
         yield lane
     finally:
-        await lane.close()
+        lane.close()
+        await replica.end.close()
 
 
 @asynccontextmanager
@@ -160,6 +112,23 @@ async def lanes_to(handle: Handle, look: Any = never_gone) -> AsyncIterator[Lane
         yield lanes
     finally:
         await lanes.close()
+        for replica in handle.replicas:
+            await replica.end.close()
+
+
+@pytest.fixture
+def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many calls came in each."""
+    found: list[int] = []
+    decode = wire.decode_batch
+
+    def counted(data: bytes) -> wire.Batch:
+        batch = decode(data)
+        found.append(len(batch.calls))
+        return batch
+
+    monkeypatch.setattr(wire, "decode_batch", counted)
+    return found
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -172,39 +141,39 @@ def said(completions: list[Completion]) -> list[str]:
     return [completion.message.content for completion in completions]
 
 
-async def test_calls_of_one_turn_go_together_and_each_gets_its_own_answer() -> None:
+async def test_calls_of_one_turn_go_together_and_each_gets_its_own_answer(batches: list[int]) -> None:
     replica = Replica("r")
     async with lane_to(replica) as lane:
         texts = [f"{number}" for number in range(100)]
         answers = await asyncio.gather(*(lane.call(asked(text), may_wait=True) for text in texts))
     assert said(answers) == [f"r: {text}" for text in texts]
     assert replica.seen == texts, "in their order"
-    assert replica.batches == [100]
+    assert batches == [100]
 
 
-async def test_a_slow_call_holds_no_other_back() -> None:
+async def test_a_slow_call_holds_no_other_back(batches: list[int]) -> None:
     replica = Replica("r")
     async with lane_to(replica) as lane:
         slow = asyncio.create_task(lane.call(asked("slow"), may_wait=True))
         fast = await asyncio.gather(*(lane.call(asked("fast"), may_wait=True) for _ in range(3)))
-        assert said(fast) == 3 * ["r: fast"] and replica.batches == [4], "of the same batch"
+        assert said(fast) == 3 * ["r: fast"] and batches == [4], "of the same batch"
         assert said([await lane.call(asked("later"), may_wait=True)]) == ["r: later"]
         assert not slow.done()
         replica.go_on.set()
         assert said([await slow]) == ["r: slow"]
 
 
-async def test_a_bad_request_fails_alone() -> None:
+async def test_a_bad_request_fails_alone(batches: list[int]) -> None:
     replica = Replica("r")
     async with lane_to(replica) as lane:
         texts = ("fails", "good", "raises", "gone")
         calls = (lane.call(asked(text), may_wait=True) for text in texts)
         failed, good, raised, gone = await asyncio.gather(*calls, return_exceptions=True)
+        assert batches == [4] and not lane.is_broken
     assert isinstance(failed, EpisodeFailure) and failed.failure.kind == FailureKind.DATA and not failed.retry
     assert isinstance(good, Completion) and good.message.content == "r: good"
     assert isinstance(raised, Broken) and str(raised) == "KeyError: 'my bug'"
     assert isinstance(gone, ConnectionError) and "its engine went away" in str(gone)
-    assert replica.batches == [4] and not lane.is_broken
 
 
 async def test_a_call_that_is_cancelled_is_cancelled_there_and_its_slot_is_free_again() -> None:
@@ -268,12 +237,12 @@ async def test_the_death_of_a_replica_fails_what_was_in_flight_there_and_nothing
         await until(lambda: sum(replica.at_once for replica in replicas) == 40)
         there = len(replicas[0].seen)
         assert 5 < there < 35
-        replicas[0].die()
+        await replicas[0].die()
         await until(lambda: sum(call.done() for call in calls) >= there)
         lost, kept = [call for call in calls if call.done()], [call for call in calls if not call.done()]
         assert len(lost) == there
         for call in lost:
-            with pytest.raises(ConnectionError, match="ActorDiedError"):
+            with pytest.raises(ConnectionError, match="closed its connection"):
                 await call
         again = await asyncio.gather(*(lanes.complete(asked("again"), f"{number}") for number in range(40)))
         assert set(said(again)) == {"b: again"}
@@ -286,7 +255,7 @@ async def test_a_replica_that_came_again_is_found() -> None:
     async with lanes_to(handle) as lanes:
         call = asyncio.create_task(lanes.complete(asked("slow"), ""))
         await until(lambda: handle.replicas[0].seen)
-        handle.replicas[0].die()
+        await handle.replicas[0].die()
         with pytest.raises(ConnectionError):
             await call
         waiting = asyncio.create_task(lanes.complete(asked("hello"), ""))
@@ -296,12 +265,64 @@ async def test_a_replica_that_came_again_is_found() -> None:
         assert said([await waiting]) == ["second: hello"]
 
 
-async def test_a_batch_that_reached_another_replica_is_not_played_there() -> None:
+async def test_a_replica_whose_port_is_another_s_by_now_is_gone() -> None:
     other = Replica("other")
-    lane = Lane(Handle(other), Whereabouts("gone", 5))
-    with pytest.raises(ConnectionError, match="gone is gone"):
+    lane = Lane(replace(await other.listens(), replica="gone", token=TOKEN_BYTES * b"x"))
+    await lane.open()
+    with pytest.raises(ConnectionError, match="gone closed its connection"):
         await lane.call(asked("hello"), may_wait=True)
     assert other.seen == [] and lane.is_broken
+    await other.end.close()
+
+
+@pytest.mark.parametrize("sent", [b"GET / HTTP/1.1\r\n\r\n", b"\x00\x00\x00\x00", b"\x20\x00\x00\x00" + 32 * b"x"])
+async def test_who_does_not_know_the_token_is_cut_off(sent: bytes) -> None:
+    replica = Replica("r")
+    async with lane_to(replica) as lane:
+        reader, writer = await asyncio.open_connection(*lane.end.address)
+        writer.write(sent)
+        async with asyncio.timeout(10):
+            with suppress(ConnectionError):
+                assert await reader.read() == b""
+        writer.close()
+        assert said([await lane.call(asked("hello"), may_wait=True)]) == ["r: hello"]
+    assert replica.seen == ["hello"]
+
+
+async def test_a_batch_that_can_not_be_read_ends_its_caller_alone() -> None:
+    replica = Replica("r")
+    async with lane_to(replica) as lane, lane_to(replica) as other:
+        lane._connection.send(b"no batch")
+        await until(lambda: lane.is_broken)
+        with pytest.raises(ConnectionError, match="closed its connection"):
+            await lane.call(asked("hello"), may_wait=True)
+        assert said([await other.call(asked("hello"), may_wait=True)]) == ["r: hello"]
+
+
+async def test_frames_come_whole_however_the_network_cuts_them() -> None:
+    replica = Replica("r")
+    async with lane_to(replica) as lane:
+        text = 3_000_000 * "a"
+        (answer,) = await asyncio.gather(lane.call(asked(text), may_wait=True))
+        assert answer.message.content == f"r: {text}"
+    received: list[bytes] = []
+    frames = Frames(received.append, lambda error: None)
+    for byte in b"\x03\x00\x00\x00abc\x00\x00\x00\x00\x01\x00\x00\x00d":
+        frames.data_received(bytes([byte]))
+    assert received == [b"abc", b"", b"d"]
+
+
+async def test_a_replica_that_can_not_be_reached_is_told_of() -> None:
+    """Calls go to the others; where it is the only one, they fail, and say where it should be."""
+    near, far = Replica("near"), Replica("far")
+    await far.listens()
+    await far.end.close()
+    async with lanes_to(Handle(near, far)) as lanes:
+        answers = await asyncio.gather(*(lanes.complete(asked("hello"), f"{number}") for number in range(20)))
+        assert said(answers) == 20 * ["near: hello"]
+    async with lanes_to(Handle(far)) as lanes:
+        with pytest.raises(ConnectionError, match=r"replica far can't be reached at 127\.0\.0\.1:\d+"):
+            await lanes.complete(asked("hello"), "")
 
 
 async def test_calls_end_when_the_application_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -318,7 +339,7 @@ async def test_calls_end_when_the_application_is_gone(monkeypatch: pytest.Monkey
 
 
 def test_a_key_stays_where_it_is_while_others_come_and_go() -> None:
-    lanes = [Lane(Handle(), Whereabouts(name, 1)) for name in "abcd"]
+    lanes = [Lane(Whereabouts(name, 1, ("127.0.0.1", 1), b"")) for name in "abcd"]
     keys = [f"{random.random()}" for _ in range(400)]
     before = {key: ranked(lanes, key)[0] for key in keys}
     shares = [list(before.values()).count(lane) for lane in lanes]

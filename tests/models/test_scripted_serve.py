@@ -145,7 +145,8 @@ def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp
 def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_path: Path, transport: str) -> None:
     by = f"models.random.transport={transport}"
     run = ours.start(tmp_path, "gone", "models.random.delay_s=2", "tasks.limit=4", by)
-    eventually(lambda: ours.processes("ServeReplica:gone-random:model.handle_request"), 60)
+    journal = tmp_path / "gone" / "journal"
+    eventually(lambda: any(file.stat().st_size for file in journal.rglob("*") if file.is_file()), 60)
     ours.python("from ray import serve\nserve.delete('gone-random', _blocking=False)")
     run.communicate(timeout=60)
     failures = [row["failure"] for row in rows(tmp_path / "gone").values() if row["status"] == "failed"]

@@ -1,0 +1,75 @@
+"""A TCP connection that carries frames: four bytes that say how long one is, then the frame."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Callable
+from typing import cast
+
+MOST_BYTES = 2**31
+"""In a frame. Who sends a longer one does not speak this protocol."""
+SILENCE_S = 15
+"""After which the kernel gives up a peer whose host is gone without a word. One that is busy, or stopped, is still there for it."""
+
+_LENGTH = struct.Struct("<I")
+
+
+class Frames(asyncio.Protocol):
+    """One end of a connection. `received` gets each frame, `lost` is told once that no more will come; neither may raise."""
+
+    def __init__(
+        self, received: Callable[[bytes], None], lost: Callable[[Exception | None], None], most_bytes: int = MOST_BYTES
+    ) -> None:
+        self.most_bytes = most_bytes
+        self._received = received
+        self._lost = lost
+        self._transport: asyncio.Transport | None = None
+        self._buffer = bytearray()
+        self._is_closed = False
+
+    def send(self, *frames: bytes) -> None:
+        """In one piece. To a peer that is gone, they are lost: `lost` says so."""
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(b"".join([part for frame in frames for part in (_LENGTH.pack(len(frame)), frame)]))
+
+    def close(self) -> None:
+        """From now on nothing is received; what was sent still goes out."""
+        self._is_closed = True
+        if self._transport is not None:
+            self._transport.close()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        _notice_dead_hosts(self._transport.get_extra_info("socket"))
+
+    def data_received(self, data: bytes) -> None:
+        self._buffer += data
+        begins = 0
+        while not self._is_closed and len(self._buffer) - begins >= _LENGTH.size:
+            (length,) = _LENGTH.unpack_from(self._buffer, begins)
+            if length > self.most_bytes:
+                self.close()
+                break
+            ends = begins + _LENGTH.size + length
+            if ends > len(self._buffer):
+                break
+            with memoryview(self._buffer) as view:
+                frame = bytes(view[begins + _LENGTH.size : ends])
+            begins = ends
+            self._received(frame)
+        del self._buffer[:begins]
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._is_closed = True
+        self._lost(exc)
+
+
+def _notice_dead_hosts(connection: socket.socket) -> None:
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, SILENCE_S // 3)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, SILENCE_S // 3)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 2)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SILENCE_S * 1000)
