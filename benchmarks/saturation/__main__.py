@@ -74,6 +74,8 @@ class Fed:
     round: int
     work: Work
     calls: Mapping[str, Sequence[Call]]
+    steps: int
+    """Of all engines: the same work in more steps is more work, however fast the machine is at the moment."""
 
     @property
     def all_calls(self) -> list[Call]:
@@ -98,6 +100,7 @@ class Fed:
             "calls": len(calls),
             "generated": sum(call.tokens for call in calls),
             "prompt tokens computed": sum(call.computed for call in calls),
+            "steps": self.steps,
             "gap p50 (ms)": float(np.percentile(gaps, 50)),
             "p99": float(np.percentile(gaps, 99)),
             "full for s": window.seconds,
@@ -142,7 +145,7 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
     completed = tally.by_status["completed"]
     if completed != work.episodes:
         raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed")
-    return Fed("rollouts", number, work, ask(apps, "calls"))
+    return Fed("rollouts", number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()))
 
 
 def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
@@ -153,7 +156,7 @@ def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
         name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()
     }
     asyncio.run(replay(ports, steps(calls), fed.work.concurrency))
-    again = replace(fed, by="directly", calls=ask(apps, "calls"))
+    again = replace(fed, by="directly", calls=ask(apps, "calls"), steps=sum(ask(apps, "steps").values()))
     generated, before = (sum(call.tokens for call in of.all_calls) for of in (again, fed))
     if abs(generated - before) > MOST_ROUNDING * before:
         raise MeasurementFailed(f"the engine generated {generated} tokens when it was asked directly, {before} before")
@@ -216,7 +219,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.saturation", description=__doc__)
     engines = "1: both participants on one; 2: one each (default 1 2)"
     parser.add_argument("--engines", type=int, choices=(1, 2), nargs="+", default=[1, 2], help=engines)
-    parser.add_argument("--rounds", type=int, default=2, help="of rollouts and the same directly (default 2)")
+    parser.add_argument("--rounds", type=int, default=4, help="of rollouts and the same directly (default 4)")
     parser.add_argument("--episodes", type=int, default=192, help="a round (default 192)")
     parser.add_argument("--concurrency", type=int, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=int, default=3, help="of each participant (default 3)")

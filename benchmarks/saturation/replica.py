@@ -43,11 +43,27 @@ class RecordingReplica(VllmReplica):
         self._recording = RecordingEngine(self._engine)
         self._completer = Completer(self._chat_format, self._tool_format, self._recording)
         self._server: asyncio.Server | None = None
+        self._steps = 0
+        self._count_steps()
+
+    def _count_steps(self) -> None:
+        stats = self._engine.stats
+        take = stats.take
+
+        def counted(scheduler_stats: Any) -> None:
+            self._steps += 1
+            take(scheduler_stats)
+
+        setattr(stats, "take", counted)  # noqa: B010
 
     async def begin(self) -> None:
         """With an empty cache, and nothing recorded."""
         await self._engine.client.reset_prefix_cache()
         self._recording.calls = []
+        self._steps = 0
+
+    async def steps(self) -> int:
+        return self._steps
 
     async def calls(self) -> list[Call]:
         return self._recording.calls

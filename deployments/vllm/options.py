@@ -104,8 +104,8 @@ class ReplicaOptions(BaseModel):
     """A replica's; what comes on top goes to the next one. Default: with several replicas, 1.25 times its share of the episodes in
     flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
     transport: Transport | None = None
-    """batched: the calls of a worker to a replica go together, many in one call of Ray Serve. handle: each goes alone. Default: batched,
-    but handle with `autoscaling`, which counts what Serve sees."""
+    """batched: the calls of a worker to a replica go together, on a connection past Ray Serve. handle: each goes alone, by Serve's handle.
+    Default: batched, but handle with `autoscaling`, which counts what Serve sees."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
 
     @model_validator(mode="after")

@@ -84,7 +84,7 @@ class ReplicaEnd:
 
 
 class BatchedReplica:
-    """A replica that also takes batches. Serve configures it with its slots (`user_config`) where it is meant to."""
+    """A replica that also listens for callers. Serve configures it with its slots (`user_config`) where it is meant to."""
 
     _end: ReplicaEnd | None = None
     _whereabouts: Whereabouts | None = None

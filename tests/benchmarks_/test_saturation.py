@@ -61,7 +61,7 @@ def test_episodes_are_taken_up_in_the_order_in_which_they_began_each_with_its_ca
 def test_the_ratio_is_that_of_the_mean_speeds() -> None:
     def fed(by: str, speed: float) -> Fed:
         calls = [replace(call(name, 0, 1), tokens=int(speed / 2)) for name in "ab"]
-        return Fed(by, 1, WORK, {"both": calls})
+        return Fed(by, 1, WORK, {"both": calls}, steps=1)
 
     assert ratio([fed("rollouts", 90), fed("directly", 100), fed("rollouts", 100), fed("directly", 100)]) == 0.95
 
