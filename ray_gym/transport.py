@@ -100,6 +100,8 @@ class ServeModel:
             if self._handle is None:
                 handle = await asyncio.to_thread(serve.get_app_handle, self._app)
                 self._handle = handle.options(session_id="")
+                if self._lanes is not None:
+                    await self._lanes.close()
                 self._lanes = Lanes(self._handle, self._look) if self._transport == "batched" else None
             return self._handle
 

@@ -83,6 +83,7 @@ class VllmReplica(BatchedReplica):
         }
 
     def __del__(self) -> None:
+        self.is_stopping()
         engine = getattr(self, "_engine", None)
         if engine is not None:
             engine.shutdown()

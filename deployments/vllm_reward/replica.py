@@ -78,6 +78,7 @@ class RewardReplica(BatchedReplica):
             engine.shutdown()
 
     def __del__(self) -> None:
+        self.is_stopping()
         if hasattr(self, "_engine"):
             self.close()
 

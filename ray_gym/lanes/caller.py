@@ -12,6 +12,9 @@ import msgspec
 from ray_gym.lanes import wire
 from ray_gym.lanes.frames import MOST_BYTES, Frames
 
+GREETING_S = 10.0
+"""How long who connects may take to say the token."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -28,11 +31,13 @@ class Caller:
         self._is_known = False
         self._under_way: dict[int, asyncio.Task[None]] = {}
         self._ready: list[wire.Answer] = []
+        self._too_late = asyncio.get_running_loop().call_later(GREETING_S, self.cut_off)
 
     def cut_off(self) -> list[asyncio.Task[None]]:
         """What is cancelled by that."""
         self.connection.close()
         tasks = list(self._under_way.values())
+        self._under_way.clear()  # here, as one that has not begun yet never will
         for task in tasks:
             task.cancel()
         return tasks
@@ -41,6 +46,7 @@ class Caller:
         if self._is_known:
             self._take(frame)
         elif hmac.compare_digest(frame, self._token):
+            self._too_late.cancel()
             self._is_known, self.connection.most_bytes = True, MOST_BYTES
         else:
             self.connection.close()
@@ -55,7 +61,7 @@ class Caller:
         for call in batch.calls:
             self._under_way[call.number] = asyncio.create_task(self._answer(call))
         for number in batch.cancelled:
-            if (task := self._under_way.get(number)) is not None:
+            if (task := self._under_way.pop(number, None)) is not None:
                 task.cancel()
 
     async def _answer(self, call: wire.Call) -> None:
@@ -63,7 +69,7 @@ class Caller:
         try:
             answer = await self._answered(call)
         finally:
-            del self._under_way[call.number]
+            self._under_way.pop(call.number, None)
             self._put(answer)
 
     def _put(self, answer: wire.Answer) -> None:
@@ -77,5 +83,6 @@ class Caller:
         self.connection.send(wire.encode_answers(ready))
 
     def _lost(self, error: Exception | None) -> None:
+        self._too_late.cancel()
         self.cut_off()
         self._left(self)

@@ -10,8 +10,8 @@ from typing import cast
 
 MOST_BYTES = 2**31
 """In a frame. Who sends a longer one does not speak this protocol."""
-SILENCE_S = 15
-"""After which the kernel gives up a peer whose host is gone without a word. One that is busy, or stopped, is still there for it."""
+SILENCE_S = 30
+"""After which the kernel gives up a peer whose host is gone without a word, or that has read nothing while its buffers were full."""
 
 _LENGTH = struct.Struct("<I")
 
@@ -42,6 +42,8 @@ class Frames(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
+        if self._is_closed:
+            self._transport.close()
         _notice_dead_hosts(self._transport.get_extra_info("socket"))
 
     def data_received(self, data: bytes) -> None:

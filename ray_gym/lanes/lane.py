@@ -57,6 +57,9 @@ class Lane:
         except (OSError, TimeoutError) as error:
             self._break(f"replica {self.end.replica} can't be reached at {host}:{port}: {describe(error)}")
             raise ConnectionError(self._why) from None
+        if self.is_broken:  # by now
+            self._connection.close()
+            raise ConnectionError(self._why)
         self._connection.send(self.end.token)
         self.is_open = True
 
@@ -64,10 +67,11 @@ class Lane:
         """Errors: Full; EpisodeFailure; ConnectionError when the replica is gone; Broken. Cancelled, so is the call over there."""
         if not self.is_open:
             raise ConnectionError(self._why)
+        sent = wire.encode_request(request)
         number = next(self._numbers)
         answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
-        self._outgoing[number] = wire.Call(number, may_wait, wire.encode_request(request))
+        self._outgoing[number] = wire.Call(number, may_wait, sent)
         self._send_soon()
         try:
             return await answer
@@ -106,12 +110,15 @@ class Lane:
                 self._settle(future, answer)
 
     def _settle(self, future: asyncio.Future[Completion], answer: wire.Answer) -> None:
-        if answer.outcome == "completion":
-            future.set_result(wire.completion_of(answer))
-        elif answer.outcome == "failure":
-            future.set_exception(wire.failure_of(answer))
-        else:
-            future.set_exception(_TROUBLES[answer.outcome](wire.message_of(answer)))
+        try:
+            if answer.outcome == "completion":
+                future.set_result(wire.completion_of(answer))
+            elif answer.outcome == "failure":
+                future.set_exception(wire.failure_of(answer))
+            else:
+                future.set_exception(_TROUBLES[answer.outcome](wire.message_of(answer)))
+        except Exception as error:  # of a replica with other code: it spoils no other call
+            future.set_exception(Broken(f"an answer of replica {self.end.replica} can't be read: {describe(error)}"))
 
     def _lost(self, error: Exception | None) -> None:
         said = f": {describe(error)}" if error is not None else ""

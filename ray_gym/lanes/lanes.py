@@ -37,6 +37,7 @@ class Lanes:
         """Of replicas that are no longer said to be there: they may still answer."""
         self._looking = asyncio.Lock()
         self._calls = 0
+        self._is_closed = False
         self._watch: asyncio.Task[None] | None = None
 
     async def complete(self, request: CompletionRequest, key: str) -> Completion:
@@ -60,9 +61,13 @@ class Lanes:
             self._calls -= 1
 
     async def close(self) -> None:
+        self._is_closed = True
         if self._watch is not None:
             self._watch.cancel()
             await asyncio.gather(self._watch, return_exceptions=True)
+        self._close_lanes()
+
+    def _close_lanes(self) -> None:
         for lane in [*self._lanes, *self._left]:
             lane.close()
 
@@ -81,7 +86,7 @@ class Lanes:
     async def _refresh(self) -> None:
         """A lane that broke is not used again; its replica, if it is there, gets a new one.
 
-        Errors: ConnectionError if none can be reached.
+        Errors: ConnectionError if none can be reached, or there are to be none any more.
         """
         whole = {lane.end.replica: lane for lane in self._lanes if not lane.is_broken}
         broken = [lane for lane in self._lanes if lane.is_broken]
@@ -92,10 +97,15 @@ class Lanes:
             found = await self._handle.broadcast("whereabouts").results_async(timeout_s=LOOK_S, return_exceptions=True)
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
             return  # one has no time to answer, or there is none
-        ends = [end for end in found if isinstance(end, Whereabouts)]
+        ends = {end.replica: end for end in found if isinstance(end, Whereabouts)}
         if ends:
-            self._left += [lane for replica, lane in whole.items() if replica not in {end.replica for end in ends}]
-            self._lanes = await _opened([whole.get(end.replica) or Lane(end) for end in ends])
+            kept = {replica: lane for replica, lane in whole.items() if not lane.is_broken}
+            opened = await _opened([kept.get(replica) or Lane(end) for replica, end in ends.items()])
+            self._left += [lane for replica, lane in whole.items() if replica not in ends]
+            self._lanes = opened
+        if self._is_closed:
+            self._close_lanes()
+            raise ConnectionError("the lanes were closed")
 
     async def _watching(self) -> None:
         """As long as there are calls."""
@@ -118,8 +128,13 @@ class Lanes:
 async def _opened(lanes: Sequence[Lane]) -> list[Lane]:
     """Those of them that can be reached. Errors: ConnectionError if none can."""
     closed = [lane for lane in lanes if not lane.is_open]
-    found = await asyncio.gather(*(lane.open() for lane in closed), return_exceptions=True)
-    errors = [error for error in found if isinstance(error, ConnectionError)]
+    try:
+        found = await asyncio.gather(*(lane.open() for lane in closed), return_exceptions=True)
+    except asyncio.CancelledError:  # who looked has no time any more
+        for lane in closed:
+            lane.close()
+        raise
+    errors = [error for error in found if error is not None]
     if len(errors) == len(lanes):
         raise errors[0]
     for error in errors:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import secrets
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ import ray
 from ray import serve
 
 from ray_gym.affinity import Transport
-from ray_gym.errors import EpisodeFailure, describe
+from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.lanes import wire
 from ray_gym.lanes.caller import Caller
 from ray_gym.lanes.frames import Frames
@@ -20,6 +21,8 @@ from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.unreachable import UNREACHABLE
 
 TOKEN_BYTES = 32
+BACKLOG = 1024
+"""Workers that may come at once."""
 
 Complete = Callable[[CompletionRequest], Awaitable[Completion]]
 
@@ -46,19 +49,26 @@ class ReplicaEnd:
         self._token = secrets.token_bytes(TOKEN_BYTES)
         self._callers: set[Caller] = set()
         self._server: asyncio.Server | None = None
+        self._is_closed = False
+        self.is_ending = False
+        """What fails from now on fails for the replica's sake: it is asked again elsewhere."""
 
     async def open(self, host: str) -> Whereabouts:
         """Listens at a port of its own: where the host's address is, or everywhere if it is that of a machine in front of this one."""
         loop = asyncio.get_running_loop()
         try:
-            self._server = await loop.create_server(self._accept, host, 0)
-        except OSError:
-            self._server = await loop.create_server(self._accept, "0.0.0.0", 0)
+            self._server = await loop.create_server(self._accept, host, 0, backlog=BACKLOG)
+        except OSError as error:
+            if error.errno != errno.EADDRNOTAVAIL:
+                raise
+            everywhere = "::" if ":" in host else "0.0.0.0"
+            self._server = await loop.create_server(self._accept, everywhere, 0, backlog=BACKLOG)
         port: int = self._server.sockets[0].getsockname()[1]
         return Whereabouts(self._replica, self._number_of_slots, (host, port), self._token)
 
     async def close(self) -> None:
         """Who is connected is cut off; what they asked is cancelled."""
+        self._is_closed = True
         if self._server is not None:
             self._server.close()
         cancelled = [task for caller in self._callers for task in caller.cut_off()]
@@ -67,6 +77,8 @@ class ReplicaEnd:
     def _accept(self) -> Frames:
         caller = Caller(self._token, self._answered, self._callers.discard)
         self._callers.add(caller)
+        if self._is_closed:
+            caller.cut_off()
         return caller.connection
 
     async def _answered(self, call: wire.Call) -> wire.Answer:
@@ -76,6 +88,8 @@ class ReplicaEnd:
             try:
                 return wire.completed(call.number, await self._complete(wire.decode_request(call.request)))
             except EpisodeFailure as failure:
+                if self.is_ending and failure.failure.kind == FailureKind.INFRA:
+                    return wire.troubled(call.number, "unreachable", f"the replica is stopping: {failure}")
                 return wire.failed(call.number, failure)
             except UNREACHABLE as error:
                 return wire.troubled(call.number, "unreachable", describe(error))
@@ -93,11 +107,19 @@ class BatchedReplica:
         raise NotImplementedError
 
     async def reconfigure(self, config: dict[str, Any]) -> None:
-        if self._end is not None:
-            await self._end.close()
-        replica = serve.get_replica_context().replica_id.unique_id
+        """Also called by Serve when it counts its replicas anew, with what is so already."""
+        if self._whereabouts is not None and self._whereabouts.slots == config["slots"]:
+            return
+        replica, before = serve.get_replica_context().replica_id.unique_id, self._end
         self._end = ReplicaEnd(replica, self.complete, config["slots"])
         self._whereabouts = await self._end.open(ray.util.get_node_ip_address())
+        if before is not None:
+            await before.close()
+
+    def is_stopping(self) -> None:
+        """From any thread, before the model is taken down under its calls: Serve, which does not see them, doesn't wait for them."""
+        if self._end is not None:
+            self._end.is_ending = True
 
     @property
     def transport(self) -> Transport:

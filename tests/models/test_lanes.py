@@ -19,7 +19,7 @@ from ray_gym.lanes.choice import ranked
 from ray_gym.lanes.frames import Frames
 from ray_gym.lanes.lane import Broken, Lane
 from ray_gym.lanes.lanes import Lanes
-from ray_gym.lanes.replica import TOKEN_BYTES, ReplicaEnd, Whereabouts
+from ray_gym.lanes.replica import TOKEN_BYTES, BatchedReplica, ReplicaEnd, Whereabouts
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling, VersionSpan
 
@@ -65,6 +65,8 @@ class Replica:
             self.at_once -= 1
         if text == "fails":
             raise EpisodeFailure(FailureKind.DATA, "template", "bad", retry=False)
+        if text == "engine died":
+            raise EpisodeFailure(FailureKind.INFRA, "vllm", "dead", retry=True)
         if text == "raises":
             raise KeyError("my bug")
         if text == "gone":
@@ -191,6 +193,125 @@ async def test_a_call_that_is_cancelled_is_cancelled_there_and_its_slot_is_free_
         assert said([await calls[2]]) == ["r: slow 2"]
         assert said([await lane.call(asked("next"), may_wait=True)]) == ["r: next"]
     assert "unsent" not in replica.seen and lane.under_way == 0
+
+
+async def test_a_call_that_is_cancelled_before_it_began_there_leaves_nothing() -> None:
+    replica = Replica("r")
+    async with lane_to(replica) as lane:
+        await lane.call(asked("first"), may_wait=True)
+        (caller,) = replica.end._callers
+        caller._take(wire.encode_batch(wire.Batch([wire.Call(7, True, wire.encode_request(asked("slow")))], [])))
+        caller._take(wire.encode_batch(wire.Batch([], [7])))
+        assert said([await lane.call(asked("next"), may_wait=True)]) == ["r: next"]
+        assert replica.seen == ["first", "next"] and caller._under_way == {}
+
+
+async def test_whoever_is_cancelled_while_lanes_open_leaves_no_connection() -> None:
+    replica = Replica("r")
+    async with lanes_to(Handle(replica)) as lanes:
+        await replica.listens()
+        for turns in range(8):
+            call = asyncio.create_task(lanes.complete(asked("hello"), ""))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            call.cancel()
+            await asyncio.gather(call, return_exceptions=True)
+        assert said([await lanes.complete(asked("hello"), "")]) == ["r: hello"]
+        await until(lambda: len(replica.end._callers) == 1)
+
+
+async def test_a_lane_that_was_closed_while_it_opened_is_not_open() -> None:
+    replica = Replica("r")
+    lane = Lane(await replica.listens())
+    opening = asyncio.create_task(lane.open())
+    await asyncio.sleep(0)
+    lane.close()
+    with pytest.raises(ConnectionError, match="closed"):
+        await opening
+    with pytest.raises(ConnectionError, match="closed"):
+        await lane.call(asked("hello"), may_wait=True)
+    await until(lambda: not replica.end._callers)
+    await replica.end.close()
+
+
+async def test_a_lane_that_breaks_while_replicas_are_looked_for_is_replaced() -> None:
+    replica, other = Replica("r"), Replica("other")
+
+    class BreaksOne(Handle):
+        async def results_async(self, timeout_s: float, return_exceptions: bool) -> list[Any]:
+            found = await super().results_async(timeout_s, return_exceptions)
+            for lane in lanes._lanes:
+                lane._connection.close()
+                await until(lambda lane=lane: lane.is_broken)  # type: ignore[misc]
+            return found
+
+    async with lanes_to(BreaksOne(replica, other)) as lanes:
+        await lanes.complete(asked("hello"), "key")
+        before = list(lanes._lanes)
+        async with lanes._looking:
+            await lanes._refresh()
+        assert len(lanes._lanes) == 2 and not set(before) & set(lanes._lanes)
+        assert all(lane.is_open and not lane.is_broken for lane in lanes._lanes)
+
+
+async def test_lanes_that_are_closed_while_one_opens_leave_no_connection() -> None:
+    replica = Replica("r")
+    async with lanes_to(Handle(replica)) as lanes:
+        await replica.listens()
+        call = asyncio.create_task(lanes.complete(asked("hello"), ""))
+        await asyncio.sleep(0)
+        await lanes.close()
+        await asyncio.gather(call, return_exceptions=True)
+        await until(lambda: not replica.end._callers)
+
+
+async def test_an_answer_that_can_not_be_read_spoils_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    restore = wire.completion_of
+
+    def strict(answer: wire.Answer) -> Completion:
+        completion = restore(answer)
+        if completion.message.content.endswith("odd"):
+            raise KeyError("a field of tomorrow")
+        return completion
+
+    monkeypatch.setattr(wire, "completion_of", strict)
+    replica = Replica("r")
+    async with lane_to(replica) as lane:
+        calls = (lane.call(asked(text), may_wait=True) for text in ("odd", "even"))
+        odd, even = await asyncio.gather(*calls, return_exceptions=True)
+    assert isinstance(odd, Broken) and "replica r can't be read: KeyError" in str(odd)
+    assert isinstance(even, Completion)
+
+
+async def test_what_fails_as_a_replica_stops_is_asked_again_elsewhere() -> None:
+    replica = Replica("r")
+    async with lane_to(replica) as lane:
+        with pytest.raises(EpisodeFailure):
+            await lane.call(asked("engine died"), may_wait=True)
+        replica.end.is_ending = True
+        with pytest.raises(ConnectionError, match="the replica is stopping"):
+            await lane.call(asked("engine died"), may_wait=True)
+        with pytest.raises(EpisodeFailure):
+            await lane.call(asked("fails"), may_wait=True)
+
+
+async def test_who_says_nothing_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray_gym.lanes.caller.GREETING_S", 0.01)
+    replica = Replica("r")
+    async with lane_to(replica) as lane:
+        await lane.call(asked("first"), may_wait=True)
+        reader, writer = await asyncio.open_connection(*lane.end.address)
+        async with asyncio.timeout(10):
+            assert await reader.read() == b""
+        writer.close()
+        assert said([await lane.call(asked("hello"), may_wait=True)]) == ["r: hello"]
+
+
+async def test_a_replica_that_is_configured_as_before_stays_where_it_listens() -> None:
+    replica = BatchedReplica()
+    replica._whereabouts = Whereabouts("r", 5, ("127.0.0.1", 1), b"")
+    await replica.reconfigure({"slots": 5})
+    assert (await replica.whereabouts()).address == ("127.0.0.1", 1)
 
 
 async def test_a_lane_that_closes_cancels_what_is_under_way() -> None:
