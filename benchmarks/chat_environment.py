@@ -66,11 +66,11 @@ class ChatEnvironment(Environment[ChatTask, Chat]):
         return float(state.looked_up)
 
 
-async def player(request: CompletionRequest, rng: random.Random) -> Message:
+async def player(request: CompletionRequest) -> Message:
     """Both sides, told apart by their tools: the policy looks up what the opening asks for, then both talk."""
     await asyncio.sleep(0)  # else each episode would run from its first call to its last alone
     if not request.tools or len(request.messages) > len(("system", "opening")):
-        return Message("assistant", rng.choice(SENTENCES))
+        return Message("assistant", SENTENCES[request.seed % len(SENTENCES)])
     stone = request.messages[-1].content.removesuffix("?").rsplit(" ", 1)[-1]
-    call = ToolCall(f"call_{rng.getrandbits(32):08x}", "look_up", f'{{"stone":"{stone}"}}')
+    call = ToolCall(f"call_{request.seed % 2**32:08x}", "look_up", f'{{"stone":"{stone}"}}')
     return Message("assistant", tool_calls=(call,))

@@ -26,7 +26,7 @@ MARKS = 5
 
 def with_tokens(completion: Completion, request: CompletionRequest) -> Completion:
     """As if the new messages of the request had been rendered and the answer drawn."""
-    lengths = tuple(length(message) for message in request.messages[request.known :])
+    lengths = tuple([length(message) for message in request.messages[request.known :]])
     prompt, drawn = sum(lengths) + MARKS, length(completion.message)
     completion.prompt_lengths, completion.prompt_ids = lengths, IDS[:prompt]
     completion.token_ids, completion.logprobs = IDS[:drawn], LOGPROBS[:drawn]
@@ -36,7 +36,9 @@ def with_tokens(completion: Completion, request: CompletionRequest) -> Completio
 
 
 def length(message: Message) -> int:
-    characters = len(message.content) + sum(len(call.name) + len(call.arguments) for call in message.tool_calls)
+    characters = len(message.content)
+    for call in message.tool_calls:
+        characters += len(call.name) + len(call.arguments)
     return MARKS + characters // CHARACTERS
 
 

@@ -247,6 +247,8 @@ class Environment(Generic[TaskT, StateT]):
 
 def as_score(value: Scored) -> Score:
     """Errors: TypeError if it is none of the three, ValueError if a number is not finite."""
+    if isinstance(value, float):  # most are, and to look whether something else is like a number takes longer
+        return Score(_number(value))
     if isinstance(value, Score):
         return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))
     if isinstance(value, Mapping):

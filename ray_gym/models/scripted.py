@@ -4,7 +4,8 @@ A player sees exactly what a language model would: the messages of its own view 
 
     def player(request: CompletionRequest, rng: random.Random) -> Message: ...
 
-It plays in the workers' own processes or, with `replicas`, behind a Serve deployment, as a language model does.
+One that draws nothing takes the request alone, which saves the seeding. It plays in the workers' own processes or, with `replicas`,
+behind a Serve deployment, as a language model does.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ class ScriptedModel:
         self._player = player
         self._arguments = arguments
         self._delay_s = delay_s
+        self._draws = draws(player, arguments)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         if request.response_format is not None:
@@ -61,7 +63,8 @@ class ScriptedModel:
         if self._delay_s:
             await asyncio.sleep(self._delay_s)
         try:
-            answer = self._player(request, random.Random(request.seed), **self._arguments)
+            drawn_with = (random.Random(request.seed),) if self._draws else ()
+            answer = self._player(request, *drawn_with, **self._arguments)
             message = await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
             raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player", describe(error)) from error
@@ -82,11 +85,10 @@ class ScriptedEngine:
 
     def check(self, request: EngineCheck) -> None:
         player = load_object(self.options.player, f"models.{request.model}.player")
-        try:
-            inspect.signature(player).bind(None, None, **self.options.arguments)
-        except TypeError as error:
+        arguments = self.options.arguments
+        if draws(player, arguments) and (error := _misfit(player, 2, arguments)):
             where = f"models.{request.model}.arguments"
-            raise UserError(f"{where}: {self.options.player}{inspect.signature(player)}: {error}") from None
+            raise UserError(f"{where}: {self.options.player}{inspect.signature(player)}: {error}")
 
     def gpus(self) -> float:
         return 0
@@ -127,6 +129,20 @@ class ScriptedEngine:
             digest=digest_options(options),
             batched=options.transport == "batched",
         )
+
+
+def draws(player: Player, arguments: dict[str, Any]) -> bool:
+    """Whether it takes an `rng`; one that can be called neither way counts as if it did."""
+    return _misfit(player, 2, arguments) is None or _misfit(player, 1, arguments) is not None
+
+
+def _misfit(player: Player, positional: int, arguments: dict[str, Any]) -> TypeError | None:
+    """Why it can't be called with so many arguments before those of the config."""
+    try:
+        inspect.signature(player).bind(*[None] * positional, **arguments)
+    except TypeError as error:
+        return error
+    return None
 
 
 def load_scripted(options: ScriptedOptions) -> ScriptedModel:
