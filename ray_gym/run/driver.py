@@ -33,8 +33,9 @@ from ray_gym.run.worker import Worker, WorkerSetup
 
 DEATHS_IN_A_ROW = 8
 """Workers that may die one after the other without anything done; some of these are an episode's that is a suspect."""
-BACKLOG = 0.5
-"""Episodes that wait at a worker, as a share of those that it plays: a free place is filled without asking the driver."""
+BACKLOG, LEAST_BACKLOG = 2, 1 / 16
+"""Episodes that wait at a worker, so that a free place is filled without asking the driver: for each one that was over when it last
+answered, at least a share of those that it plays. Where they take long they are few, so that none waits while another worker has room."""
 LEASE_GRACE_S = 15
 """A worker that has not answered for this long after it should have ended itself is lost: frozen, or cut off."""
 ANSWER_S = 2
@@ -271,11 +272,11 @@ class Driver:
             return False
         self._tally.start()
         self.workers[name] = actor
-        room = concurrency + max(8, int(concurrency * BACKLOG))
+        backlog = 0
         answer_s = self._fanout.stuck_after_s + LEASE_GRACE_S
         while not self._stopping.is_set():
             moves = not self._open_ended and bool(self._dispatcher.pending) and await self._nodes.moves(name)
-            leases = [] if moves else self._dispatcher.lease(name, room)
+            leases = [] if moves else self._dispatcher.lease(name, concurrency + backlog)
             if leases:
                 self._leased.set()
                 self._leased = asyncio.Event()
@@ -285,6 +286,7 @@ class Driver:
             report = await self._answer(actor.exchange.remote(leases, self._commits.news_for(name)), answer_s)
             if report is None:
                 raise _WorkerLost("it did not answer when the run was stopped")
+            backlog = max(BACKLOG * len(report.over), int(LEAST_BACKLOG * concurrency))
             await self._commits.take(name, report)
             nothing_comes = moves or (not self._open_ended and not self._dispatcher.pending)
             if nothing_comes and self._dispatcher.all_over(name):
