@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from typing import Any
 
 import pytest
 
@@ -26,8 +27,8 @@ def echoes(request: CompletionRequest, suffix: str = "") -> Message:
     return Message("assistant", request.messages[-1].content + suffix)
 
 
-def said(player: object, **arguments: object) -> str:
-    model = ScriptedModel(player, arguments, 0)  # type: ignore[arg-type]
+def said(player: Any, **arguments: object) -> str:
+    model = ScriptedModel(player, arguments, 0)
     return asyncio.run(model.complete(REQUEST)).message.content
 
 
@@ -45,5 +46,5 @@ def test_a_player_may_leave_out_what_it_draws_from() -> None:
 
 
 @pytest.mark.parametrize(("player", "arguments"), [(draws_a_number, {"depth": 3}), (lambda: None, {})])
-def test_one_that_can_be_called_neither_way_counts_as_if_it_drew(player: object, arguments: dict[str, int]) -> None:
-    assert draws(player, arguments)  # type: ignore[arg-type]
+def test_one_that_can_be_called_neither_way_counts_as_if_it_drew(player: Any, arguments: dict[str, int]) -> None:
+    assert draws(player, arguments)
