@@ -38,6 +38,7 @@ from ray_gym.run import cluster
 from ray_gym.run.commits import Commits
 from ray_gym.run.directory import RunDirectory, create, plan_directory
 from ray_gym.run.driver import Driver, setup_of, standing
+from ray_gym.run.garbage import overlook_what_is_there
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.rows import AT_ONCE, Rows
 from ray_gym.run.tally import Tally
@@ -240,6 +241,7 @@ def _carry_out(planned: _Planned) -> None:
     """As a run does, but for what is told of event loops."""
     recorder = Recorder()
     commits = standing(planned.plan, planned.directory, planned.commits, recorder)
+    overlook_what_is_there()
     with ExitStack() as started:
         for name, engine in planned.plan.engines.items():
             started.callback(engine.stop)

@@ -25,6 +25,7 @@ from ray_gym.run.commits import Commits, Notify
 from ray_gym.run.directory import RunDirectory
 from ray_gym.run.dispatcher import Dispatcher
 from ray_gym.run.fences import Fences
+from ray_gym.run.garbage import overlook_what_is_there
 from ray_gym.run.nodes import Hello, Nodes
 from ray_gym.run.plan import Plan
 from ray_gym.run.report import Report
@@ -98,6 +99,7 @@ def carry_out(
     commits = standing(plan, directory, notify, recorder)
     for problem in commits.fences.problems:
         say(f"journal: {problem}")
+    overlook_what_is_there()
     with ExitStack() as started:
         for name, engine in plan.engines.items():
             started.callback(engine.stop)

@@ -1,4 +1,4 @@
-"""How often a worker's process looks for reference cycles: seldom, as playing makes none (what is played is freed when it is let go)."""
+"""How often the processes of a run look for reference cycles, which holds their event loops up: seldom, as playing makes none."""
 
 from __future__ import annotations
 
@@ -11,8 +11,13 @@ IN_ALL, OLDER = 1_000_000, 5
 """What an environment's author leaves behind in cycles is bounded by the product of these two, in objects."""
 
 
-def look_seldom(concurrency: int) -> None:
-    """From now on, in a process that plays so many episodes at once. What is there already (code, mostly) is never looked at again."""
-    new = ALWAYS + AN_EPISODE * min(concurrency, EPISODES)
+def overlook_what_is_there() -> None:
+    """For a driver's own process: its modules and all planned episodes are never looked at again. One look at 10,000 took 70 to 170 ms."""
     gc.freeze()
+
+
+def look_seldom(concurrency: int) -> None:
+    """From now on, in a process that plays so many episodes at once; what is played is freed when it is let go."""
+    new = ALWAYS + AN_EPISODE * min(concurrency, EPISODES)
+    overlook_what_is_there()
     gc.set_threshold(new, max(1, IN_ALL // new), OLDER)
