@@ -13,14 +13,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-import aiohttp
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+from ray_gym.models.http1.pool import Pool
+from ray_gym.models.proxied import Proxied, proxy_to
 from ray_gym.pace import Pace
 
 CONNECT_TIMEOUT_S = 5.0
@@ -59,6 +59,10 @@ class EndpointOptions(BaseModel):
             raise ValueError("only scheme, host, port and path go here; the key is named by api_key_env")
         return value.rstrip("/")
 
+    def limits(self) -> dict[str, Any]:
+        """Of connections to it."""
+        return {"limit": self.max_connections, "connect_s": CONNECT_TIMEOUT_S, "silence_s": self.timeout_s}
+
     def key(self) -> str | None:
         """The key, where this process has it."""
         return os.environ.get(self.api_key_env, "").strip() or None if self.api_key_env else None
@@ -88,16 +92,6 @@ class _Lost:
     retry_after_s: float = 0
 
 
-class _NewestFirst(aiohttp.TCPConnector):
-    """Uses again what was used last. In aiohttp's own order, oldest first, each connection rests for longest: both ends acknowledge in
-    segments of their own what the next message would have acknowledged, and the server is likelier to have closed it."""
-
-    async def _get(self, key: Any, traces: Any) -> Any:
-        if idle := self._conns.get(key):
-            idle.rotate(1)
-        return await super()._get(key, traces)
-
-
 class Endpoint:
     """Safe for many concurrent calls on one event loop."""
 
@@ -105,7 +99,7 @@ class Endpoint:
         self._options = options
         self._key = key
         self._first_pause_s = first_pause_s
-        self._session: aiohttp.ClientSession | None = None
+        self._calls: Pool | Proxied | None = None
         self._pace = Pace(READ_AT_ONCE)
         """Of reading answers."""
 
@@ -128,9 +122,9 @@ class Endpoint:
         return outcome
 
     async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
+        if self._calls is not None:
+            await self._calls.close()
+            self._calls = None
 
     def failure(self, problem: str, retry: bool = True) -> EpisodeFailure:
         shown = problem.replace(self._key, "***") if self._key else problem
@@ -140,38 +134,29 @@ class Endpoint:
         self, path: str, data: bytes, session_id: str, understand: Callable[[bytes], Understood]
     ) -> Understood | _Lost:
         headers = {"X-Session-Id": session_id}  # routers keep it together
-        url = f"{self._options.base_url}{path}"
         try:
-            async with self.connected().post(url, data=data, headers=headers, allow_redirects=False) as response:
-                status, answer = response.status, await response.read()
-                retry_after_s = seconds_asked(response.headers.get("Retry-After"))
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            answer = await self._connected().post(path, headers, data)
+        except (TimeoutError, OSError) as error:
             return _Lost(describe(error))
-        if status == 200:
+        if answer.status == 200:
             if not self._pace.goes_on():
                 await self._pace.wait()
             try:
-                return understand(answer)
+                return understand(answer.body)
             except ValueError as error:
                 return _Lost(f"not a completion: {describe(error)}")
-        refused = RefusedRequest(status, answer.decode(errors="replace"))
-        if status in RETRIED_STATUSES or status >= 500:
-            return _Lost(str(refused), retry_after_s)
+        refused = RefusedRequest(answer.status, answer.body.decode(errors="replace"))
+        if answer.status in RETRIED_STATUSES or answer.status >= 500:
+            return _Lost(str(refused), seconds_asked(answer.header("Retry-After")))
         raise refused
 
-    def connected(self) -> aiohttp.ClientSession:
+    def _connected(self) -> Pool | Proxied:
         """Made at the first call: it belongs to the event loop that runs then."""
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=_NewestFirst(limit=self._options.max_connections),
-                timeout=aiohttp.ClientTimeout(
-                    total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=self._options.timeout_s
-                ),
-                headers={"Content-Type": "application/json", **authorization(self._key)},
-                cookie_jar=aiohttp.DummyCookieJar(),  # a balancer's cookie would send every episode to one server
-                proxy=proxy_to(self._options.base_url),
-            )
-        return self._session
+        if self._calls is None:
+            options = self._options
+            kind = Proxied if proxy_to(options.base_url) else Pool
+            self._calls = kind(options.base_url, headers_for(self._key), **options.limits())
+        return self._calls
 
     def _pause_s(self, tried: int) -> float:
         """Doubles each time; the jitter keeps thousands of episodes from coming back at the same instant."""
@@ -194,10 +179,9 @@ def decoded(answer: bytes) -> Any:
         return json.loads(answer)
 
 
-def proxy_to(url: str) -> str | None:
-    """Of the environment, asked once: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at every call."""
-    parts = urlsplit(url)
-    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+def headers_for(key: str | None) -> dict[str, str]:
+    """Of every request."""
+    return {"Content-Type": "application/json", "User-Agent": "ray_gym", **authorization(key)}
 
 
 def authorization(key: str | None) -> dict[str, str]:

@@ -11,7 +11,8 @@ import aiohttp
 
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 from ray_gym.models.door_rules import require_offered
-from ray_gym.models.endpoint import CONNECT_TIMEOUT_S, Endpoint, EndpointOptions, error_text, seconds_asked
+from ray_gym.models.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, error_text, headers_for, seconds_asked
+from ray_gym.models.proxied import open_session
 from ray_gym.service.errors import Refused, busy, unavailable
 
 WHOLE_S = 3600.0
@@ -32,8 +33,9 @@ class EndpointDoor:
         self._model = options.model
         self._key = key
         self._extra = dict(extra or {})
-        self._endpoint = Endpoint(options, key)
+        self._options = options
         self._base_url = options.base_url
+        self._session: aiohttp.ClientSession | None = None
         self._timeout = aiohttp.ClientTimeout(
             total=WHOLE_S, connect=WAITING_S, sock_connect=CONNECT_TIMEOUT_S, sock_read=options.timeout_s
         )
@@ -44,7 +46,7 @@ class EndpointDoor:
         headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
         url = f"{self._base_url}{request.path.removeprefix('/v1')}"
         try:
-            async with self._endpoint.connected().post(
+            async with self._connected().post(
                 url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout
             ) as response:
                 if response.status != 200:
@@ -65,7 +67,14 @@ class EndpointDoor:
             raise unavailable("the model's endpoint can't be reached", RETRY_AFTER_S) from None
 
     async def close(self) -> None:
-        await self._endpoint.close()
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _connected(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = open_session(self._base_url, headers_for(self._key), **self._options.limits())
+        return self._session
 
     def _body(self, request: DoorRequest) -> bytes:
         """Errors: Refused."""

@@ -18,8 +18,8 @@ from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models import endpoint_check as check_module
 from ray_gym.models.base import Sampling
-from ray_gym.models.endpoint import proxy_to
 from ray_gym.models.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
+from ray_gym.models.proxied import proxy_to
 
 KEY_NAME = "RAY_GYM_TEST_KEY"
 
@@ -243,7 +243,7 @@ async def test_errors_for_ever_are_infra(endpoint: EndpointDouble) -> None:
 
 async def test_a_lost_connection_is_infra() -> None:
     model = OpenAIModel(options(f"http://127.0.0.1:{free_port()}/v1", retries=1), None, False, first_pause_s=0.01)
-    with pytest.raises(EpisodeFailure, match=r"infra failure .*ClientConnector.*tried 2 times"):
+    with pytest.raises(EpisodeFailure, match=r"infra failure .*can't connect to 127\.0\.0\.1.*tried 2 times"):
         await model.complete(request())
     await model.close()
 
