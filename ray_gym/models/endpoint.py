@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.http1.pool import Pool
-from ray_gym.models.proxied import Proxied, proxy_to
+from ray_gym.models.proxied import Proxied, open_session, proxy_to
 from ray_gym.pace import Pace
 
 CONNECT_TIMEOUT_S = 5.0
@@ -55,7 +55,11 @@ class EndpointOptions(BaseModel):
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError(f"{value!r} is not an address like http://host:8000/v1")
-        if parts.username or parts.password or parts.query or parts.fragment:
+        try:
+            parts.hostname.encode("idna")
+        except UnicodeError as error:
+            raise ValueError(f"{value!r}: no host can have that name ({error})") from None
+        if "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("only scheme, host, port and path go here; the key is named by api_key_env")
         return value.rstrip("/")
 
@@ -153,9 +157,11 @@ class Endpoint:
     def _connected(self) -> Pool | Proxied:
         """Made at the first call: it belongs to the event loop that runs then."""
         if self._calls is None:
-            options = self._options
-            kind = Proxied if proxy_to(options.base_url) else Pool
-            self._calls = kind(options.base_url, headers_for(self._key), **options.limits())
+            url, headers, limits = self._options.base_url, headers_for(self._key), self._options.limits()
+            proxy = proxy_to(url)
+            self._calls = (
+                Proxied(url, open_session(headers, proxy, **limits)) if proxy else Pool(url, headers, **limits)
+            )
         return self._calls
 
     def _pause_s(self, tried: int) -> float:

@@ -12,7 +12,7 @@ import aiohttp
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 from ray_gym.models.door_rules import require_offered
 from ray_gym.models.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, error_text, headers_for, seconds_asked
-from ray_gym.models.proxied import open_session
+from ray_gym.models.proxied import open_session, proxy_to
 from ray_gym.service.errors import Refused, busy, unavailable
 
 WHOLE_S = 3600.0
@@ -73,7 +73,8 @@ class EndpointDoor:
 
     def _connected(self) -> aiohttp.ClientSession:
         if self._session is None:
-            self._session = open_session(self._base_url, headers_for(self._key), **self._options.limits())
+            proxy = proxy_to(self._base_url)
+            self._session = open_session(headers_for(self._key), proxy, **self._options.limits())
         return self._session
 
     def _body(self, request: DoorRequest) -> bytes:

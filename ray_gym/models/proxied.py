@@ -19,7 +19,7 @@ def proxy_to(url: str) -> str | None:
 
 
 def open_session(
-    base_url: str, headers: Mapping[str, str], *, limit: int, connect_s: float, silence_s: float
+    headers: Mapping[str, str], proxy: str | None, *, limit: int, connect_s: float, silence_s: float
 ) -> aiohttp.ClientSession:
     """Belongs to the event loop that runs now."""
     return aiohttp.ClientSession(
@@ -27,25 +27,23 @@ def open_session(
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_s, sock_read=silence_s),
         headers=headers,
         cookie_jar=aiohttp.DummyCookieJar(),  # a balancer's cookie would send every episode to one server
-        proxy=proxy_to(base_url),
+        proxy=proxy,
     )
 
 
 class Proxied:
     """What `http1.pool.Pool` is to a server that can be reached directly."""
 
-    def __init__(
-        self, base_url: str, headers: Mapping[str, str], *, limit: int, connect_s: float, silence_s: float
-    ) -> None:
+    def __init__(self, base_url: str, session: aiohttp.ClientSession) -> None:
         self._base_url = base_url
-        self._session = open_session(base_url, headers, limit=limit, connect_s=connect_s, silence_s=silence_s)
+        self._session = session
 
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent."""
         url = f"{self._base_url}{path}"
         try:
             async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
-                given = {name.lower().encode(): value.encode() for name, value in response.headers.items()}
+                given = {name.lower(): value for name, value in response.raw_headers}
                 return Answer(response.status, given, await response.read())
         except aiohttp.ClientError as error:
             raise ConnectionError(describe(error)) from None

@@ -127,6 +127,8 @@ async def test_nothing_is_asked_without_probe() -> None:
     [
         {"base_url": "localhost:8000/v1"},
         {"base_url": "http://me:secret@host/v1"},
+        {"base_url": "http://@host/v1"},
+        {"base_url": "http://host..example/v1"},
         {"extra_body": {"temperature": 0}},
         {"api_key": "secret"},
     ],

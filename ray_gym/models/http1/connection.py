@@ -14,10 +14,12 @@ from ray_gym.errors import describe
 KEPT_ALIVE_S = 15.0
 """How long a connection may rest and be used again: what stands between may forget those that rest, without a word to either end."""
 
+_HUNG_UP = "the server closed the connection before it had answered"
+
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`headers` have names in lower case; of one that is given twice, the last."""
+    """`headers` have names in lower case; of one that is given twice, the first."""
 
     status: int
     headers: dict[bytes, bytes]
@@ -36,12 +38,15 @@ class Connection(asyncio.Protocol):
         self._silence_s = silence_s
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._parser = httptools.HttpResponseParser(self)
+        self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
+        self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True)
+        """As browsers have it; what a server says is not passed on to anybody who could read it in another way."""
         self._answer: asyncio.Future[Answer] | None = None
         """Of the request that is under way."""
         self._begin_answer()
         self._is_usable = False
         self._busy_at = self._rests_since = self._loop.time()
+        self._unsent = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
 
@@ -63,6 +68,7 @@ class Connection(asyncio.Protocol):
         self._busy_at = self._loop.time()
         self._look_at(self._busy_at + self._silence_s)
         self._transport.writelines(request)
+        self._unsent = self._transport.get_write_buffer_size()
         try:
             return await answer
         except asyncio.CancelledError:
@@ -85,6 +91,7 @@ class Connection(asyncio.Protocol):
             self.close()
             return
         self._busy_at = self._loop.time()
+        assert self._parser is not None
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserError as error:
@@ -93,37 +100,48 @@ class Connection(asyncio.Protocol):
             self._fail(ConnectionError("the server changed to another protocol"))
 
     def eof_received(self) -> bool:
+        """Over TLS uvloop calls this only where the server took its leave: one that did not may have been cut short."""
         if self._ends_with_connection:
             self._finish(keep=False)
+        else:
+            self._fail(ConnectionError(_HUNG_UP))
         return False
 
     def connection_lost(self, exc: Exception | None) -> None:
-        said = f": {describe(exc)}" if exc is not None else ""
-        self._fail(ConnectionError(f"the server closed the connection before it had answered{said}"))
+        self._fail(ConnectionError(f"{_HUNG_UP}: {describe(exc)}" if exc is not None else _HUNG_UP))
         if self._timer is not None:
             self._timer.cancel()
+        self._parser = self._transport = (
+            None  # which know this connection: a cycle that would wait for the garbage collector
+        )
 
     # ---- llhttp's side ----
 
     def on_message_begin(self) -> None:
+        if self._answer is None:  # more than was asked for: the rest of it would be taken for the next answer
+            self.close()
         self._begin_answer()
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers[name.lower()] = value
+        self._headers.setdefault(name.lower(), value)
 
     def on_headers_complete(self) -> None:
-        headers = self._headers
-        is_final = self._parser.get_status_code() >= 200
-        self._ends_with_connection = is_final and not headers.keys() & {b"content-length", b"transfer-encoding"}
+        is_chunked = b"chunked" in self._headers.get(b"transfer-encoding", b"").lower()
+        self._ends_with_connection = self._is_final and not is_chunked and b"content-length" not in self._headers
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        if self._parser.get_status_code() >= 200:  # else it only says that the answer is to come
+        if self._is_final and self._parser is not None:
             self._finish(self._parser.should_keep_alive())
 
     # ----
+
+    @property
+    def _is_final(self) -> bool:
+        """Else it only says that the answer is to come."""
+        return self._parser is not None and self._parser.get_status_code() >= 200
 
     def _begin_answer(self) -> None:
         self._headers: dict[bytes, bytes] = {}
@@ -132,7 +150,7 @@ class Connection(asyncio.Protocol):
 
     def _finish(self, keep: bool) -> None:
         answer, self._answer = self._answer, None
-        if answer is None:  # more than was asked for
+        if answer is None or self._parser is None:
             self.close()
             return
         if not answer.done():
@@ -140,6 +158,7 @@ class Connection(asyncio.Protocol):
             answer.set_result(Answer(status, self._headers, body))
         self._begin_answer()
         self._rests_since = self._loop.time()
+        # Who answers before all was sent may never read the rest. (Over TLS that can't be seen: the transport below has taken it.)
         is_sent = self._transport is not None and not self._transport.get_write_buffer_size()
         if not keep or not is_sent:
             self.close()
@@ -151,7 +170,8 @@ class Connection(asyncio.Protocol):
             answer.set_exception(error)
 
     def _look_at(self, time: float) -> None:
-        """One timer for many requests: when it is due it sees how long there has been silence since."""
+        """One timer for many requests: when it is due it sees how long there has been silence, or rest, since."""
+        time = min(time, self._loop.time() + KEPT_ALIVE_S)
         if self._timer is None or time < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
@@ -162,6 +182,9 @@ class Connection(asyncio.Protocol):
         if self._answer is None:
             self._look_again_or(self._rests_since + KEPT_ALIVE_S, self.close)
         else:
+            unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
+            if unsent < self._unsent:  # the server still reads
+                self._unsent, self._busy_at = unsent, self._loop.time()
             silent = TimeoutError(f"nothing came from the server for {self._silence_s:g} s")
             self._look_again_or(self._busy_at + self._silence_s, lambda: self._fail(silent))
 

@@ -8,7 +8,7 @@ import socket
 import ssl
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 from aiohappyeyeballs import start_connection
 
@@ -17,8 +17,11 @@ from ray_gym.models.http1.connection import Answer, Connection
 
 KNOWN_S = 10.0
 """How long a name's addresses are known: a thousand connections that are opened together ask for them once."""
+LOOKUP_S = 60.0
+"""For finding them: the first of several name servers may be dead."""
 NEXT_ADDRESS_S = 0.25
 """An address that has not answered for so long is no longer waited for alone (RFC 8305)."""
+_ACCEPTED = {"Accept": "*/*", "Accept-Encoding": "identity"}
 _PATH_CHARACTERS = "/%:@!$&'()*+,;=~"
 
 
@@ -30,7 +33,7 @@ class Pool:
     ) -> None:
         """`base_url` is http or https; `headers` go with every request; no more than `limit` are under way, others wait.
 
-        Errors: ValueError for headers that can't be sent.
+        Errors: ValueError for headers that can't be sent, and names that no host can have.
         """
         parts = urlsplit(base_url)
         self._host = parts.hostname or ""
@@ -38,8 +41,7 @@ class Pool:
         self._is_secure = parts.scheme == "https"
         self._tls: ssl.SSLContext | None = None
         self._path = quote(parts.path, safe=_PATH_CHARACTERS)
-        host = parts.netloc if parts.netloc.isascii() else parts.netloc.encode("idna").decode()
-        self._common = f"{_lines({'Host': host, 'Accept': '*/*', **headers})}\r\n".encode()
+        self._common = f"{_lines({'Host': _host(parts), **_ACCEPTED, **headers})}\r\n".encode()
         self._connect_s = connect_s
         self._silence_s = silence_s
         self._slots = asyncio.Semaphore(limit)
@@ -48,7 +50,8 @@ class Pool:
         self._is_closed = False
         self._addresses: list[Any] = []
         self._addresses_until = 0.0
-        self._preparing = asyncio.Lock()
+        self._lookup: asyncio.Task[None] | None = None
+        """For all who wait for it, and for those who come after they have gone."""
 
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent."""
@@ -66,6 +69,9 @@ class Pool:
     async def close(self) -> None:
         """What is under way is still answered."""
         self._is_closed = True
+        if self._lookup is not None:
+            self._lookup.cancel()
+            await asyncio.gather(self._lookup, return_exceptions=True)
         while self._resting:
             self._resting.pop().close()
 
@@ -81,32 +87,48 @@ class Pool:
         """Errors: ConnectionError."""
         loop = asyncio.get_running_loop()
         try:
+            await self._look_up_if_due(loop)
+            addresses = random.sample(self._addresses, len(self._addresses))  # each server of a name gets its share
             async with asyncio.timeout(self._connect_s):
-                await self._prepare(loop)
-                addresses = random.sample(self._addresses, len(self._addresses))  # each server of a name gets its share
                 connected = await start_connection(
                     addresses, happy_eyeballs_delay=NEXT_ADDRESS_S, interleave=1, loop=loop
                 )
-                name = self._host if self._tls else None
+                name = self._host.rstrip(".") if self._tls else None
                 _, connection = await loop.create_connection(
                     lambda: Connection(self._silence_s), sock=connected, ssl=self._tls, server_hostname=name
                 )
         except TimeoutError:
-            raise ConnectionError(
-                f"can't connect to {self._host}:{self._port}: no answer within {self._connect_s:g} s"
-            ) from None
-        except (OSError, UnicodeError) as error:
+            raise ConnectionError(f"can't connect to {self._host}:{self._port}: no answer in time") from None
+        except (
+            OSError,
+            RuntimeError,
+            ValueError,
+        ) as error:  # the last two from below, for what is an OSError elsewhere
             raise ConnectionError(f"can't connect to {self._host}:{self._port}: {describe(error)}") from None
         return connection
 
-    async def _prepare(self, loop: asyncio.AbstractEventLoop) -> None:
+    async def _look_up_if_due(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Errors: OSError, TimeoutError."""
+        if loop.time() < self._addresses_until:
+            return
+        if self._lookup is None or self._lookup.done():
+            self._lookup = asyncio.create_task(self._look_up(loop))
+        await asyncio.shield(self._lookup)
+
+    async def _look_up(self, loop: asyncio.AbstractEventLoop) -> None:
         """The name's addresses, and what TLS needs."""
-        async with self._preparing:
+        async with asyncio.timeout(LOOKUP_S):
             if self._is_secure and self._tls is None:
                 self._tls = await asyncio.to_thread(ssl.create_default_context)
-            if loop.time() >= self._addresses_until:
-                self._addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
-                self._addresses_until = loop.time() + KNOWN_S
+            self._addresses = await loop.getaddrinfo(self._host, self._port, type=socket.SOCK_STREAM)
+            self._addresses_until = loop.time() + KNOWN_S
+
+
+def _host(parts: SplitResult) -> str:
+    """As a request names it. Errors: ValueError."""
+    name = parts.hostname or ""
+    name = f"[{name}]" if ":" in name else name.encode("idna").decode()
+    return f"{name}:{parts.port}" if parts.port else name
 
 
 def _lines(headers: Mapping[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 
 import pytest
@@ -37,6 +38,8 @@ def test_what_is_asked_and_answered(make_loop: MakeLoop) -> None:
         answer = await call
         assert (answer.status, answer.body, answer.header("retry-after")) == (429, b"wait", "3")
         assert answer.header("Date") is None
+        said = CHUNKED.replace(b"OK\r\n", b"OK\r\nA-Trailer: head\r\n")
+        assert (await answered(double, pool, said))[1].header("A-Trailer") == "head", "which trailers don't change"
 
     played(play, make_loop)
 
@@ -52,7 +55,11 @@ def test_what_is_asked_and_answered(make_loop: MakeLoop) -> None:
         ([b"HTTP/1.1 204 No Content\r\n\r\n"], b"", True),
         ([b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"], b"", True),
         ([b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}"], b"{}", False),
+        ([b"HTTP/1.1 200 OK\nContent-Length: 2\n\n{}"], b"{}", True),
+        ([CHUNKED.replace(b"4\r\n{", b"4 \r\n{")], b'{"a": 1}', True),
         ([OK + OK], b"{}", False),
+        ([OK + OK[:20]], b"{}", False),
+        ([OK + b"H"], b"{}", False),
     ],
 )
 def test_forms_of_answers(make_loop: MakeLoop, said: list[bytes], body: bytes, stays: bool) -> None:
@@ -66,9 +73,10 @@ def test_forms_of_answers(make_loop: MakeLoop, said: list[bytes], body: bytes, s
 
 
 @each_loop
-def test_an_answer_may_end_with_its_connection(make_loop: MakeLoop) -> None:
+@pytest.mark.parametrize("head", [TO_THE_END, TO_THE_END.replace(b"Server: old", b"Transfer-Encoding: identity")])
+def test_an_answer_may_end_with_its_connection(make_loop: MakeLoop, head: bytes) -> None:
     async def play(double: RawServer, pool: Pool) -> None:
-        _, answer = await answered(double, pool, TO_THE_END, b" and more", hang_up=True)
+        _, answer = await answered(double, pool, head, b" and more", hang_up=True)
         assert answer.body == b"{} and more"
         assert (await answered(double, pool, OK))[0] == 1
 
@@ -170,7 +178,7 @@ def test_words_that_nobody_asked_for_end_a_connection(make_loop: MakeLoop, said:
 
 @each_loop
 def test_an_answer_that_comes_before_all_was_sent_ends_its_connection(make_loop: MakeLoop) -> None:
-    """The rest of the request would be taken for the next one."""
+    """The server may never read the rest, and the next request would wait behind it."""
 
     async def play(double: RawServer, pool: Pool) -> None:
         came = asyncio.Event()
@@ -201,7 +209,66 @@ def test_who_has_rested_for_too_long_is_not_used_again(make_loop: MakeLoop, monk
         assert await double.left.get() == 0, "it is closed by itself"
         assert (await answered(double, pool, OK))[0] == 1
 
-    played(play, make_loop, silence_s=0.4)
+    played(play, make_loop)
+
+
+@each_loop
+def test_who_hangs_up_while_all_is_not_sent_ends_the_call(make_loop: MakeLoop) -> None:
+    async def play(double: RawServer, pool: Pool) -> None:
+        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write_eof()
+            await left.wait()
+            writer.close()
+
+        left = asyncio.Event()
+        async with await asyncio.start_server(hang_up, "127.0.0.1", 0, limit=1024) as server:
+            port = server.sockets[0].getsockname()[1]
+            other = Pool(f"http://127.0.0.1:{port}", {}, limit=1, connect_s=5, silence_s=60)
+            with pytest.raises(ConnectionError, match="closed the connection"):
+                await other.post("/ask", {}, bytes(64 * 2**20))
+            left.set()
+
+    played(play, make_loop)
+
+
+@each_loop
+def test_while_the_server_reads_there_is_no_silence(make_loop: MakeLoop) -> None:
+    async def play(double: RawServer, pool: Pool) -> None:
+        async def read_slowly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            left = 24 * 2**20
+            await reader.readuntil(b"\r\n\r\n")
+            while left > 0:
+                left -= len(await reader.readexactly(min(left, 3 * 2**20)))
+                await asyncio.sleep(0.1)
+            writer.write(OK)
+
+        async with await asyncio.start_server(read_slowly, "127.0.0.1", 0, limit=1024) as server:
+            port = server.sockets[0].getsockname()[1]
+            other = Pool(f"http://127.0.0.1:{port}", {}, limit=1, connect_s=5, silence_s=0.5)
+            assert (await other.post("/ask", {}, bytes(24 * 2**20))).status == 200
+            await other.close()
+
+    played(play, make_loop)
+
+
+@each_loop
+def test_a_closed_connection_is_freed_at_once(make_loop: MakeLoop) -> None:
+    """Looks for cycles are seldom where episodes are played."""
+
+    async def play(double: RawServer, pool: Pool) -> None:
+        gc.collect()
+        for _ in range(3):
+            await answered(double, pool, b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
+            await double.left.get()
+        alive = [one for one in gc.get_objects() if isinstance(one, Connection)]
+        assert not alive
+
+    gc.disable()
+    try:
+        played(play, make_loop)
+    finally:
+        gc.enable()
 
 
 class _Unsent(asyncio.Transport):

@@ -5,9 +5,13 @@ from __future__ import annotations
 import asyncio
 import datetime
 import ipaddress
+import socket
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+from urllib.parse import urlsplit
 
 import pytest
 from cryptography import x509
@@ -15,7 +19,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from ray_gym.models.http1.pool import Pool
+from ray_gym.models.http1.pool import Pool, _host
 from tests.models.http1.raw_server import LOOPS, OK, RawServer, answered, ask, played
 
 each_loop = pytest.mark.parametrize("make_loop", LOOPS)
@@ -132,6 +136,48 @@ def test_over_tls(make_loop: MakeLoop, tmp_path: Path, monkeypatch: pytest.Monke
     played(refuse, make_loop, server_tls=context)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     played(play, make_loop, server_tls=context)
+
+
+@each_loop
+def test_a_name_is_looked_up_once_however_many_wait_and_leave(make_loop: MakeLoop) -> None:
+    async def play(double: RawServer, pool: Pool) -> None:
+        loop, asked, known = asyncio.get_running_loop(), 0, asyncio.Event()
+        look_up = socket.getaddrinfo
+
+        async def slow(host: str, port: int, **options: Any) -> Any:
+            nonlocal asked
+            if host == "localhost":  # uvloop also asks for addresses that are none
+                asked += 1
+                await known.wait()
+            return look_up(host, port, **options)
+
+        with patch.object(type(loop), "getaddrinfo", lambda self, *given, **options: slow(*given, **options)):
+            impatient = ask(pool)
+            await asyncio.sleep(0)
+            calls = [ask(pool) for _ in range(10)]
+            await asyncio.sleep(0)
+            impatient.cancel()
+            await asyncio.wait([impatient])
+            known.set()
+            for _ in calls:
+                (await double.asked.get()).say(OK)
+            await asyncio.gather(*calls)
+        assert asked == 1
+
+    played(play, make_loop, host="localhost")
+
+
+@pytest.mark.parametrize(
+    ("base_url", "host"),
+    [
+        ("http://Host.example/v1", "host.example"),
+        ("http://host.example:8000/v1", "host.example:8000"),
+        ("http://[::1]:8000/v1", "[::1]:8000"),
+        ("http://пример.рф:8000/v1", "xn--e1afmkfd.xn--p1ai:8000"),
+    ],
+)
+def test_how_a_host_is_named(base_url: str, host: str) -> None:
+    assert _host(urlsplit(base_url)) == host
 
 
 def test_headers_can_t_be_broken_out_of() -> None:
