@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 AT_ONCE = 20
 """Calls that go on in one turn: each takes the loop 0.1 to 0.2 ms until its episode waits again."""
@@ -14,7 +17,7 @@ class Pace:
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._at_once = self._left = at_once
-        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._waiting: deque[tuple[asyncio.Future[Any], Any]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
         """While the next turn is looked for: asking for the loop that runs is a system call."""
 
@@ -32,16 +35,23 @@ class Pace:
         """For a turn with room."""
         assert self._loop is not None
         future = self._loop.create_future()
-        self._waiting.append(future)
+        self._waiting.append((future, None))
         await future
+
+    def settle(self, future: asyncio.Future[Result], result: Result) -> None:
+        """In this turn, or the next with room: whoever awaits it is woken once, and then goes on."""
+        if self.goes_on():
+            future.set_result(result)
+        else:
+            self._waiting.append((future, result))
 
     def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
         goes_on = self._left < self._at_once or bool(self._waiting)
         self._left = self._at_once
         while self._left and self._waiting:
-            future = self._waiting.popleft()
+            future, result = self._waiting.popleft()
             if not future.done():  # it may have been cancelled
-                future.set_result(None)
+                future.set_result(result)
                 self._left -= 1
         self._loop = loop if goes_on else None
         if goes_on:

@@ -21,13 +21,9 @@ from ray_gym.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.http1.pool import Pool
 from ray_gym.models.proxied import Proxied, open_session, proxy_to
-from ray_gym.pace import Pace
 
 CONNECT_TIMEOUT_S = 5.0
 LONGEST_PAUSE_S = 30.0
-READ_AT_ONCE = 12
-"""Answers in one turn of the event loop: each takes it 0.3 ms, with what follows, until its episode has asked again. With 20, a thousand
-episodes in flight made the loop late by 54 ms (p99) instead of 42; a call cost the same."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
 
@@ -104,8 +100,6 @@ class Endpoint:
         self._key = key
         self._first_pause_s = first_pause_s
         self._calls: Pool | Proxied | None = None
-        self._pace = Pace(READ_AT_ONCE)
-        """Of reading answers."""
 
     async def post(
         self, path: str, body: Any, session_id: str, understand: Callable[[bytes], Understood]
@@ -143,8 +137,6 @@ class Endpoint:
         except (TimeoutError, OSError) as error:
             return _Lost(describe(error))
         if answer.status == 200:
-            if not self._pace.goes_on():
-                await self._pace.wait()
             try:
                 return understand(answer.body)
             except ValueError as error:

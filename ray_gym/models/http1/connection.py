@@ -10,6 +10,7 @@ from typing import cast
 import httptools
 
 from ray_gym.errors import describe
+from ray_gym.pace import Pace
 
 KEPT_ALIVE_S = 15.0
 """How long a connection may rest and be used again: what stands between may forget those that rest, without a word to either end."""
@@ -33,9 +34,13 @@ class Answer:
 class Connection(asyncio.Protocol):
     """Made by an event loop's `create_connection`."""
 
-    def __init__(self, silence_s: float) -> None:
-        """`silence_s`: an answer of which nothing has come for so long never will."""
+    def __init__(self, silence_s: float, pace: Pace, rests: Callable[[Connection], None]) -> None:
+        """`silence_s`: an answer of which nothing has come for so long never will. `pace`: of those who are told their answers. `rests` is
+        told each time that the next may ask: at once, though who asked before may be told later.
+        """
         self._silence_s = silence_s
+        self._pace = pace
+        self._rests = rests
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
@@ -72,7 +77,8 @@ class Connection(asyncio.Protocol):
         try:
             return await answer
         except asyncio.CancelledError:
-            self.close()
+            if self._answer is answer:  # else it was answered, and others may be asking by now
+                self.close()
             raise
 
     def close(self) -> None:
@@ -155,13 +161,15 @@ class Connection(asyncio.Protocol):
             return
         if not answer.done():
             status, body = self._parser.get_status_code(), b"".join(self._body)
-            answer.set_result(Answer(status, self._headers, body))
+            self._pace.settle(answer, Answer(status, self._headers, body))
         self._begin_answer()
         self._rests_since = self._loop.time()
         # Who answers before all was sent may never read the rest. (Over TLS that can't be seen: the transport below has taken it.)
         is_sent = self._transport is not None and not self._transport.get_write_buffer_size()
         if not keep or not is_sent:
             self.close()
+        else:
+            self._rests(self)
 
     def _fail(self, error: Exception) -> None:
         answer, self._answer = self._answer, None

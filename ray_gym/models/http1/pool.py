@@ -14,9 +14,13 @@ from aiohappyeyeballs import start_connection
 
 from ray_gym.errors import describe
 from ray_gym.models.http1.connection import Answer, Connection
+from ray_gym.pace import Pace
 
 KNOWN_S = 10.0
 """How long a name's addresses are known: a thousand connections that are opened together ask for them once."""
+READ_AT_ONCE = 12
+"""Answers that are told in one turn of the event loop: each takes it 0.2 ms, with what follows, until its episode has asked again. With 20,
+a thousand episodes in flight made the loop late by 54 ms (p99) instead of 42; a call cost the same."""
 LOOKUP_S = 60.0
 """For finding them: the first of several name servers may be dead."""
 NEXT_ADDRESS_S = 0.25
@@ -48,6 +52,7 @@ class Pool:
         self._resting: list[Connection] = []
         """The one that was used last is used next: each rests as briefly as it can, and those that are too many go."""
         self._is_closed = False
+        self._pace = Pace(READ_AT_ONCE)
         self._addresses: list[Any] = []
         self._addresses_until = 0.0
         self._lookup: asyncio.Task[None] | None = None
@@ -59,12 +64,7 @@ class Pool:
         request = (own.encode(), self._common, body)
         async with self._slots:
             connection = self._rested() or await self._opened()
-            answer = await connection.ask(request)
-            if self._is_closed:
-                connection.close()
-            elif connection.may_be_used_again:
-                self._resting.append(connection)
-            return answer
+            return await connection.ask(request)
 
     async def close(self) -> None:
         """What is under way is still answered."""
@@ -74,6 +74,12 @@ class Pool:
             await asyncio.gather(self._lookup, return_exceptions=True)
         while self._resting:
             self._resting.pop().close()
+
+    def _rest(self, connection: Connection) -> None:
+        if self._is_closed:
+            connection.close()
+        else:
+            self._resting.append(connection)
 
     def _rested(self) -> Connection | None:
         while self._resting:
@@ -95,7 +101,10 @@ class Pool:
                 )
                 name = self._host.rstrip(".") if self._tls else None
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._silence_s), sock=connected, ssl=self._tls, server_hostname=name
+                    lambda: Connection(self._silence_s, self._pace, self._rest),
+                    sock=connected,
+                    ssl=self._tls,
+                    server_hostname=name,
                 )
         except TimeoutError:
             raise ConnectionError(f"can't connect to {self._host}:{self._port}: no answer in time") from None

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ray_gym.models.http1 import connection as connection_module
 from ray_gym.models.http1.connection import Answer, Connection
 from ray_gym.models.http1.pool import Pool
+from ray_gym.pace import Pace
 from tests.models.http1.raw_server import LOOPS, OK, RawServer, answered, ask, played
 
 CHUNKED = (
@@ -165,6 +166,31 @@ def test_who_waits_no_longer_hangs_up(make_loop: MakeLoop) -> None:
 
 
 @each_loop
+def test_who_leaves_before_being_told_disturbs_nobody(make_loop: MakeLoop) -> None:
+    """The connection is at rest when the answer is there; who asked is told later where many come together."""
+
+    async def play(double: RawServer, pool: Pool) -> None:
+        rested = _rests_of(pool)
+        calls = [ask(pool) for _ in range(40)]
+        came = [await double.asked.get() for _ in calls]
+        while pool._pace.goes_on():
+            pass  # nobody is told in this turn
+        leaving, told = calls[0], asyncio.get_running_loop().create_future()
+        pool._pace.settle(told, None)
+        came[0].say(OK)
+        await rested.wait()
+        next_call = ask(pool)
+        leaving.cancel()
+        asked = await double.asked.get()
+        for one in (*came[1:], asked):
+            one.say(OK)
+        assert (await next_call).body == b"{}" and asked.connection == came[0].connection
+        await asyncio.gather(*calls, return_exceptions=True)
+
+    played(play, make_loop)
+
+
+@each_loop
 @pytest.mark.parametrize("said", [b"HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n", b"HTTP/1.1 4"])
 def test_words_that_nobody_asked_for_end_a_connection(make_loop: MakeLoop, said: bytes) -> None:
     async def play(double: RawServer, pool: Pool) -> None:
@@ -261,7 +287,7 @@ def test_a_closed_connection_is_freed_at_once(make_loop: MakeLoop) -> None:
         for _ in range(3):
             await answered(double, pool, b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
             await double.left.get()
-        alive = [one for one in gc.get_objects() if isinstance(one, Connection)]
+        alive = [one for one in gc.get_objects() if type(one) is Connection]
         assert not alive
 
     gc.disable()
@@ -269,6 +295,18 @@ def test_a_closed_connection_is_freed_at_once(make_loop: MakeLoop) -> None:
         played(play, make_loop)
     finally:
         gc.enable()
+
+
+def _rests_of(pool: Pool) -> asyncio.Event:
+    """Set when one of its connections is at rest. For connections that are opened from now on."""
+    rested, rest = asyncio.Event(), pool._rest
+
+    def noted(connection: Connection) -> None:
+        rest(connection)
+        rested.set()
+
+    setattr(pool, "_rest", noted)  # noqa: B010
+    return rested
 
 
 class _Unsent(asyncio.Transport):
@@ -287,7 +325,7 @@ class _Unsent(asyncio.Transport):
 @given(cuts=st.lists(st.integers(1, len(CHUNKED) - 1)), said=st.sampled_from([CHUNKED, OK]))
 def test_where_an_answer_is_cut_makes_no_difference(cuts: list[int], said: bytes) -> None:
     async def play() -> Answer:
-        connection = Connection(60)
+        connection = Connection(60, Pace(), lambda _: None)
         connection.connection_made(_Unsent())
         call = asyncio.create_task(connection.ask([b""]))
         await asyncio.sleep(0)
