@@ -305,7 +305,7 @@ def _rests_of(pool: Pool) -> asyncio.Event:
         rest(connection)
         rested.set()
 
-    setattr(pool, "_rest", noted)  # noqa: B010
+    pool._rest = noted
     return rested
 
 
