@@ -10,6 +10,8 @@ import aiohttp
 
 from ray_gym.errors import describe
 from ray_gym.models.http1.connection import Answer
+from ray_gym.models.http1.pool import READ_AT_ONCE
+from ray_gym.pace import Pace
 
 
 def proxy_to(url: str) -> str | None:
@@ -37,6 +39,7 @@ class Proxied:
     def __init__(self, base_url: str, session: aiohttp.ClientSession) -> None:
         self._base_url = base_url
         self._session = session
+        self._pace = Pace(READ_AT_ONCE)
 
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent."""
@@ -44,9 +47,12 @@ class Proxied:
         try:
             async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
                 given = {name.lower(): value for name, value in response.raw_headers}
-                return Answer(response.status, given, await response.read())
+                answer = Answer(response.status, given, await response.read())
         except aiohttp.ClientError as error:
             raise ConnectionError(describe(error)) from None
+        if not self._pace.goes_on():
+            await self._pace.wait()
+        return answer
 
     async def close(self) -> None:
         await self._session.close()
