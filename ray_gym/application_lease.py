@@ -29,23 +29,20 @@ ANSWER_S = 30.0
 """A janitor that was killed is started again by Ray within this time."""
 
 
-class _Lease:
-    """Marks that a driver uses an application, by its name alone. Lives exactly as long as the driver."""
-
-
 class Lease:
-    """A driver's lease on an application."""
+    """A driver's lease on an application: an actor that does nothing, and lives exactly as long as the driver. All that counts is its name.
+
+    Its process imports nothing of ours, and waits for ever in a call: one that waits for calls looks for signals a hundred times a second.
+    With that a lease takes a third of the CPU time, 0.4 s when it starts and 2 ms a second.
+    """
 
     def __init__(self, app: str, run_id: str) -> None:
         """Held when it returns: names are registered at once, before there is a process."""
         self._app = app
         self._name = f"lease|{app}|{run_id}|{uuid.uuid4().hex}"
-        options = {
-            "name": self._name,
-            "namespace": NAMESPACE,
-            "max_restarts": -1,
-        }  # it may lose its process, or its node
-        self._actor = ray.remote(num_cpus=0)(_Lease).options(**options).remote()
+        nothing = ray.remote(num_cpus=0, max_restarts=-1)(threading.Event)  # it may lose its process, or its node
+        self._actor = nothing.options(name=self._name, namespace=NAMESPACE).remote()
+        self._actor.wait.remote()
 
     def is_shared(self) -> bool:
         """Whether another driver holds a lease on the application too."""

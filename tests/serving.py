@@ -9,9 +9,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from conftest import PATIENT, REPOSITORY, eventually
 
 UP_WITHIN_S = 240
+ENDS_WITHIN_S = 60
 INHERITED = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
 ALONE = {**INHERITED, **PATIENT, "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disabled"}
 """The environment of one that has a cluster of its own."""
@@ -37,4 +39,7 @@ def serving(
 def end(service: subprocess.Popen[bytes], log: Path, by: int) -> None:
     """By a signal, after which it takes down what it started."""
     service.send_signal(by)
-    assert service.wait(timeout=60) == 0, log.read_text()
+    try:
+        assert service.wait(timeout=ENDS_WITHIN_S) == 0, log.read_text()
+    except subprocess.TimeoutExpired:
+        pytest.fail(f"it is still there after {ENDS_WITHIN_S} s, and said {log.read_text()[-2000:]!r}")

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import psutil  # type: ignore[import-untyped]
 
-OURS = ("ray::Worker", "ray::ServeReplica", "ray::_Lease", "ray::_Janitor")
+OURS = ("ray::Worker", "ray::ServeReplica", "ray::Event", "ray::_Janitor")
 """What must be gone when a run has ended; Serve's controller belongs to the cluster."""
 
 

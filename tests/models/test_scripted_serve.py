@@ -56,7 +56,7 @@ class Cluster:
         return raylet_children(self.environment, *titles)
 
     def has_nothing_of(self, name: str) -> bool:
-        return not self.processes(f"ServeReplica:{name}", "_Lease", "_Janitor", "Worker")
+        return not self.processes(f"ServeReplica:{name}", "Event", "_Janitor", "Worker")
 
     def leases(self) -> str:
         listing = "ray.util.list_named_actors(all_namespaces=True)"
@@ -235,13 +235,13 @@ def test_what_a_killed_driver_left_is_taken_down_also_when_a_lease_or_a_janitor_
 
     leased = ours.hold("leased", delay_s=0, grace_s=1)
     said(leased, "up")
-    lease, janitor = new("_Lease"), new("_Janitor")
+    lease, janitor = new("Event.wait"), new("_Janitor")
     orphan = ours.hold("orphan", delay_s=0, grace_s=1)
     said(orphan, "up")
-    other = new("_Lease", lease)
+    other = new("Event", lease)
     lease.kill()
     new("_Janitor", janitor).kill()
-    again = new("_Lease", lease, other)
+    again = new("Event", lease, other)
     assert "lease|leased" in ours.leases()
     for driver in (leased, orphan):
         driver.kill()
