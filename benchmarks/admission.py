@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, positive
 from benchmarks.orchestration import table
 from benchmarks.talks import Counts, Talk
 from deployments.small_model import NAME
@@ -118,8 +118,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.admission", description=__doc__)
-    parser.add_argument("--conversations", type=int, default=24)
-    parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--conversations", type=positive, default=24)
+    parser.add_argument("--turns", type=positive, default=6)
     add_json(parser)
     return parser
 

@@ -15,7 +15,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, positive
 from benchmarks.orchestration import table
 from benchmarks.talks import Talk, hold
 from deployments.small_model import NAME
@@ -89,9 +89,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.affinity", description=__doc__)
-    parser.add_argument("--conversations", type=int, default=16)
-    parser.add_argument("--turns", type=int, default=8)
-    parser.add_argument("--tokens", type=int, default=32, help="at most, a turn")
+    parser.add_argument("--conversations", type=positive, default=16)
+    parser.add_argument("--turns", type=positive, default=8)
+    parser.add_argument("--tokens", type=positive, default=32, help="at most, a turn")
     add_json(parser)
     return parser
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
@@ -28,7 +29,7 @@ class Heading:
         """With the numbers, to the file of `--json`, if there is one."""
         if path is not None:
             report = {"machine": self.machine, "command": self.command, **numbers}
-            path.write_text(json.dumps(report, indent=2) + "\n")
+            path.write_text(json.dumps(_without_nan(report), indent=2, allow_nan=False) + "\n")
 
 
 def begin(
@@ -44,4 +45,41 @@ def begin(
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    parser.add_argument("--json", type=_writable, metavar="FILE", help="also write all numbers to this file")
+
+
+def positive(text: str) -> int:
+    """Of an option. Errors: ArgumentTypeError."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
+    return int(text)
+
+
+def not_negative(text: str) -> float:
+    """Of an option. Errors: ArgumentTypeError."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+    return number
+
+
+def _writable(text: str) -> Path:
+    """Looked at before anything is measured. Errors: ArgumentTypeError."""
+    path = Path(text)
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"{text} can't be written: {error.strerror}") from None
+    return path
+
+
+def _without_nan(value: Any) -> Any:
+    """JSON has no NaN: what could not be measured is null."""
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_without_nan(item) for item in value]
+    return None if isinstance(value, float) and math.isnan(value) else value

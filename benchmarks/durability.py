@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import get_args
 
 from benchmarks.cases import Durability, Load, on_ray
-from benchmarks.command import begin
+from benchmarks.command import begin, positive
 from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import Measured, measure, table
 
@@ -84,10 +84,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.durability", description=__doc__)
-    parser.add_argument("--episodes", type=int, default=5000, help="a case (default 5000)")
-    parser.add_argument("--concurrency", type=int, default=64, help="episodes in flight (default 64)")
-    parser.add_argument("--workers", type=int, default=2, help="worker processes (default 2)")
-    parser.add_argument("--rounds", type=int, default=3, help="times that all three are played (default 3)")
+    parser.add_argument("--episodes", type=positive, default=5000, help="a case (default 5000)")
+    parser.add_argument("--concurrency", type=positive, default=64, help="episodes in flight (default 64)")
+    parser.add_argument("--workers", type=positive, default=2, help="worker processes (default 2)")
+    parser.add_argument("--rounds", type=positive, default=3, help="times that all three are played (default 3)")
     return parser
 
 

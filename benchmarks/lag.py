@@ -51,15 +51,16 @@ def beside_ray(folder: Path) -> LagFile:
 
 
 def lags_between(folder: Path, start: float, end: float) -> Lags:
-    """Those of the looks that were taken meanwhile: some are handed on only after the end."""
+    """Those of the looks that were due meanwhile: some are handed on only after the end, the last as soon as it was taken."""
     found: dict[str, list[float]] = {"worker": [], "driver": []}
     for path in folder.glob("*.jsonl"):
         for line in path.read_text().splitlines():
             at, role, values = json.loads(line)
+            at -= values[-1] if values else 0
             for value in reversed(values):
                 if start <= at <= end:
                     found[role].append(value)
-                at -= LOOK_S + value
+                at -= LOOK_S
     return Lags(tuple(found["worker"]), tuple(found["driver"]))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cases import Load, Played, on_ray
-from benchmarks.command import begin
+from benchmarks.command import begin, positive
 from benchmarks.measure import MeasurementFailed, Trace, Watch, watched
 from benchmarks.orchestration import table
 
@@ -77,9 +77,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.memory", description=__doc__)
-    parser.add_argument("--episodes", type=int, default=20_000)
-    parser.add_argument("--concurrency", type=int, default=64)
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--episodes", type=positive, default=20_000)
+    parser.add_argument("--concurrency", type=positive, default=64)
+    parser.add_argument("--workers", type=positive, default=2)
     return parser
 
 

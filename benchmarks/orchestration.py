@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import json
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, get_args
 
 from benchmarks.cases import Load, Models, Played, in_one_process, on_ray
-from benchmarks.measure import Cost, Costs, MeasurementFailed, Watch, machine, watched
+from benchmarks.command import add_json, begin, not_negative, positive
+from benchmarks.measure import Cost, Costs, MeasurementFailed, Watch, watched
 from ray_gym.affinity import Transport
 
 BRIEF = ("calls/s", "CPU-ms a call", "p99", "busy elsewhere")
@@ -28,7 +26,8 @@ LEGEND = """\
 Seconds count from the first episode's start to the last commit (a worker that is still starting then is in them).
 Before that comes `start s`, from the driver's start to the first episode's; starting Ray is in neither.
 CPU-ms a call is that of our driver, workers and replicas in these seconds; Ray's own processes (raylet, gcs, agents, Serve's
-controller) are apart, and so is the double of an OpenAI server. MB is the most resident memory of ours at one moment.
+controller) and leases on applications are apart, and so is the double of an OpenAI server. MB is the most resident memory of ours at
+one moment.
 `lag` is how much later than asked an event loop came back, in ms. `busy elsewhere` is how many cores other programs kept
 busy meanwhile: with much of it, only the CPU times say something."""
 
@@ -142,25 +141,19 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = _parser().parse_args(arguments)
-    words = sys.argv[1:] if arguments is None else arguments
-    command = shlex.join(["python", "-m", "benchmarks.orchestration", *words])
-    here = machine()
-    print(f"machine: {', '.join(f'{name} {value}' for name, value in here.items())}\ncommand: {command}\n", flush=True)
+    given, heading = begin(_parser(), arguments)
     measured: list[Measured] = []
+    problems: list[str] = []
     try:
         for case, load in cases(given):
             measured.append(measure(case, load)[0])
             print(f"{len(measured)}: {_brief(measured[-1])}", flush=True)
     except MeasurementFailed as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        problems.append(str(error))
     print(f"\n{table([line.figures() for line in measured])}\n\n{LEGEND}")
-    problems = [problem for line in measured if (problem := line.problem())]
-    if given.json is not None:
-        lines = [{**line.figures(), "measured": asdict(line)} for line in measured]
-        report = {"machine": here, "command": command, "cases": lines, "problems": problems}
-        given.json.write_text(json.dumps(report, indent=2) + "\n")
+    problems += [problem for line in measured if (problem := line.problem())]
+    lines = [{**line.figures(), "measured": asdict(line)} for line in measured]
+    heading.write(given.json, cases=lines, problems=problems)
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
     return 1 if problems else 0
@@ -176,29 +169,23 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.orchestration", description=__doc__)
     parser.add_argument(
         "--episodes",
-        type=_positive,
+        type=positive,
         default=2000,
         help="a case; a second of play is the least that says much (default 2000)",
     )
     in_flight = "episodes in flight, one case each (default 64 256)"
-    parser.add_argument("--concurrency", type=_positive, nargs="+", default=[64, 256], help=in_flight)
+    parser.add_argument("--concurrency", type=positive, nargs="+", default=[64, 256], help=in_flight)
     parser.add_argument(
         "--models", choices=get_args(Models), nargs="+", default=["in_process"], help="(default in_process)"
     )
     delay = "before each answer of a model, one case each (default 0)"
-    parser.add_argument("--delay-ms", type=float, nargs="+", default=[0.0], help=delay)
+    parser.add_argument("--delay-ms", type=not_negative, nargs="+", default=[0.0], help=delay)
     parser.add_argument("--transport", choices=get_args(Transport), default="batched", help="to them (default batched)")
-    parser.add_argument("--replicas", type=_positive, default=1, help="of the model behind Serve (default 1)")
+    parser.add_argument("--replicas", type=positive, default=1, help="of the model behind Serve (default 1)")
     parser.add_argument("--only-ray", action="store_true", help="leave out the cases in one process")
-    parser.add_argument("--workers", type=_positive, default=2, help="worker processes on Ray (default 2)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write all numbers to this file")
+    parser.add_argument("--workers", type=positive, default=2, help="worker processes on Ray (default 2)")
+    add_json(parser)
     return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
-    return int(text)
 
 
 if __name__ == "__main__":

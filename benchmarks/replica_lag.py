@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from ray import serve
 
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, positive
 from benchmarks.conversation import TOOL, answer, conversation, new_messages
 from benchmarks.engine_double import EngineDouble
 from benchmarks.orchestration import table
@@ -145,9 +145,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.replica_lag", description=__doc__)
-    parser.add_argument("--conversations", type=int, default=64)
-    parser.add_argument("--tokens", type=int, default=16_000)
-    parser.add_argument("--steps", type=int, default=8)
+    parser.add_argument("--conversations", type=positive, default=64)
+    parser.add_argument("--tokens", type=positive, default=16_000)
+    parser.add_argument("--steps", type=positive, default=8)
     parser.add_argument("--seconds", type=float, default=2.0, help="how long the engine's double takes")
     add_json(parser)
     return parser

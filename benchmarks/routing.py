@@ -23,7 +23,7 @@ import numpy as np
 from ray.serve._private.common import DeploymentID, ReplicaID
 from ray.serve.experimental.consistent_hash_router import ConsistentHashRouter
 
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, positive
 from benchmarks.orchestration import table
 
 SPEEDS = {1: 61, 8: 278, 32: 450, 64: 520}
@@ -199,11 +199,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.routing", description=__doc__)
-    parser.add_argument("--turns", type=int, default=10)
+    parser.add_argument("--turns", type=positive, default=10)
     parser.add_argument(
         "--think-s", type=float, default=0.0, help="seconds between the calls of an episode, in the mean"
     )
-    parser.add_argument("--seeds", type=int, default=5, help="rings that are tried")
+    parser.add_argument("--seeds", type=positive, default=5, help="rings that are tried")
     add_json(parser)
     return parser
 

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from benchmarks import orchestration
 from benchmarks.cases import Load, Models, on_ray
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, not_negative, positive
 from benchmarks.measure import MeasurementFailed
 from benchmarks.memory import growth, series
 from benchmarks.orchestration import LEGEND, Measured, table
@@ -88,9 +88,10 @@ def broken(lines: Sequence[Line]) -> list[str]:
         at = f"{line.axis} {line.value}"
         if line.value >= REFERENCE and line.axis == "episodes" and not line.driver_growth <= MOST_GROWTH:
             found.append(f"{at}: the driver's memory grew by {line.driver_growth:.0%}")
-        lag = line.measured.played.lags.worker_ms(99)
-        if line.measured.load.concurrency <= LAG_IN_FLIGHT and lag is not None and lag >= MOST_LAG_MS:
-            found.append(f"{at}: p99 of the workers' lag is {lag:.0f} ms")
+        lags = line.measured.played.lags
+        for whose, lag in (("workers'", lags.worker_ms(99)), ("driver's", lags.driver_ms(99))):
+            if line.measured.load.concurrency <= LAG_IN_FLIGHT and lag is not None and lag >= MOST_LAG_MS:
+                found.append(f"{at}: p99 of the {whose} lag is {lag:.0f} ms")
     return found
 
 
@@ -98,16 +99,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, heading = begin(_parser(), arguments)
     base = Load(given.episodes, given.concurrency, given.workers, models=given.models, delay_ms=given.delay_ms)
     lines: list[Line] = []
+    problems: list[str] = []
     try:
         for case in loads(given.axes, given.values, base):
             lines.append(measure(*case))
             shown = lines[-1].figures()
             print(f"{shown['axis']} {shown['value']}: {shown['CPU-ms a call']:.3f} CPU-ms a call", flush=True)
     except MeasurementFailed as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+        problems.append(str(error))
     print(f"\n{table([line.figures() for line in lines])}\n\n{LEGEND}")
-    problems = broken(lines)
+    problems += broken(lines)
     heading.write(given.json, lines=[line.figures() for line in lines], problems=problems)
     for problem in problems:
         print(f"error: {problem}", file=sys.stderr)
@@ -117,12 +118,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
     parser.add_argument("--axes", choices=AXES, nargs="+", default=list(AXES), help="what is varied (default: all)")
-    parser.add_argument("--values", type=int, nargs="+", help="of the axis, instead of its own")
-    parser.add_argument("--episodes", type=int, default=10_000, help="of the base (default 10000)")
-    parser.add_argument("--concurrency", type=int, default=256, help="of the base (default 256)")
-    parser.add_argument("--workers", type=int, default=2, help="of the base (default 2)")
+    parser.add_argument("--values", type=positive, nargs="+", help="of the axis, instead of its own")
+    parser.add_argument("--episodes", type=positive, default=10_000, help="of the base (default 10000)")
+    parser.add_argument("--concurrency", type=positive, default=256, help="of the base (default 256)")
+    parser.add_argument("--workers", type=positive, default=2, help="of the base (default 2)")
     parser.add_argument("--models", choices=get_args(Models), default="in_process", help="(default in_process)")
-    parser.add_argument("--delay-ms", type=float, default=0, help="before each answer of a model (default 0)")
+    parser.add_argument("--delay-ms", type=not_negative, default=0, help="before each answer of a model (default 0)")
     add_json(parser)
     return parser
 

@@ -25,11 +25,12 @@ from typing import Any
 import ray
 import yaml
 
-from benchmarks.command import begin
+from benchmarks.command import begin, positive
 from benchmarks.measure import Watch
 from benchmarks.orchestration import table
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import load
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster import connected
@@ -161,28 +162,41 @@ def line(case: str, runs: Sequence[Started]) -> dict[str, object]:
     }
 
 
+def measure(cases: Sequence[str], rounds: int) -> Iterator[tuple[str, list[Started]]]:
+    """Errors: CalledProcessError, UserError, RunFailed."""
+    if "no cluster" in cases:
+        alone = {**os.environ, "RAY_ADDRESS": "local"}
+        yield "no cluster", repeated(rounds, "no cluster", scripted(), alone)
+    with ExitStack() as up:
+        if {"cluster", "attached"} & set(cases):
+            reach = up.enter_context(cluster())
+        if "cluster" in cases:
+            yield "cluster", repeated(rounds, "cluster", scripted(), reach)
+        if "attached" in cases:
+            config = attached_to(up.enter_context(small_model()))
+            yield "attached", repeated(rounds, "attached", config, reach)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     given, _ = begin(_parser(), arguments)
     compile_ours()
     runs: dict[str, list[Started]] = {}
-    if "no cluster" in given.cases:
-        alone = {**os.environ, "RAY_ADDRESS": "local"}
-        runs["no cluster"] = repeated(given.rounds, "no cluster", scripted(), alone)
-    with ExitStack() as up:
-        if {"cluster", "attached"} & set(given.cases):
-            reach = up.enter_context(cluster())
-        if "cluster" in given.cases:
-            runs["cluster"] = repeated(given.rounds, "cluster", scripted(), reach)
-        if "attached" in given.cases:
-            config = attached_to(up.enter_context(small_model()))
-            runs["attached"] = repeated(given.rounds, "attached", config, reach)
+    failed = False
+    try:
+        for case, measured in measure(given.cases, given.rounds):
+            runs[case] = measured
+    except (subprocess.CalledProcessError, UserError, RunFailed) as error:
+        print(f"error: {error}", file=sys.stderr)
+        failed = True
     print(f"\n{table([line(case, measured) for case, measured in runs.items()])}\n\n{LEGEND}")
-    return int(any(median(run.first_step for run in measured) > BOUNDS_S[case] for case, measured in runs.items()))
+    return int(
+        failed or any(median(run.first_step for run in measured) > BOUNDS_S[case] for case, measured in runs.items())
+    )
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--cases", nargs="+", choices=BOUNDS_S, default=list(BOUNDS_S))
     return parser
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, positive
 from benchmarks.conversation import TOOL, conversation, new_messages
 from benchmarks.orchestration import table
 from deployments.small_model import NAME
@@ -97,8 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.tokenising", description=__doc__)
-    parser.add_argument("--lengths", type=int, nargs="+", default=LENGTHS)
-    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--lengths", type=positive, nargs="+", default=LENGTHS)
+    parser.add_argument("--repeats", type=positive, default=15)
     add_json(parser)
     return parser
 

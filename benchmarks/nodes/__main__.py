@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from benchmarks.command import begin
+from benchmarks.command import begin, positive
 from benchmarks.nodes.cluster import RAY, Cluster, cluster
 from ray_gym.load import load
 
@@ -145,8 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.nodes", description=__doc__)
-    parser.add_argument("--episodes", type=int, default=2000)
-    parser.add_argument("--concurrency", type=int, default=120, help="episodes in flight")
+    parser.add_argument("--episodes", type=positive, default=2000)
+    parser.add_argument("--concurrency", type=positive, default=120, help="episodes in flight")
     parser.add_argument("--delay", type=float, default=0.5, help="seconds before each move")
     return parser
 

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from ray import serve
 
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, positive
+from benchmarks.lag import Lags, beside_ray, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.rollout import play
@@ -29,8 +32,11 @@ from benchmarks.saturation.replica import make_engine
 from benchmarks.saturation.windows import Call, chains, full_window, gaps_ms, tokens_a_second
 from deployments.small_model import NAME
 from ray_gym.config import RunConfig
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster import connected
+from ray_gym.run.driver import make_worker
+from ray_gym.run.worker import WorkerSetup
 
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")
@@ -76,6 +82,8 @@ class Fed:
     calls: Mapping[str, Sequence[Call]]
     steps: int
     """Of all engines: the same work in more steps is more work, however fast the machine is at the moment."""
+    lags: Lags = field(default_factory=Lags)
+    """Of the run's workers, all the time."""
 
     @property
     def all_calls(self) -> list[Call]:
@@ -103,6 +111,7 @@ class Fed:
             "steps": self.steps,
             "gap p50 (ms)": float(np.percentile(gaps, 50)),
             "p99": float(np.percentile(gaps, 99)),
+            "worker lag p99": self.lags.worker_ms(99),
             "full for s": window.seconds,
             "tokens/s": tokens_a_second(calls, window),
         }
@@ -141,11 +150,19 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
     """Errors: MeasurementFailed."""
     ask(apps, "begin")
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
-        tally, _ = play(config_of(work, apps, Path(output)))
+        lags = Path(output, "lags")
+        lags.mkdir()
+        tally, _ = play(config_of(work, apps, Path(output)), partial(_worker_with_lags, lags))
+        lag = lags_between(lags, 0, math.inf)
     completed = tally.by_status["completed"]
     if completed != work.episodes:
         raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed")
-    return Fed("rollouts", number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()))
+    return Fed("rollouts", number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()), lag)
+
+
+async def _worker_with_lags(folder: Path, name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+    """It writes down how late its event loop is."""
+    return await make_worker(name, replace(setup, export=partial(beside_ray, folder)), concurrency, strategy)
 
 
 def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
@@ -156,7 +173,7 @@ def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
         name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()
     }
     asyncio.run(replay(ports, steps(calls), fed.work.concurrency))
-    again = replace(fed, by="directly", calls=ask(apps, "calls"), steps=sum(ask(apps, "steps").values()))
+    again = replace(fed, by="directly", calls=ask(apps, "calls"), steps=sum(ask(apps, "steps").values()), lags=Lags())
     generated, before = (sum(call.tokens for call in of.all_calls) for of in (again, fed))
     if abs(generated - before) > MOST_ROUNDING * before:
         raise MeasurementFailed(f"the engine generated {generated} tokens when it was asked directly, {before} before")
@@ -196,37 +213,41 @@ def ratio(fed: Sequence[Fed]) -> float:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given, heading = begin(_parser(), arguments)
+    parser = _parser()
+    given, heading = begin(parser, arguments)
+    if given.episodes < given.concurrency:
+        parser.error(f"--episodes {given.episodes}: {given.concurrency} of them are to be in flight (--concurrency)")
     sizes = (given.episodes, given.concurrency, given.turns, given.tokens, given.workers, given.threads)
     measured: dict[int, list[Fed]] = {}
+    failed = False
     try:
         with connected():
             for engines in given.engines:
                 measured[engines] = measure(Work(engines, *sizes), given.rounds)
-        lines = [one.figures() for fed in measured.values() for one in fed]
-        ratios = {engines: ratio(fed) for engines, fed in measured.items()}
-    except (MeasurementFailed, ValueError) as error:
+    except (MeasurementFailed, UserError, RunFailed, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1
+        failed = True
+    lines = [one.figures() for fed in measured.values() for one in fed]
+    ratios = {engines: ratio(fed) for engines, fed in measured.items()}
     print(f"\n{table(lines)}\n")
     for engines, found in ratios.items():
         print(f"{engines} engine{'s' if engines > 1 else ''}: {found:.3f} of the direct speed (least {LEAST_RATIO})")
     heading.write(given.json, lines=lines, ratios=ratios)
-    return 0 if all(found >= LEAST_RATIO for found in ratios.values()) else 1
+    return 0 if not failed and all(found >= LEAST_RATIO for found in ratios.values()) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.saturation", description=__doc__)
     engines = "1: both participants on one; 2: one each (default 1 2)"
     parser.add_argument("--engines", type=int, choices=(1, 2), nargs="+", default=[1, 2], help=engines)
-    parser.add_argument("--rounds", type=int, default=4, help="of rollouts and the same directly (default 4)")
-    parser.add_argument("--episodes", type=int, default=192, help="a round (default 192)")
-    parser.add_argument("--concurrency", type=int, default=64, help="episodes in flight (default 64)")
-    parser.add_argument("--turns", type=int, default=3, help="of each participant (default 3)")
-    parser.add_argument("--tokens", type=int, default=128, help="at most, a turn (default 128)")
-    parser.add_argument("--workers", type=int, default=1, help="(default 1)")
+    parser.add_argument("--rounds", type=positive, default=4, help="of rollouts and the same directly (default 4)")
+    parser.add_argument("--episodes", type=positive, default=192, help="a round (default 192)")
+    parser.add_argument("--concurrency", type=positive, default=64, help="episodes in flight (default 64)")
+    parser.add_argument("--turns", type=positive, default=3, help="of each participant (default 3)")
+    parser.add_argument("--tokens", type=positive, default=128, help="at most, a turn (default 128)")
+    parser.add_argument("--workers", type=positive, default=1, help="(default 1)")
     threads = "that an engine computes with; on a GPU, too, the cores are for everything else (default 1)"
-    parser.add_argument("--threads", type=int, default=1, help=threads)
+    parser.add_argument("--threads", type=positive, default=1, help=threads)
     add_json(parser)
     return parser
 

@@ -45,11 +45,13 @@ class Pulse:
             self._hand_on()
 
     async def _beat(self) -> None:
+        """Looks are due at even intervals, also while the loop stands still: else a long standstill would count like a short one."""
         loop = asyncio.get_running_loop()
+        due = loop.time()
         while True:
             for _ in range(LOOKS):
-                due = loop.time() + LOOK_S
-                await asyncio.sleep(LOOK_S)
+                due += LOOK_S
+                await asyncio.sleep(due - loop.time())
                 self._lag.observe(max(0.0, loop.time() - due))
             self._hand_on()
 

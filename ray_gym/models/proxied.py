@@ -46,7 +46,9 @@ class Proxied:
         url = f"{self._base_url}{path}"
         try:
             async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
-                given = {name.lower(): value for name, value in response.raw_headers}
+                given: dict[bytes, bytes] = {}
+                for name, value in response.raw_headers:
+                    given.setdefault(name.lower(), value)
                 answer = Answer(response.status, given, await response.read())
         except aiohttp.ClientError as error:
             raise ConnectionError(describe(error)) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import time
 from collections.abc import Sequence
@@ -35,6 +36,18 @@ async def test_a_loop_that_stands_still_shows() -> None:
         await asyncio.sleep(0.01)
     lags = [value for reading in handed if reading.metric is LOOP_LAG for value in reading.values]
     assert max(lags) >= 0.39 and handed[0].labels == ("worker",)
+
+
+async def test_a_long_standstill_counts_as_long_as_it_is() -> None:
+    """As whoever comes meanwhile sees it: by the time until its end."""
+    handed: list[Reading] = []
+    async with beating(Recorder(), "worker", handed.extend):
+        await asyncio.sleep(0)
+        time.sleep(5.5 * LOOK_S)  # noqa: ASYNC251 - the very thing that is measured
+        await asyncio.sleep(0.01)
+    lags = [value for reading in handed if reading.metric is LOOP_LAG for value in reading.values]
+    assert len(lags) == 5
+    assert all(before - after == pytest.approx(LOOK_S, abs=0.01) for before, after in itertools.pairwise(lags))
 
 
 async def test_an_export_that_fails_is_told_of_once_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:

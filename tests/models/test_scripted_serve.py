@@ -223,6 +223,16 @@ def test_what_a_killed_trainer_left_goes_if_its_weights_are_not_those_of_its_con
     eventually(lambda: ours.has_nothing_of("changed"), 10)
 
 
+def test_a_lease_that_is_let_go_ends(ours: Cluster) -> None:
+    """Whoever forgets to give it back."""
+    said = ours.python(
+        "import time\nfrom ray_gym.application_lease import Lease, held\nlease = Lease('let-go', 'run')\n"
+        "print(len(held('let-go')))\ndel lease\ndeadline = time.monotonic() + 20\n"
+        "while held('let-go') and time.monotonic() < deadline: time.sleep(0.1)\nprint(len(held('let-go')))"
+    )
+    assert said.split() == ["1", "0"]
+
+
 def test_what_a_killed_driver_left_is_taken_down_also_when_a_lease_or_a_janitor_had_to_be_started_again(
     ours: Cluster,
 ) -> None:
