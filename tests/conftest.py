@@ -60,6 +60,12 @@ STANDING = ("model_cluster", "cluster")
 """Fixtures of the session whose tests come first, in this order: what they start is measured by the clock, and later not alone."""
 
 
+def pytest_configure() -> None:
+    """What a shell starts in the background ignores Ctrl-C, and so would all that is started by tests, which send it."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def order(item: pytest.Item) -> int:
         fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
