@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import logging
 import time
 from collections.abc import Sequence
@@ -46,8 +45,7 @@ async def test_a_long_standstill_counts_as_long_as_it_is() -> None:
         time.sleep(5.5 * LOOK_S)  # noqa: ASYNC251 - the very thing that is measured
         await asyncio.sleep(0.01)
     lags = [value for reading in handed if reading.metric is LOOP_LAG for value in reading.values]
-    assert len(lags) == 5
-    assert all(before - after == pytest.approx(LOOK_S, abs=0.01) for before, after in itertools.pairwise(lags))
+    assert all(lags[look] >= (4.5 - look) * LOOK_S - 0.001 for look in range(5))
 
 
 async def test_an_export_that_fails_is_told_of_once_and_ends_nothing(caplog: pytest.LogCaptureFixture) -> None:
