@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ray_gym.admission import Admission
 from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
@@ -104,6 +106,8 @@ class Worker:
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
+        self._begun_roll: asyncio.Task[None] | None = None
+        """The last file that was staged while the worker went on, or is."""
         self._is_starting = False
         self._is_leaving = False
         self._is_cancelled = False
@@ -119,6 +123,9 @@ class Worker:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
         look_seldom(self._concurrency)
+        pa.set_memory_pool(
+            pa.system_memory_pool()
+        )  # Arrow's own takes 50 MB more, and 0.1 s for the first file's pages
         self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
@@ -128,7 +135,7 @@ class Worker:
     async def exchange(self, groups: Sequence[Group], committed: Sequence[str]) -> Report:
         """Take episodes, hear which are committed, and wait until there is something to report (or a heartbeat has passed).
 
-        Errors: OSError when the journal can't be written any more.
+        Errors: OSError when the journal, or a file of rows, can't be written.
         """
         if self._is_leaving:
             self._end("too many of its threads are stuck in blocking tools; another worker takes over")
@@ -148,8 +155,10 @@ class Worker:
             pass
         await self._record()
         self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
-        if self._roll_is_due() or self._is_leaving:
+        if self._is_leaving:
             await self._roll()
+        elif self._roll_is_due():
+            await self._begin_roll()
         return await self._take_report()
 
     async def _gather(self) -> None:
@@ -292,6 +301,8 @@ class Worker:
             if self._journal.broken is not None:
                 raise self._journal.broken
             await self._journal.sync()
+        if self._begun_roll is not None and self._begun_roll.done():
+            self._begun_roll.result()
         await self._record()  # what is over is finished, too, unless others of its group are not over
         report, self._report = self._report, Report()
         self._news.clear()
@@ -301,6 +312,14 @@ class Worker:
         output = self._setup.output
         full = len(self._rows) >= output.roll_rows or self._rows.bytes >= output.roll_mb * 2**20
         return len(self._rows) > 0 and (full or time.monotonic() - self._rolled_at >= output.roll_s)
+
+    async def _begin_roll(self) -> None:
+        """Stage them while the worker goes on: it is given new episodes only when an exchange answers. Waits for the file before."""
+        if self._begun_roll is not None:
+            await asyncio.wait({self._begun_roll})
+            self._begun_roll.result()
+        self._begun_roll = asyncio.create_task(self._roll())
+        self._begun_roll.add_done_callback(lambda _: self._news.set())
 
     async def _roll(self) -> None:
         """Stage the rows that have come together, whole groups only, off the event loop."""

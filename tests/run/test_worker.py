@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
+import pytest
 
 from ray_gym import Environment, Episode, Opening, Task
 from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
@@ -146,5 +151,68 @@ async def test_an_exchange_is_in_no_hurry_while_episodes_wait_at_the_worker(tmp_
     assert GATHER_S * GATHER_TIMES * 0.9 < took_s < HEARTBEAT_S, "the third one waits, so that no place is free"
     environment.may_end.set()
     while environment.playing < 3:
+        await worker.exchange((), ())
+    await worker.close()
+
+
+@dataclass(frozen=True)
+class SlowStorage(PosixStorage):
+    """A double of one that takes its time for each file, or is full."""
+
+    may_stage: threading.Event = field(default_factory=threading.Event)
+    is_full: threading.Event = field(default_factory=threading.Event)
+
+    def stage(self, name: str, table: pa.Table) -> str:
+        assert self.may_stage.wait(60)
+        if self.is_full.is_set():
+            raise OSError("no space left")
+        return super().stage(name, table)
+
+
+def each_row_is_a_file(tmp_path: Path) -> tuple[Worker, SlowStorage]:
+    environment, model = Held(), Narrow(1)
+    model.is_gated = False
+    environment.may_end.set()
+    setup = setup_of(tmp_path, environment, {"narrow": model}, 1)
+    disk = setup.storage
+    storage = SlowStorage(location=disk.location, filesystem=disk.filesystem, root=disk.root)
+    return Worker("w", replace(setup, storage=storage, output=OutputSection(roll_rows=1)), 1), storage
+
+
+def groups_of_one(*names: str) -> list[tuple[Lease, ...]]:
+    return [(Lease(EpisodeSpec(name, f"group of {name}", "task", 0, 0, "{}")),) for name in names]
+
+
+async def test_a_worker_is_given_more_while_a_file_is_staged(tmp_path: Path) -> None:
+    worker, storage = each_row_is_a_file(tmp_path)
+    await worker.hello()
+    report = await worker.exchange(groups_of_one("a"), ())
+    assert [key.episode_id for key in report.over] == ["a"] and not report.staged, "it is being staged"
+    second = asyncio.create_task(worker.exchange(groups_of_one("b"), ()))
+    storage.may_stage.set()
+    staged = [*(await second).staged]
+    while len(staged) < 2:
+        staged += (await worker.exchange((), ())).staged
+    assert [[key.episode_id for key in file.episodes] for file in staged] == [["a"], ["b"]]
+    await worker.close()
+
+
+async def test_the_last_file_is_staged_before_a_worker_finishes(tmp_path: Path) -> None:
+    worker, storage = each_row_is_a_file(tmp_path)
+    await worker.hello()
+    await worker.exchange(groups_of_one("a"), ())
+    finish = asyncio.create_task(worker.finish())
+    storage.may_stage.set()
+    assert [key.episode_id for file in (await finish).staged for key in file.episodes] == ["a"]
+    await worker.close()
+
+
+async def test_a_file_that_could_not_be_staged_is_told(tmp_path: Path) -> None:
+    worker, storage = each_row_is_a_file(tmp_path)
+    await worker.hello()
+    await worker.exchange(groups_of_one("a"), ())
+    storage.is_full.set()
+    storage.may_stage.set()
+    with pytest.raises(OSError, match="no space left"):
         await worker.exchange((), ())
     await worker.close()
