@@ -142,6 +142,10 @@ class Environment(Generic[TaskT, StateT]):
         return type(self).score_group is not Environment.score_group
 
     @classmethod
+    def narrows(cls) -> bool:
+        return cls.narrow is not Environment.narrow
+
+    @classmethod
     def brings_tools(cls) -> bool:
         """Whether a session may have other tools than those of the class."""
         return cls.tools_for is not Environment.tools_for

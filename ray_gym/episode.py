@@ -346,6 +346,8 @@ class Episode(EpisodeView):
         if shown is None:
             shown = tuple(tool.schema for tool in self.tools.values() if tool.offered_to(participant.name))
             self._shown[participant.name] = shown
+        if not self.environment.narrows():
+            return shown, shown
         return shown, tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
 
     def _remaining_tokens(self) -> int:

@@ -109,8 +109,7 @@ class Thread:
     def digest(self, request: CompletionRequest) -> bytes:
         """16 bytes that stand for everything this thread has asked so far, this request included. Asked once a call."""
         new = self.messages[self._hashed :]
-        whole = set(map(id, request.tools))
-        narrowed = [schema for schema in request.allowed_tools if id(schema) not in whole]
+        narrowed = _narrowed(request) if request.allowed_tools is not request.tools else []
         shown = request.tools if self.calls == 0 else ()
         choice = (request.tool_choice, request.parallel_tool_calls)
         held_to = (request.response_format,) if request.response_format is not None else ()
@@ -129,3 +128,8 @@ class Thread:
         self.ledger.add(completion, self.event_seqs[first_new:], event_seq, sampling or self.participant.sampling)
         self.append(completion.message, event_seq)
         self.known = len(self.messages) if completion.has_tokens else 0
+
+
+def _narrowed(request: CompletionRequest) -> list[ToolSchema]:
+    whole = set(map(id, request.tools))
+    return [schema for schema in request.allowed_tools if id(schema) not in whole]
