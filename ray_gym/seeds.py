@@ -7,13 +7,15 @@ from typing import Any
 
 import xxhash
 
+_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode
+
 
 def _canonical(parts: tuple[Any, ...]) -> bytes:
     if len(parts) == 3 and type(parts[0]) is int and type(parts[1]) is str and type(parts[2]) is int:
         seed, name, number = parts
         if name.isidentifier() and name.isascii():  # that of every model call: the same JSON, ten times faster
             return f'[{seed},"{name}",{number}]'.encode()
-    return json.dumps(parts, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    return _encode(parts).encode()
 
 
 def stable_id(*parts: Any) -> str:
