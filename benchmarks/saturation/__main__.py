@@ -198,7 +198,9 @@ def measure(work: Work, rounds: int) -> list[Fed]:
     """Errors: MeasurementFailed."""
     found: list[Fed] = []
     with engines_up(work) as apps:
-        by_rollouts(work, apps, 0)  # counts for nothing: the first time that an engine computes steps of these sizes is slower
+        by_rollouts(
+            work, apps, 0
+        )  # counts for nothing: the first time that an engine computes steps of these sizes is slower
         for number in range(1, rounds + 1):
             found.append(by_rollouts(work, apps, number))
             found.append(directly(found[-1], apps))
