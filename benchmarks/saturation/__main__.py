@@ -57,11 +57,14 @@ class Work:
     workers: int
     threads: int
     """OpenMP's, an engine."""
+    dtype: str = "auto"
+    """vLLM's."""
 
     @property
     def engine_args(self) -> dict[str, Any]:
         return {
             "enforce_eager": True,
+            "dtype": self.dtype,
             "max_model_len": 2048,
             "max_num_seqs": self.concurrency,
             "block_size": 32,
@@ -225,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with connected():
             for engines in given.engines:
-                measured[engines] = measure(Work(engines, *sizes), given.rounds)
+                measured[engines] = measure(Work(engines, *sizes, given.dtype), given.rounds)
     except (MeasurementFailed, UserError, RunFailed, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         failed = True
@@ -250,6 +253,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=positive, default=1, help="(default 1)")
     threads = "that an engine computes with; on a GPU, too, the cores are for everything else (default 1)"
     parser.add_argument("--threads", type=positive, default=1, help=threads)
+    dtype = "vLLM's; answers in bfloat16 depend on what else is in a step (default auto)"
+    parser.add_argument("--dtype", choices=("auto", "float32", "bfloat16"), default="auto", help=dtype)
     add_json(parser)
     return parser
 

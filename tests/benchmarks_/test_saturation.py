@@ -80,7 +80,7 @@ def test_an_engine_each_or_one_for_both(tmp_path: Path) -> None:
 def test_two_engines_are_fed_by_rollouts_and_directly(cluster: dict[str, str], tmp_path: Path) -> None:
     out = tmp_path / "numbers.json"
     rounds = ["--engines", "2", "--rounds", "1"]
-    sizes = ["--episodes", "6", "--concurrency", "3", "--turns", "2", "--workers", "1"]
+    sizes = ["--episodes", "6", "--concurrency", "3", "--turns", "2", "--workers", "1", "--dtype", "float32"]
     command = [sys.executable, "-m", "benchmarks.saturation", *rounds, *sizes, "--json", str(out)]
     environment = {**cluster, "PYTHONPATH": str(REPOSITORY)}
     done = subprocess.run(
