@@ -159,6 +159,10 @@ class Worker:
             await self._roll()
         elif self._roll_is_due():
             await self._begin_roll()
+        elif self._begun_roll is not None and time.monotonic() - self._rolled_at > self._setup.fanout.stuck_after_s:
+            await asyncio.wait(
+                {self._begun_roll}
+            )  # a write that hangs: then this does, too, and the driver gives the worker up
         return await self._take_report()
 
     async def _gather(self) -> None:
