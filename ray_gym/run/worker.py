@@ -123,9 +123,8 @@ class Worker:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
         self._watch()
         look_seldom(self._concurrency)
-        pa.set_memory_pool(
-            pa.system_memory_pool()
-        )  # Arrow's own takes 50 MB more, and 0.1 s for the first file's pages
+        # Arrow's own pool takes 50 MB more, and 0.1 s for the first file's pages.
+        pa.set_memory_pool(pa.system_memory_pool())
         self._metrics.start()
         name = f"hello-{self._name}"
         storage = self._setup.storage
@@ -160,9 +159,8 @@ class Worker:
         elif self._roll_is_due():
             await self._begin_roll()
         elif self._begun_roll is not None and time.monotonic() - self._rolled_at > self._setup.fanout.stuck_after_s:
-            await asyncio.wait(
-                {self._begun_roll}
-            )  # a write that hangs: then this does, too, and the driver gives the worker up
+            # A write that hangs: then this does, too, and the driver gives the worker up.
+            await asyncio.wait({self._begun_roll})
         return await self._take_report()
 
     async def _gather(self) -> None:

@@ -17,13 +17,11 @@ from benchmarks.orchestration import Measured
 from benchmarks.scale import AXES, Line, broken, loads
 
 NOTHING = Cost(0, 0)
-CORES = 2
 
 
 def line(axis: str, value: int, cpu_s_a_call: float = 0.0001, growth: float = 0.0, lag_s: float = 0.001) -> Line:
     episodes = value if axis == "episodes" else 10_000
-    workers = value if axis == "workers" else CORES
-    load = Load(episodes, value if axis == "in_flight" else 256, workers)
+    load = Load(episodes, value if axis == "in_flight" else 256, 2)
     calls = 11 * episodes
     lags = Lags(worker=(lag_s,))
     played = Played(0, 1, 11, episodes, episodes, episodes, model_calls=calls, sampled=episodes, lags=lags)
@@ -43,24 +41,18 @@ def test_one_axis_at_a_time_is_varied() -> None:
 
 
 def test_what_grows_is_told() -> None:
-    assert broken([line("episodes", 10_000), line("episodes", 100_000, 0.000109), line("in_flight", 1024)], CORES) == []
-    (dearer,) = broken([line("episodes", 10_000), line("episodes", 100_000, 0.000112)], CORES)
+    assert broken([line("episodes", 10_000), line("episodes", 100_000, 0.000109), line("in_flight", 1024)]) == []
+    (dearer,) = broken([line("episodes", 10_000), line("episodes", 100_000, 0.000112)])
     assert "1.12 times" in dearer
-    (grown,) = broken([line("episodes", 100_000, growth=0.2)], CORES)
+    (grown,) = broken([line("episodes", 100_000, growth=0.2)])
     assert "grew by 20%" in grown
-    (late,) = broken([line("in_flight", 1024, lag_s=0.06), line("in_flight", 4096, lag_s=0.06)], CORES)
+    (late,) = broken([line("in_flight", 1024, lag_s=0.06), line("in_flight", 4096, lag_s=0.06)])
     assert late == "in_flight 1024: p99 of the workers' lag is 60 ms"
-
-
-def test_workers_that_share_a_core_may_be_late() -> None:
-    (late,) = broken([line("workers", CORES, lag_s=0.06), line("workers", CORES + 1, lag_s=0.06)], CORES)
-    assert late == "workers 2: p99 of the workers' lag is 60 ms"
 
 
 def test_nothing_is_said_of_work_that_was_not_whole() -> None:
     whole = line("workers", 4)
-    less = Line("workers", 4, Measured(Load(9, 4, 4), *_rest(whole.measured)), 0.0)
-    assert "rows in Parquet" in broken([less], CORES)[0]
+    assert "rows in Parquet" in broken([Line("workers", 4, Measured(Load(9, 4, 4), *_rest(whole.measured)), 0.0)])[0]
 
 
 @pytest.mark.ray
