@@ -12,11 +12,13 @@ import pyarrow as pa
 import pytest
 
 from ray_gym import Environment, Episode, Opening, Task
+from ray_gym.blocking import BlockingPool
 from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
 from ray_gym.models.base import Sampling
 from ray_gym.participant import Participant
 from ray_gym.run.lease import Lease
 from ray_gym.run.posix_storage import PosixStorage
+from ray_gym.run.report import Report
 from ray_gym.run.worker import GATHER_S, GATHER_TIMES, HEARTBEAT_S, Worker, WorkerSetup
 from ray_gym.spec import EpisodeSpec
 
@@ -159,60 +161,103 @@ async def test_an_exchange_is_in_no_hurry_while_episodes_wait_at_the_worker(tmp_
 class SlowStorage(PosixStorage):
     """A double of one that takes its time for each file, or is full."""
 
+    is_asked: threading.Event = field(default_factory=threading.Event)
     may_stage: threading.Event = field(default_factory=threading.Event)
     is_full: threading.Event = field(default_factory=threading.Event)
 
     def stage(self, name: str, table: pa.Table) -> str:
+        self.is_asked.set()
         assert self.may_stage.wait(60)
         if self.is_full.is_set():
             raise OSError("no space left")
         return super().stage(name, table)
 
 
-def each_row_is_a_file(tmp_path: Path) -> tuple[Worker, SlowStorage]:
+def each_row_is_a_file(tmp_path: Path, stuck_after_s: float = 30) -> tuple[Worker, SlowStorage]:
     environment, model = Held(), Narrow(1)
     model.is_gated = False
     environment.may_end.set()
     setup = setup_of(tmp_path, environment, {"narrow": model}, 1)
     disk = setup.storage
     storage = SlowStorage(location=disk.location, filesystem=disk.filesystem, root=disk.root)
-    return Worker("w", replace(setup, storage=storage, output=OutputSection(roll_rows=1)), 1), storage
+    fanout = setup.fanout.model_copy(update={"stuck_after_s": stuck_after_s})
+    setup = replace(setup, storage=storage, fanout=fanout, output=OutputSection(roll_rows=1))
+    return Worker("w", setup, 1), storage
 
 
 def groups_of_one(*names: str) -> list[tuple[Lease, ...]]:
     return [(Lease(EpisodeSpec(name, f"group of {name}", "task", 0, 0, "{}")),) for name in names]
 
 
-async def test_a_worker_is_given_more_while_a_file_is_staged(tmp_path: Path) -> None:
+async def staging(worker: Worker, storage: SlowStorage) -> None:
+    """Episode a is over, and the write of its file has begun."""
+    report = await worker.exchange(groups_of_one("a"), ())
+    assert [key.episode_id for key in report.over] == ["a"] and not report.staged
+    assert await asyncio.to_thread(storage.is_asked.wait, 60)
+
+
+def files_of(report: Report) -> list[list[str]]:
+    return [[key.episode_id for key in file.episodes] for file in report.staged]
+
+
+async def answers_within(answer: asyncio.Task[Report], seconds: float) -> bool:
+    done, _ = await asyncio.wait({answer}, timeout=seconds)
+    return bool(done)
+
+
+async def test_a_worker_plays_more_while_a_file_is_staged_and_the_next_file_waits(tmp_path: Path) -> None:
     worker, storage = each_row_is_a_file(tmp_path)
     await worker.hello()
-    report = await worker.exchange(groups_of_one("a"), ())
-    assert [key.episode_id for key in report.over] == ["a"] and not report.staged, "it is being staged"
+    await staging(worker, storage)
     second = asyncio.create_task(worker.exchange(groups_of_one("b"), ()))
+    assert not await answers_within(second, 1.5 * HEARTBEAT_S), "rows of two files at most are held"
     storage.may_stage.set()
-    staged = [*(await second).staged]
+    staged = files_of(await second)
     while len(staged) < 2:
-        staged += (await worker.exchange((), ())).staged
-    assert [[key.episode_id for key in file.episodes] for file in staged] == [["a"], ["b"]]
+        staged += files_of(await worker.exchange((), ()))
+    assert staged == [["a"], ["b"]]
+    await worker.close()
+
+
+async def test_exchanges_go_on_while_a_file_is_staged_until_its_write_seems_to_hang(tmp_path: Path) -> None:
+    """The driver gives a worker up that doesn't answer."""
+    worker, storage = each_row_is_a_file(tmp_path, stuck_after_s=2.5 * HEARTBEAT_S)
+    await worker.hello()
+    await staging(worker, storage)
+    assert not (await worker.exchange((), ())).staged
+    answers = 1
+    while await answers_within(hanging := asyncio.create_task(worker.exchange((), ())), 2.5 * HEARTBEAT_S):
+        answers += 1
+        assert answers < 5, "the write was not waited for"
+    storage.may_stage.set()
+    assert files_of(await hanging) == [["a"]], "it only was slow"
     await worker.close()
 
 
 async def test_the_last_file_is_staged_before_a_worker_finishes(tmp_path: Path) -> None:
     worker, storage = each_row_is_a_file(tmp_path)
     await worker.hello()
-    await worker.exchange(groups_of_one("a"), ())
+    await staging(worker, storage)
     finish = asyncio.create_task(worker.finish())
     storage.may_stage.set()
-    assert [key.episode_id for file in (await finish).staged for key in file.episodes] == ["a"]
+    assert files_of(await finish) == [["a"]]
     await worker.close()
 
 
-async def test_a_file_that_could_not_be_staged_is_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("ask", ["exchange", "another file", "finish", "cancel", "leave"])
+async def test_a_file_that_could_not_be_staged_is_told_with_whatever_comes_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: str
+) -> None:
     worker, storage = each_row_is_a_file(tmp_path)
     await worker.hello()
-    await worker.exchange(groups_of_one("a"), ())
+    await staging(worker, storage)
     storage.is_full.set()
     storage.may_stage.set()
+    if ask == "leave":
+        monkeypatch.setattr(BlockingPool, "is_worn_out", property(lambda blocking: True))
     with pytest.raises(OSError, match="no space left"):
-        await worker.exchange((), ())
+        if ask in ("finish", "cancel"):
+            await getattr(worker, ask)()
+        else:
+            await worker.exchange(groups_of_one("b") if ask == "another file" else (), ())
     await worker.close()
