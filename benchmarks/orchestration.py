@@ -141,7 +141,10 @@ def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) ->
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given, heading = begin(_parser(), arguments)
+    parser = _parser()
+    given, heading = begin(parser, arguments)
+    if given.episodes < (most := max(given.concurrency)):
+        parser.error(f"--episodes {given.episodes}: {most} of them are to be in flight (--concurrency)")
     measured: list[Measured] = []
     problems: list[str] = []
     try:

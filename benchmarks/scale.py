@@ -96,12 +96,17 @@ def broken(lines: Sequence[Line]) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given, heading = begin(_parser(), arguments)
+    parser = _parser()
+    given, heading = begin(parser, arguments)
     base = Load(given.episodes, given.concurrency, given.workers, models=given.models, delay_ms=given.delay_ms)
+    cases = list(loads(given.axes, given.values, base))
+    for axis, value, load in cases:
+        if load.episodes < load.concurrency:
+            parser.error(f"{axis} {value}: {load.concurrency} of {load.episodes} episodes can't be in flight")
     lines: list[Line] = []
     problems: list[str] = []
     try:
-        for case in loads(given.axes, given.values, base):
+        for case in cases:
             lines.append(measure(*case))
             shown = lines[-1].figures()
             print(f"{shown['axis']} {shown['value']}: {shown['CPU-ms a call']:.3f} CPU-ms a call", flush=True)

@@ -57,14 +57,15 @@ class Work:
     workers: int
     threads: int
     """OpenMP's, an engine."""
-    dtype: str = "auto"
-    """vLLM's."""
+    dtype: str | None = None
+    """None: what a deployment takes on this machine (`deployments.vllm.hardware`)."""
 
     @property
     def engine_args(self) -> dict[str, Any]:
+        dtype = {} if self.dtype is None else {"dtype": self.dtype}
         return {
+            **dtype,
             "enforce_eager": True,
-            "dtype": self.dtype,
             "max_model_len": 2048,
             "max_num_seqs": self.concurrency,
             "block_size": 32,
@@ -197,18 +198,15 @@ def ask(apps: Mapping[str, str], method: str) -> dict[str, Any]:
     return {name: getattr(handle(app), method).remote().result(timeout_s=ANSWER_S) for name, app in apps.items()}
 
 
-def measure(work: Work, rounds: int) -> list[Fed]:
-    """Errors: MeasurementFailed."""
-    found: list[Fed] = []
+def measure(work: Work, rounds: int, found: list[Fed]) -> None:
+    """What was found until then is kept. Errors: MeasurementFailed; ConnectionError, TimeoutError."""
     with engines_up(work) as apps:
-        by_rollouts(
-            work, apps, 0
-        )  # counts for nothing: the first time that an engine computes steps of these sizes is slower
+        # The first round counts for nothing: the first time that an engine computes steps of these sizes is slower.
+        by_rollouts(work, apps, 0)
         for number in range(1, rounds + 1):
             found.append(by_rollouts(work, apps, number))
             found.append(directly(found[-1], apps))
             print(f"round {number}: {found[-2].speed:.0f} and {found[-1].speed:.0f} tokens/s", flush=True)
-    return found
 
 
 def ratio(fed: Sequence[Fed]) -> float:
@@ -228,12 +226,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with connected():
             for engines in given.engines:
-                measured[engines] = measure(Work(engines, *sizes, given.dtype), given.rounds)
-    except (MeasurementFailed, UserError, RunFailed, ValueError) as error:
+                measure(Work(engines, *sizes, given.dtype), given.rounds, measured.setdefault(engines, []))
+    except (MeasurementFailed, UserError, RunFailed, ConnectionError, TimeoutError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         failed = True
     lines = [one.figures() for fed in measured.values() for one in fed]
-    ratios = {engines: ratio(fed) for engines, fed in measured.items()}
+    ratios = {engines: ratio(fed) for engines, fed in measured.items() if len(fed) > 1}
     print(f"\n{table(lines)}\n")
     for engines, found in ratios.items():
         print(f"{engines} engine{'s' if engines > 1 else ''}: {found:.3f} of the direct speed (least {LEAST_RATIO})")
@@ -253,8 +251,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=positive, default=1, help="(default 1)")
     threads = "that an engine computes with; on a GPU, too, the cores are for everything else (default 1)"
     parser.add_argument("--threads", type=positive, default=1, help=threads)
-    dtype = "vLLM's; answers in bfloat16 depend on what else is in a step (default auto)"
-    parser.add_argument("--dtype", choices=("auto", "float32", "bfloat16"), default="auto", help=dtype)
+    dtype = "answers in bfloat16 depend on what else is in a step (default: bfloat16 where the CPU can, else float32)"
+    parser.add_argument("--dtype", choices=("float32", "bfloat16"), help=dtype)
     add_json(parser)
     return parser
 

@@ -62,8 +62,12 @@ async def replay(ports: dict[str, int], episodes: Sequence[Sequence[Step]], conc
                 await lines[step.engine].make(step.number)
 
     waiting = iter(episodes)
-    async with asyncio.TaskGroup() as playing:
-        for _ in range(concurrency):
-            playing.create_task(one_after_another(waiting))
-    for line in lines.values():
-        await line.close()
+    try:
+        async with asyncio.TaskGroup() as playing:
+            for _ in range(concurrency):
+                playing.create_task(one_after_another(waiting))
+    except ExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+    finally:
+        for line in lines.values():
+            await line.close()

@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Callable
 from functools import partial
 
+import msgspec
+
 from ray_gym.errors import describe
 from ray_gym.lanes import wire
 from ray_gym.lanes.frames import Frames
@@ -104,7 +106,13 @@ class Lane:
             self._connection.send(wire.encode_batch(wire.Batch(list(calls.values()), cancelled)))
 
     def _received(self, frame: bytes) -> None:
-        for answer in wire.decode_answers(frame):
+        try:
+            answers = wire.decode_answers(frame)
+        except msgspec.DecodeError as error:  # of a replica with another protocol
+            self._break(f"what replica {self.end.replica} answers can't be read: {error}")
+            self._connection.close()
+            return
+        for answer in answers:
             future = self._waiting.get(answer.number)
             if future is not None and not future.done():
                 self._settle(future, answer)

@@ -160,3 +160,9 @@ def test_numbers_without_all_rows_are_no_success(
     printed = capsys.readouterr()
     assert report["command"] in printed.out and report["machine"]["cpu"] in printed.out
     assert ("9 rows in Parquet" in printed.err) == bool(exit_code)
+
+
+def test_more_in_flight_than_there_are_episodes_is_no_measurement(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        orchestration.main(["--episodes", "100", "--concurrency", "64", "256"])
+    assert ended.value.code == 2 and "256 of them are to be in flight" in capsys.readouterr().err

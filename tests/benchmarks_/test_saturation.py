@@ -121,3 +121,14 @@ def test_a_replay_keeps_the_number_in_flight_and_the_order_within_an_episode() -
     asyncio.run(played())
     assert sorted(made) == list(range(12))
     assert [number for number in made if number < 3] == [0, 1, 2]
+
+
+async def test_an_engine_that_goes_away_ends_the_replay_with_an_error_of_its_own() -> None:
+    async def engine(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.close()
+
+    async with await asyncio.start_server(engine, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(ConnectionError, match="the engine went away"):
+            await asyncio.wait_for(replay({"both": port}, [[Step("both", 0)], [Step("both", 1)]], 2), 20)

@@ -14,7 +14,7 @@ from benchmarks.cases import Load, Played
 from benchmarks.lag import Lags
 from benchmarks.measure import Cost, Costs
 from benchmarks.orchestration import Measured
-from benchmarks.scale import AXES, Line, broken, loads
+from benchmarks.scale import AXES, Line, broken, loads, main
 
 NOTHING = Cost(0, 0)
 
@@ -70,3 +70,14 @@ def test_two_workers_on_two_raylets(tmp_path: Path) -> None:
 
 def _rest(measured: Measured) -> tuple[Played, Costs, float]:
     return measured.played, measured.costs, measured.cores_elsewhere
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--episodes", "60", "--concurrency", "64"], ["--axes", "in_flight", "--episodes", "4096"]]
+)
+def test_more_in_flight_than_there_are_episodes_is_no_measurement(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2 and "episodes can't be in flight" in capsys.readouterr().err

@@ -283,6 +283,14 @@ async def test_an_answer_that_can_not_be_read_spoils_no_other(monkeypatch: pytes
     assert isinstance(even, Completion)
 
 
+async def test_answers_in_another_protocol_end_the_lane_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire, "encode_answers", lambda answers: b"\x00 something else")
+    async with lane_to(Replica("r")) as lane:
+        with pytest.raises(ConnectionError, match="what replica r answers can't be read"):
+            await lane.call(asked("hello"), may_wait=True)
+        assert lane.is_broken
+
+
 async def test_what_fails_as_a_replica_stops_is_asked_again_elsewhere() -> None:
     replica = Replica("r")
     async with lane_to(replica) as lane:
