@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -16,6 +17,19 @@ from ray_gym.trajectory import as_table, failed_row
 
 AT_ONCE = 32
 """Episodes: twice as many hold the event loop up for longer, and of fewer each row costs more."""
+EVENTS_AT_ONCE = 1000
+"""Of these episodes: 32 of a hundred turns would hold it up for 0.2 s."""
+
+
+def take_batch(ended: deque[list[Played]]) -> list[Played]:
+    """Off its left end: whole groups, as many as may become rows in one turn of the event loop; at least one, if there is one."""
+    batch: list[Played] = []
+    events = 0
+    while ended and len(batch) < AT_ONCE and events < EVENTS_AT_ONCE:
+        group = ended.popleft()
+        batch += group
+        events += sum(len(played.episode.events) for played in group)
+    return batch
 
 
 class Rows:

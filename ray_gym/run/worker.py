@@ -33,7 +33,7 @@ from ray_gym.run.nodes import Hello, this_node
 from ray_gym.run.player import Player
 from ray_gym.run.receipt import log_end
 from ray_gym.run.report import Report, StagedFile
-from ray_gym.run.rows import AT_ONCE, Rows
+from ray_gym.run.rows import Rows, take_batch
 from ray_gym.run.storage import Storage
 from ray_gym.run.watchdog import Charge, Watchdog, memory_bytes
 
@@ -279,21 +279,17 @@ class Worker:
             return self._player.lost(lease, "CancelledError: its environment cancelled the task that it is played in")
 
     def _record_some(self) -> None:
-        """Make rows of the groups that ended first, whole ones."""
-        played: list[Played] = []
-        while self._ended and len(played) < AT_ONCE:
-            played += self._ended.popleft()
-        for receipt in self._rows.add(played):
+        """Make rows of the groups that ended first."""
+        for receipt in self._rows.add(take_batch(self._ended)):
             self._report.finished.append(receipt)
             log_end(receipt)
 
     async def _record(self) -> None:
         """Make rows of all that ended, in steps that leave the event loop to others; nothing comes between the last and what follows."""
-        while sum(map(len, self._ended)) > AT_ONCE:
-            self._record_some()
-            await asyncio.sleep(0)
         while self._ended:
             self._record_some()
+            if self._ended:
+                await asyncio.sleep(0)
 
     def _no_rows(self) -> Rows:
         return Rows(self._setup.run_id, self._setup.env_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections import deque
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from ray_gym.participant import Participant
 from ray_gym.play import Played, Stage, play
 from ray_gym.record import row_of
 from ray_gym.run.receipt import receipt_of
-from ray_gym.run.rows import AT_ONCE, Rows
+from ray_gym.run.rows import AT_ONCE, EVENTS_AT_ONCE, Rows, take_batch
 from ray_gym.spec import EpisodeSpec
 from ray_gym.stop import Stop, StopReason
 from ray_gym.trajectory import SCHEMA
@@ -65,6 +66,21 @@ async def test_rows_come_out_as_their_episodes_went_in() -> None:
     assert table.column("samples")[4].as_py()[0]["token_ids"] == [1, 2, 3]
     assert [receipt.episode for receipt in receipts] == rows.keys
     assert table.column("episode_id").to_pylist() == [key.episode_id for key in rows.keys]
+
+
+async def test_a_batch_is_of_whole_groups_and_of_fewer_episodes_the_longer_they_are() -> None:
+    short, long = await played(0), await played(1)
+    long.episode.events.extend(short.episode.events * EVENTS_AT_ONCE)
+    assert sizes_of_batches([[short] * 5] * (AT_ONCE // 5 + 2)) == [5 * (AT_ONCE // 5 + 1), 5]
+    assert sizes_of_batches([[long] * 2, [long], [short], [short], [long], [short]]) == [2, 1, 3, 1]
+
+
+def sizes_of_batches(groups: list[list[Played]]) -> list[int]:
+    ended, sizes = deque(groups), []
+    while ended:
+        sizes.append(len(take_batch(ended)))
+    assert sum(sizes) == sum(map(len, groups)) and take_batch(ended) == []
+    return sizes
 
 
 async def test_many_that_came_alone_are_joined_and_keep_their_order() -> None:
