@@ -53,6 +53,7 @@ class Work:
     episodes: int
     concurrency: int
     turns: int
+    least_tokens: int
     tokens: int
     workers: int
     threads: int
@@ -152,7 +153,7 @@ def config_of(work: Work, apps: Mapping[str, str], output: Path) -> RunConfig:
 
 def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
     """Errors: MeasurementFailed."""
-    ask(apps, "begin")
+    ask(apps, "begin", work.least_tokens)
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
         lags = Path(output, "lags")
         lags.mkdir()
@@ -172,7 +173,7 @@ async def _worker_with_lags(folder: Path, name: str, setup: WorkerSetup, concurr
 def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
     """The calls of rollouts once more. Errors: MeasurementFailed."""
     calls = {name: [call for call in made if call.tokens] for name, made in fed.calls.items()}
-    ask(apps, "begin")
+    ask(apps, "begin", fed.work.least_tokens)
     ports = {
         name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()
     }
@@ -194,8 +195,9 @@ def handle(app: str) -> Any:
     return serve.get_app_handle(app)
 
 
-def ask(apps: Mapping[str, str], method: str) -> dict[str, Any]:
-    return {name: getattr(handle(app), method).remote().result(timeout_s=ANSWER_S) for name, app in apps.items()}
+def ask(apps: Mapping[str, str], method: str, *arguments: Any) -> dict[str, Any]:
+    asked = {name: getattr(handle(app), method).remote(*arguments) for name, app in apps.items()}
+    return {name: answer.result(timeout_s=ANSWER_S) for name, answer in asked.items()}
 
 
 def measure(work: Work, rounds: int, found: list[Fed]) -> None:
@@ -220,7 +222,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, heading = begin(parser, arguments)
     if given.episodes < given.concurrency:
         parser.error(f"--episodes {given.episodes}: {given.concurrency} of them are to be in flight (--concurrency)")
-    sizes = (given.episodes, given.concurrency, given.turns, given.tokens, given.workers, given.threads)
+    if given.least_tokens >= given.tokens:
+        parser.error(
+            f"--least-tokens {given.least_tokens}: --tokens allows {given.tokens}, and sentences must come to an end"
+        )
+    lengths = (given.turns, given.least_tokens, given.tokens)
+    sizes = (given.episodes, given.concurrency, *lengths, given.workers, given.threads)
     measured: dict[int, list[Fed]] = {}
     failed = False
     try:
@@ -244,9 +251,11 @@ def _parser() -> argparse.ArgumentParser:
     engines = "1: both participants on one; 2: one each (default 1 2)"
     parser.add_argument("--engines", type=int, choices=(1, 2), nargs="+", default=[1, 2], help=engines)
     parser.add_argument("--rounds", type=positive, default=4, help="of rollouts and the same directly (default 4)")
-    parser.add_argument("--episodes", type=positive, default=192, help="a round (default 192)")
+    parser.add_argument("--episodes", type=positive, default=128, help="a round (default 128)")
     parser.add_argument("--concurrency", type=positive, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=positive, default=3, help="of each participant (default 3)")
+    least = "at least, a turn, up to the end of a sentence; with 1 the small model says some 9 (default 32)"
+    parser.add_argument("--least-tokens", type=positive, default=32, help=least)
     parser.add_argument("--tokens", type=positive, default=128, help="at most, a turn (default 128)")
     parser.add_argument("--workers", type=positive, default=1, help="(default 1)")
     threads = "that an engine computes with; on a GPU, too, the cores are for everything else (default 1)"

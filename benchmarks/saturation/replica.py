@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from benchmarks.saturation.windows import Call
@@ -18,11 +19,28 @@ from deployments.vllm.token_engine import Generation, GenerationRequest
 from ray_gym.application import Replicas
 
 
+@dataclass(frozen=True, slots=True)
+class LongRequest(GenerationRequest):
+    """Its answer has at least so many tokens. vLLM can be asked for that, rollouts can't: it is no sample of the policy's."""
+
+    min_tokens: int = 0
+
+    @staticmethod
+    def of(request: GenerationRequest, min_tokens: int) -> LongRequest:
+        return LongRequest(
+            **{field.name: getattr(request, field.name) for field in fields(request)}, min_tokens=min_tokens
+        )
+
+    def sampling_fields(self) -> Mapping[str, Any]:
+        return {**GenerationRequest.sampling_fields(self), "min_tokens": self.min_tokens}
+
+
 class RecordingEngine:
     """The engine, as a completer asks it."""
 
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self._engine = engine
+        self.min_tokens = 0
         self.calls: list[Call] = []
 
     @property
@@ -30,6 +48,7 @@ class RecordingEngine:
         return self._engine.max_model_len
 
     async def generate(self, request: GenerationRequest) -> Generation:
+        request = LongRequest.of(request, self.min_tokens)
         began_at = time.time()
         generation = await self._engine.generate(request)
         tokens, cached = len(generation.token_ids), generation.cached_tokens
@@ -56,10 +75,10 @@ class RecordingReplica(VllmReplica):
 
         setattr(stats, "take", counted)  # noqa: B010
 
-    async def begin(self) -> None:
+    async def begin(self, min_tokens: int) -> None:
         """With an empty cache, and nothing recorded."""
         await self._engine.client.reset_prefix_cache()
-        self._recording.calls = []
+        self._recording.calls, self._recording.min_tokens = [], min_tokens
         self._steps = 0
 
     async def steps(self) -> int:
