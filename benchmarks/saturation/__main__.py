@@ -43,6 +43,8 @@ PARTICIPANTS = ("policy", "user")
 SENTENCE_ENDS = [".", "!", "?"]
 """What is said ends there: a message that is cut by `max_tokens` would end the conversation."""
 ANSWER_S = 120
+MOST_CUT = 0.02
+"""Of the episodes: one whose user says the same over and over, and is cut, fails. What the engine was asked for it counts all the same."""
 MOST_ROUNDING = 0.02
 """Of the tokens: numbers are rounded differently in other company, and an answer may take another turn."""
 
@@ -160,7 +162,7 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
         tally, _ = play(config_of(work, apps, Path(output)), partial(_worker_with_lags, lags))
         lag = lags_between(lags, 0, math.inf)
     completed = tally.by_status["completed"]
-    if completed != work.episodes:
+    if completed < (1 - MOST_CUT) * work.episodes:
         raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed")
     return Fed("rollouts", number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()), lag)
 
