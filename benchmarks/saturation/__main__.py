@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import math
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -62,6 +63,8 @@ class Work:
     """OpenMP's, an engine."""
     dtype: str | None = None
     """None: what a deployment takes on this machine (`deployments.vllm.hardware`)."""
+    engine_cores: tuple[int, ...] = ()
+    """That all engines run on, and nothing else does; empty: all run on all."""
 
     @property
     def engine_args(self) -> dict[str, Any]:
@@ -130,7 +133,7 @@ def engines_up(work: Work) -> Iterator[dict[str, str]]:
     with ExitStack() as started:
         apps = {}
         for name in dict.fromkeys(map(work.engine_of, PARTICIPANTS)):
-            engine = make_engine(NAME, work.engine_args, work.threads)
+            engine = make_engine(NAME, work.engine_args, work.threads, work.engine_cores)
             engine.check(EngineCheck(name, {}, uses_tools=False, episodes=work.concurrency))
             started.callback(engine.stop)
             engine.start(f"saturation-{work.engines}", name, lambda text: print(text, file=sys.stderr))
@@ -230,12 +233,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
     lengths = (given.turns, given.least_tokens, given.tokens)
     sizes = (given.episodes, given.concurrency, *lengths, given.workers, given.threads)
+    if given.apart and len(os.sched_getaffinity(0)) < 2:
+        parser.error("--apart: there is one core only")
+    engine_cores = _apart() if given.apart else ()
     measured: dict[int, list[Fed]] = {}
     failed = False
     try:
         with connected():
             for engines in given.engines:
-                measure(Work(engines, *sizes, given.dtype), given.rounds, measured.setdefault(engines, []))
+                measure(
+                    Work(engines, *sizes, given.dtype, engine_cores), given.rounds, measured.setdefault(engines, [])
+                )
     except (MeasurementFailed, UserError, RunFailed, ConnectionError, TimeoutError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         failed = True
@@ -246,6 +254,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{engines} engine{'s' if engines > 1 else ''}: {found:.3f} of the direct speed (least {LEAST_RATIO})")
     heading.write(given.json, lines=lines, ratios=ratios)
     return 0 if not failed and all(found >= LEAST_RATIO for found in ratios.values()) else 1
+
+
+def _apart() -> tuple[int, ...]:
+    """The cores for engines; all but them run on the last one from now on."""
+    *engine_cores, last = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {last})
+    return tuple(engine_cores)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -262,6 +277,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=positive, default=1, help="(default 1)")
     threads = "that an engine computes with; on a GPU, too, the cores are for everything else (default 1)"
     parser.add_argument("--threads", type=positive, default=1, help=threads)
+    apart = "engines run on all cores but the last, everything else on that (default: all run on all)"
+    parser.add_argument("--apart", action="store_true", help=apart)
     dtype = "answers in bfloat16 depend on what else is in a step (default: bfloat16 where the CPU can, else float32)"
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help=dtype)
     add_json(parser)

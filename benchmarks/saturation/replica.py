@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 from benchmarks.saturation.windows import Call
@@ -56,9 +58,23 @@ class RecordingEngine:
         return generation
 
 
+ENGINE_CORES = "BENCHMARK_ENGINE_CORES"
+"""In a replica's environment: where its engine's process runs, and nothing else does."""
+
+
+def run_on(cores: set[int]) -> None:
+    """With all threads there are, and what is started from now on."""
+    for thread in Path("/proc/self/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cores)
+
+
 class RecordingReplica(VllmReplica):
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
+        cores = os.sched_getaffinity(0)
+        if ENGINE_CORES in os.environ:
+            run_on({int(core) for core in os.environ[ENGINE_CORES].split(",")})  # as its engine will
         super().__init__(options, uses_tools, name)
+        run_on(cores)
         self._recording = RecordingEngine(self._engine)
         self._completer = Completer(self._chat_format, self._tool_format, self._recording)
         self._server: asyncio.Server | None = None
@@ -128,7 +144,8 @@ class RecordingVllm(VllmEngine):
         return replace(super()._replicas(name), of=RecordingReplica)
 
 
-def make_engine(model: str, engine_args: dict[str, Any], threads: int) -> RecordingVllm:
-    return RecordingVllm(
-        VllmOptions(model=model, gpus=0, engine_args=engine_args, env_vars={"OMP_NUM_THREADS": str(threads)})
-    )
+def make_engine(model: str, engine_args: dict[str, Any], threads: int, cores: Collection[int] = ()) -> RecordingVllm:
+    """`cores`: that its process is to run on, if not on any."""
+    pinned = {ENGINE_CORES: ",".join(map(str, cores))} if cores else {}
+    env_vars = {"OMP_NUM_THREADS": str(threads), **pinned}
+    return RecordingVllm(VllmOptions(model=model, gpus=0, engine_args=engine_args, env_vars=env_vars))
