@@ -33,10 +33,11 @@ from benchmarks.saturation.replica import make_engine
 from benchmarks.saturation.windows import Call, chains, full_window, gaps_ms, tokens_a_second
 from deployments.small_model import NAME
 from ray_gym.config import RunConfig
-from ray_gym.errors import RunFailed, UserError
+from ray_gym.errors import FailureKind, RunFailed, UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster import connected
 from ray_gym.run.driver import make_worker
+from ray_gym.run.tally import Tally
 from ray_gym.run.worker import WorkerSetup
 
 LEAST_RATIO = 0.97
@@ -164,10 +165,15 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
         lags.mkdir()
         tally, _ = play(config_of(work, apps, Path(output)), partial(_worker_with_lags, lags))
         lag = lags_between(lags, 0, math.inf)
-    completed = tally.by_status["completed"]
-    if completed < (1 - MOST_CUT) * work.episodes:
-        raise MeasurementFailed(f"{completed} of {work.episodes} episodes were completed")
+    require_completed(tally, work.episodes)
     return Fed("rollouts", number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()), lag)
+
+
+def require_completed(tally: Tally, episodes: int) -> None:
+    """Errors: MeasurementFailed if an episode failed for another reason than what its user said, or too many for that."""
+    completed, cut = tally.by_status["completed"], tally.failures[FailureKind.USER]
+    if completed + cut != episodes or cut > MOST_CUT * episodes:
+        raise MeasurementFailed(f"{completed} of {episodes} episodes were completed; failures: {dict(tally.failures)}")
 
 
 async def _worker_with_lags(folder: Path, name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:

@@ -70,11 +70,12 @@ def run_on(cores: set[int]) -> None:
 
 class RecordingReplica(VllmReplica):
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
-        cores = os.sched_getaffinity(0)
-        if ENGINE_CORES in os.environ:
-            run_on({int(core) for core in os.environ[ENGINE_CORES].split(",")})  # as its engine will
+        cores, engine_cores = os.sched_getaffinity(0), os.environ.get(ENGINE_CORES)
+        if engine_cores is not None:
+            run_on({int(core) for core in engine_cores.split(",")})  # as its engine's process will
         super().__init__(options, uses_tools, name)
-        run_on(cores)
+        if engine_cores is not None:
+            run_on(cores)
         self._recording = RecordingEngine(self._engine)
         self._completer = Completer(self._chat_format, self._tool_format, self._recording)
         self._server: asyncio.Server | None = None

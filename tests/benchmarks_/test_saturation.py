@@ -6,17 +6,20 @@ import asyncio
 import json
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
 
-from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, steps
+from benchmarks.measure import MeasurementFailed
+from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, require_completed, steps
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
 from deployments.vllm.token_engine import GenerationRequest
 from ray_gym.models.base import Sampling
+from ray_gym.run.tally import Tally
 
 WORK = Work(engines=1, episodes=4, concurrency=2, turns=1, least_tokens=1, tokens=8, workers=1, threads=1)
 
@@ -64,6 +67,19 @@ def test_the_ratio_is_that_of_the_mean_speeds() -> None:
         return Fed(by, 1, WORK, {"both": calls}, steps=1)
 
     assert ratio([fed("rollouts", 90), fed("directly", 100), fed("rollouts", 100), fed("directly", 100)]) == 0.95
+
+
+def tally(completed: int, **failures: int) -> Tally:
+    by_status = Counter(completed=completed, failed=sum(failures.values()))
+    return Tally(total=by_status.total(), by_status=by_status, failures=Counter(failures))
+
+
+def test_an_episode_may_fail_for_what_its_user_said_only_and_only_one_in_fifty() -> None:
+    require_completed(tally(128), 128)
+    require_completed(tally(126, user=2), 128)
+    for failed in (tally(125, user=3), tally(127, infra=1), tally(127, env=1), tally(126, user=1, infra=1), tally(127)):
+        with pytest.raises(MeasurementFailed, match="of 128 episodes were completed"):
+            require_completed(failed, 128)
 
 
 def test_an_engine_each_or_one_for_both(tmp_path: Path) -> None:
