@@ -29,15 +29,15 @@ from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.rollout import play
 from benchmarks.saturation.direct import Step, replay
+from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import make_engine
 from benchmarks.saturation.windows import Call, chains, full_window, gaps_ms, tokens_a_second
 from deployments.small_model import NAME
 from ray_gym.config import RunConfig
-from ray_gym.errors import FailureKind, RunFailed, UserError
+from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster import connected
 from ray_gym.run.driver import make_worker
-from ray_gym.run.tally import Tally
 from ray_gym.run.worker import WorkerSetup
 
 LEAST_RATIO = 0.97
@@ -45,8 +45,6 @@ PARTICIPANTS = ("policy", "user")
 SENTENCE_ENDS = [".", "!", "?"]
 """What is said ends there: a message that is cut by `max_tokens` would end the conversation."""
 ANSWER_S = 120
-MOST_CUT = 0.02
-"""Of the episodes: one whose user says the same over and over, and is cut, fails. What the engine was asked for it counts all the same."""
 MOST_ROUNDING = 0.02
 """Of the tokens: numbers are rounded differently in other company, and an answer may take another turn."""
 
@@ -163,17 +161,10 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
         lags = Path(output, "lags")
         lags.mkdir()
-        tally, _ = play(config_of(work, apps, Path(output)), partial(_worker_with_lags, lags))
+        _, run = play(config_of(work, apps, Path(output)), partial(_worker_with_lags, lags))
         lag = lags_between(lags, 0, math.inf)
-    require_completed(tally, work.episodes)
+        require_completed(run, work.episodes)
     return Fed("rollouts", number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()), lag)
-
-
-def require_completed(tally: Tally, episodes: int) -> None:
-    """Errors: MeasurementFailed if an episode failed for another reason than what its user said, or too many for that."""
-    completed, cut = tally.by_status["completed"], tally.failures[FailureKind.USER]
-    if completed + cut != episodes or cut > MOST_CUT * episodes:
-        raise MeasurementFailed(f"{completed} of {episodes} episodes were completed; failures: {dict(tally.failures)}")
 
 
 async def _worker_with_lags(folder: Path, name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:

@@ -6,20 +6,23 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from conftest import REPOSITORY
 
 from benchmarks.measure import MeasurementFailed
-from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, require_completed, steps
+from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, steps
 from benchmarks.saturation.direct import Step, replay
+from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
 from deployments.vllm.token_engine import GenerationRequest
+from ray_gym.errors import FailureKind
 from ray_gym.models.base import Sampling
-from ray_gym.run.tally import Tally
+from ray_gym.spec import EpisodeSpec
+from ray_gym.trajectory import as_table, failed_row
 
 WORK = Work(engines=1, episodes=4, concurrency=2, turns=1, least_tokens=1, tokens=8, workers=1, threads=1)
 
@@ -69,17 +72,24 @@ def test_the_ratio_is_that_of_the_mean_speeds() -> None:
     assert ratio([fed("rollouts", 90), fed("directly", 100), fed("rollouts", 100), fed("directly", 100)]) == 0.95
 
 
-def tally(completed: int, **failures: int) -> Tally:
-    by_status = Counter(completed=completed, failed=sum(failures.values()))
-    return Tally(total=by_status.total(), by_status=by_status, failures=Counter(failures))
+def run_with(folder: Path, completed: int, *failures: FailureKind) -> Path:
+    """A run's directory with so many completed episodes, and these that failed."""
+    rows = [failed_row(EpisodeSpec(f"e{n}", "g", "t", 0, 0, "{}"), "run", "env", "x") for n in range(completed)]
+    done = [row | {"status": "completed", "failure": None} for row in rows]
+    bad = [rows[0] | {"failure": {"kind": kind.value, "where": "user", "message": "cut"}} for kind in failures]
+    run = folder / "-".join([str(completed), *failures])
+    (run / "episodes").mkdir(parents=True)
+    pq.write_table(as_table(done + bad), run / "episodes" / "part.parquet")
+    return run
 
 
-def test_an_episode_may_fail_for_what_its_user_said_only_and_only_one_in_fifty() -> None:
-    require_completed(tally(128), 128)
-    require_completed(tally(126, user=2), 128)
-    for failed in (tally(125, user=3), tally(127, infra=1), tally(127, env=1), tally(126, user=1, infra=1), tally(127)):
-        with pytest.raises(MeasurementFailed, match="of 128 episodes were completed"):
-            require_completed(failed, 128)
+def test_an_episode_may_fail_for_what_its_user_said_only_and_only_one_in_fifty(tmp_path: Path) -> None:
+    user, infra = FailureKind.USER, FailureKind.INFRA
+    require_completed(run_with(tmp_path, 128), 128)
+    require_completed(run_with(tmp_path, 126, user, user), 128)
+    for completed, failures in [(125, [user] * 3), (127, [infra]), (126, [user, infra]), (127, [])]:
+        with pytest.raises(MeasurementFailed, match=f"{completed} of 128 episodes were completed"):
+            require_completed(run_with(tmp_path, completed, *failures), 128)
 
 
 def test_an_engine_each_or_one_for_both(tmp_path: Path) -> None:
