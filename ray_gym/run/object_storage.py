@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow.fs import FileSystem, S3FileSystem, resolve_s3_region
 
 from ray_gym.errors import UserError
 from ray_gym.run.owner import ObjectOwner
+from ray_gym.run.parquet import write_rows
 from ray_gym.run.storage import EPISODES, STAGING, Storage
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
@@ -53,7 +53,7 @@ class ObjectStorage(Storage):
 
     def stage(self, name: str, table: pa.Table) -> str:
         with self.filesystem.open_output_stream(self.at(f"{self.staging}/{name}")) as stream:
-            pq.write_table(table, stream, compression="zstd")
+            write_rows(table, stream)
         return name
 
     def publish(self, staged: str, name: str) -> None:

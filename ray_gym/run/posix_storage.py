@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
 from ray_gym.run.owner import FileOwner
+from ray_gym.run.parquet import write_rows
 from ray_gym.run.storage import EPISODES, STAGING, Storage
 
 
@@ -57,7 +57,7 @@ class PosixStorage(Storage):
 
     def stage(self, name: str, table: pa.Table) -> str:
         with (self.path / self.staging / name).open("wb") as file:
-            pq.write_table(table, file, compression="zstd")
+            write_rows(table, file)
             file.flush()
             os.fsync(file.fileno())
         return name
