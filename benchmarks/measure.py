@@ -23,7 +23,7 @@ import psutil  # type: ignore[import-untyped]
 
 Result = TypeVar("Result")
 
-LOOK_EVERY_S = 0.1
+LOOK_EVERY_S = 0.25
 """A process that ends counts as it was at the last look: what it did after that is missed, at most this long."""
 
 Role = Literal["worker", "replica", "other"]
