@@ -21,14 +21,13 @@ EVENTS_AT_ONCE = 1000
 """Of these episodes: 32 of a hundred turns would hold it up for 0.2 s."""
 
 
-def take_batch(ended: deque[list[Played]]) -> list[Played]:
-    """Off its left end: whole groups, as many as may become rows in one turn of the event loop; at least one, if there is one."""
+def take_batch(ended: deque[Played]) -> list[Played]:
+    """Off its left end: as many as may become rows in one turn of the event loop; at least one, if there is one."""
     batch: list[Played] = []
     events = 0
     while ended and len(batch) < AT_ONCE and events < EVENTS_AT_ONCE:
-        group = ended.popleft()
-        batch += group
-        events += sum(len(played.episode.events) for played in group)
+        batch.append(ended.popleft())
+        events += len(batch[-1].episode.events)
     return batch
 
 

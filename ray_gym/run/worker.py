@@ -100,8 +100,8 @@ class Worker:
         self._playing: set[asyncio.Task[None]] = set()
         self._report = Report()
         self._news = asyncio.Event()
-        self._ended: deque[list[Played]] = deque()
-        """Groups that are over, and no rows yet; with all there is of their episodes, until the next exchange."""
+        self._ended: deque[Played] = deque()
+        """Of groups that are over, and no rows yet; with all there is of them, until the next exchange."""
         self._rows = self._no_rows()
         self._rolled_at = time.monotonic()
         self._files = 0
@@ -264,7 +264,7 @@ class Worker:
         self._report.over.append(lease.key)
         gathering.played.append(played)
         if len(gathering.played) == gathering.size:
-            self._ended.append(await self._player.close_group(gathering.played))
+            self._ended.extend(await self._player.close_group(gathering.played))
         self._news.set()
 
     async def _played(self, lease: Lease) -> Played:
@@ -279,13 +279,16 @@ class Worker:
             return self._player.lost(lease, "CancelledError: its environment cancelled the task that it is played in")
 
     def _record_some(self) -> None:
-        """Make rows of the groups that ended first."""
+        """Make rows of those that ended first."""
         for receipt in self._rows.add(take_batch(self._ended)):
             self._report.finished.append(receipt)
             log_end(receipt)
 
     async def _record(self) -> None:
-        """Make rows of all that ended, in steps that leave the event loop to others; nothing comes between the last and what follows."""
+        """Make rows of all that ended, in steps that leave the event loop to others.
+
+        Nothing comes between the last and what follows: then there are rows of whole groups, though a step may end within one.
+        """
         while self._ended:
             self._record_some()
             if self._ended:

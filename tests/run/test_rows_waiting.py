@@ -68,19 +68,19 @@ async def test_rows_come_out_as_their_episodes_went_in() -> None:
     assert table.column("episode_id").to_pylist() == [key.episode_id for key in rows.keys]
 
 
-async def test_a_batch_is_of_whole_groups_and_of_fewer_episodes_the_longer_they_are() -> None:
+async def test_a_batch_is_of_fewer_episodes_the_longer_they_are() -> None:
     short, long = await played(0), await played(1)
     long.episode.events.extend(short.episode.events * EVENTS_AT_ONCE)
-    assert sizes_of_batches([[short] * 5] * (AT_ONCE // 5 + 2)) == [5 * (AT_ONCE // 5 + 1), 5]
-    assert sizes_of_batches([[long] * 2, [long], [short], [short], [long], [short]]) == [2, 1, 3, 1]
+    assert sizes_of_batches([short] * (AT_ONCE + 5)) == [AT_ONCE, 5]
+    assert sizes_of_batches([long, long, short, short, long, short]) == [1, 1, 3, 1]
 
 
-def sizes_of_batches(groups: list[list[Played]]) -> list[int]:
-    ended, sizes = deque(groups), []
+def sizes_of_batches(episodes: list[Played]) -> list[int]:
+    ended, batches = deque(episodes), []
     while ended:
-        sizes.append(len(take_batch(ended)))
-    assert sum(sizes) == sum(map(len, groups)) and take_batch(ended) == []
-    return sizes
+        batches.append(take_batch(ended))
+    assert [played for batch in batches for played in batch] == episodes and take_batch(ended) == []
+    return list(map(len, batches))
 
 
 async def test_many_that_came_alone_are_joined_and_keep_their_order() -> None:
