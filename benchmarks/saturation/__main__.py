@@ -208,9 +208,18 @@ def measure(work: Work, rounds: int, found: list[Fed]) -> None:
         # The first round counts for nothing: the first time that an engine computes steps of these sizes is slower.
         by_rollouts(work, apps, 0)
         for number in range(1, rounds + 1):
-            found.append(by_rollouts(work, apps, number))
-            found.append(directly(found[-1], apps))
+            found.append(comparable(by_rollouts(work, apps, number)))
+            found.append(comparable(directly(found[-1], apps)))
             print(f"round {number}: {found[-2].speed:.0f} and {found[-1].speed:.0f} tokens/s", flush=True)
+
+
+def comparable(fed: Fed) -> Fed:
+    """Errors: MeasurementFailed if there are no figures of it."""
+    try:
+        fed.figures()
+    except ValueError as error:
+        raise MeasurementFailed(f"round {fed.round}, {fed.by}: {error}") from None
+    return fed
 
 
 def ratio(fed: Sequence[Fed]) -> float:
@@ -228,6 +237,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.error(
             f"--least-tokens {given.least_tokens}: --tokens allows {given.tokens}, and sentences must come to an end"
         )
+    if given.concurrency < given.workers:
+        parser.error(
+            f"--workers {given.workers}: each plays an episode at least, and {given.concurrency} are in flight"
+        )
     lengths = (given.turns, given.least_tokens, given.tokens)
     sizes = (given.episodes, given.concurrency, *lengths, given.workers, given.threads)
     if given.apart and len(os.sched_getaffinity(0)) < 2:
@@ -241,7 +254,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 measure(
                     Work(engines, *sizes, given.dtype, engine_cores), given.rounds, measured.setdefault(engines, [])
                 )
-    except (MeasurementFailed, UserError, RunFailed, ConnectionError, TimeoutError, ValueError) as error:
+    except (MeasurementFailed, UserError, RunFailed, ConnectionError, TimeoutError) as error:
         print(f"error: {error}", file=sys.stderr)
         failed = True
     lines = [one.figures() for fed in measured.values() for one in fed]
@@ -254,7 +267,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _apart() -> tuple[int, ...]:
-    """The cores for engines; all but them run on the last one from now on."""
+    """The cores for engines; all but them run on the last one from now on, on a cluster of their own: one that is up would not."""
+    os.environ["RAY_ADDRESS"] = "local"
     *engine_cores, last = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {last})
     return tuple(engine_cores)
@@ -274,7 +288,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--workers", type=positive, default=1, help="(default 1)")
     threads = "that an engine computes with; on a GPU, too, the cores are for everything else (default 1)"
     parser.add_argument("--threads", type=positive, default=1, help=threads)
-    apart = "engines run on all cores but the last, everything else on that (default: all run on all)"
+    apart = "engines run on all cores but the last, everything else (a Ray cluster of its own) on that (default: all run on all)"
     parser.add_argument("--apart", action="store_true", help=apart)
     dtype = "answers in bfloat16 depend on what else is in a step (default: bfloat16 where the CPU can, else float32)"
     parser.add_argument("--dtype", choices=("float32", "bfloat16"), help=dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -44,10 +45,11 @@ class Line:
         await self._listening
 
     async def _listen(self) -> None:
-        while line := await self._reader.readline():
-            answer = self._waiting.pop(int(line), None)
-            if answer is not None and not answer.done():  # else it is too late
-                answer.set_result(None)
+        with contextlib.suppress(ConnectionError):
+            while line := await self._reader.readline():
+                answer = self._waiting.pop(int(line), None)
+                if answer is not None and not answer.done():  # else it is too late
+                    answer.set_result(None)
         for answer in [waiting for waiting in self._waiting.values() if not waiting.done()]:
             answer.set_exception(ConnectionError("the engine went away"))
 

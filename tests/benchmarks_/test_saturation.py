@@ -14,7 +14,7 @@ import pytest
 from conftest import REPOSITORY
 
 from benchmarks.measure import MeasurementFailed
-from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, steps
+from benchmarks.saturation.__main__ import Fed, Work, comparable, config_of, ratio, steps
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
@@ -72,24 +72,41 @@ def test_the_ratio_is_that_of_the_mean_speeds() -> None:
     assert ratio([fed("rollouts", 90), fed("directly", 100), fed("rollouts", 100), fed("directly", 100)]) == 0.95
 
 
-def run_with(folder: Path, completed: int, *failures: FailureKind) -> Path:
-    """A run's directory with so many completed episodes, and these that failed."""
+def run_with(folder: Path, completed: int, *failures: FailureKind, cut: int = 0) -> Path:
+    """A run's directory with so many completed episodes, the policies of some of which were cut, and these that failed."""
     rows = [failed_row(EpisodeSpec(f"e{n}", "g", "t", 0, 0, "{}"), "run", "env", "x") for n in range(completed)]
-    done = [row | {"status": "completed", "failure": None} for row in rows]
+    stops = ["max_tokens"] * cut + ["max_turns"] * (completed - cut)
+    done = [
+        row | {"status": "completed", "failure": None, "stop_reason": stop}
+        for row, stop in zip(rows, stops, strict=True)
+    ]
     bad = [rows[0] | {"failure": {"kind": kind.value, "where": "user", "message": "cut"}} for kind in failures]
-    run = folder / "-".join([str(completed), *failures])
+    run = folder / "-".join([str(completed), str(cut), *failures])
     (run / "episodes").mkdir(parents=True)
     pq.write_table(as_table(done + bad), run / "episodes" / "part.parquet")
     return run
 
 
-def test_an_episode_may_fail_for_what_its_user_said_only_and_only_one_in_fifty(tmp_path: Path) -> None:
+def test_an_episode_may_be_cut_only_and_only_one_in_twenty(tmp_path: Path) -> None:
     user, infra = FailureKind.USER, FailureKind.INFRA
     require_completed(run_with(tmp_path, 128), 128)
-    require_completed(run_with(tmp_path, 126, user, user), 128)
-    for completed, failures in [(125, [user] * 3), (127, [infra]), (126, [user, infra]), (127, [])]:
+    require_completed(run_with(tmp_path, 126, user, user, cut=4), 128)
+    for completed, failures, cut in [
+        (126, [user] * 2, 5),
+        (128, [], 7),
+        (127, [infra], 0),
+        (126, [user, infra], 0),
+        (127, [], 0),
+    ]:
         with pytest.raises(MeasurementFailed, match=f"{completed} of 128 episodes were completed"):
-            require_completed(run_with(tmp_path, completed, *failures), 128)
+            require_completed(run_with(tmp_path, completed, *failures, cut=cut), 128)
+
+
+def test_a_round_in_which_the_full_number_never_was_in_flight_is_no_figure() -> None:
+    fed = Fed("rollouts", 1, replace(WORK, concurrency=9), {"both": CALLS}, steps=1)
+    with pytest.raises(MeasurementFailed, match="round 1, rollouts: there never were 9"):
+        comparable(fed)
+    assert comparable(replace(fed, work=WORK)).speed > 0
 
 
 def test_an_engine_each_or_one_for_both(tmp_path: Path) -> None:
