@@ -69,8 +69,11 @@ def not_negative(text: str) -> float:
 def _writable(text: str) -> Path:
     """Looked at before anything is measured. Errors: ArgumentTypeError."""
     path = Path(text)
+    was_there = path.exists()
     try:
         path.open("a").close()
+        if not was_there:
+            path.unlink()
     except OSError as error:
         raise argparse.ArgumentTypeError(f"{text} can't be written: {error.strerror}") from None
     return path

@@ -126,6 +126,7 @@ class Watch:
         return max(0.0, self.machine.cpu_between(start, end) - watched_s) / (end - start)
 
     def _look_on(self) -> None:
+        self._look()
         while not self._closing.wait(LOOK_EVERY_S):
             self._look()
         self._look()

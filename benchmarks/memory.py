@@ -1,6 +1,6 @@
 """Whether memory grows with the episodes done: `python -m benchmarks.memory`.
 
-The conversations of `orchestration` on Ray, with the journal on. Resident memory of the driver and of each worker, looked at ten times a
+The conversations of `orchestration` on Ray, with the journal on. Resident memory of the driver and of each worker, looked at four times a
 second from outside, is read off as episodes are done.
 """
 
@@ -24,8 +24,9 @@ EARLY = 0.1
 
 
 def memory_at(trace: Trace, moment: float, window_s: float) -> float:
-    """The median over a while around the moment, in bytes: rows that wait for their file come and go."""
-    near = [size for at, size in zip(trace.times, trace.memory, strict=True) if abs(at - moment) <= window_s and size]
+    """The median over a while around the moment, in bytes: rows that wait for their file come and go. Without a look then: the nearest."""
+    looks = [(abs(at - moment), size) for at, size in zip(trace.times, trace.memory, strict=True) if size]
+    near = [size for off, size in looks if off <= window_s] or [size for _, size in sorted(looks)[:1]]
     return float(np.median(near)) if near else float("nan")
 
 

@@ -145,6 +145,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, heading = begin(parser, arguments)
     if given.episodes < (most := max(given.concurrency)):
         parser.error(f"--episodes {given.episodes}: {most} of them are to be in flight (--concurrency)")
+    if min(given.concurrency) < given.workers:
+        parser.error(
+            f"--workers {given.workers}: each plays an episode at least, and {min(given.concurrency)} are in flight"
+        )
     measured: list[Measured] = []
     problems: list[str] = []
     try:

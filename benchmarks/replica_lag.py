@@ -1,6 +1,6 @@
 """Whether a replica's event loop stays free: `python -m benchmarks.replica_lag`.
 
-Conversations of 16k tokens, 64 at once, through Ray Serve handles into a replica that renders, tokenises and parses as in a
+Conversations of 16k tokens, 64 at once, by the transport of runs into a replica that renders, tokenises and parses as in a
 run. Its engine is a double, because the small model's context is 8k: it answers with a tool call after two seconds, as 64 sequences
 at 15 tokens a second would. Lag is how much later than asked the replica's event loop wakes, looked at every 2 ms.
 """
@@ -12,12 +12,12 @@ import asyncio
 import sys
 import time
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from ray import serve
 
-from benchmarks.command import add_json, begin, positive
+from benchmarks.command import add_json, begin, not_negative, positive
 from benchmarks.conversation import TOOL, answer, conversation, new_messages
 from benchmarks.engine_double import EngineDouble
 from benchmarks.orchestration import table
@@ -26,7 +26,9 @@ from deployments.vllm.checkpoint import load_tokens
 from deployments.vllm.completer import Completer
 from deployments.vllm.formats import make_formats
 from deployments.vllm.options import ChatOptions
+from ray_gym.affinity import Transport
 from ray_gym.application import start_serve
+from ray_gym.lanes.replica import BatchedReplica
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 from ray_gym.run.cluster import connected
 from ray_gym.transport import ServeModel
@@ -36,8 +38,8 @@ LOOK_S = 0.002
 APP = "replica-lag"
 
 
-class MeasuredReplica:
-    """A replica's chat format, parsers and handle path; the engine is a double."""
+class MeasuredReplica(BatchedReplica):
+    """A replica's chat format, parsers and transports; the engine is a double."""
 
     def __init__(self, seconds: float) -> None:
         tokens = load_tokens(NAME)
@@ -84,9 +86,9 @@ async def play(model: ServeModel, request: CompletionRequest, steps: int) -> lis
     return seconds
 
 
-async def measure(conversations: int, tokens: int, steps: int) -> dict[str, Any]:
+async def measure(conversations: int, tokens: int, steps: int, transport: Transport) -> dict[str, Any]:
     handle = serve.get_app_handle(APP)
-    model = ServeModel(APP, transport="handle")
+    model = ServeModel(APP, transport=transport)
     loaded = load_tokens(NAME)
     chat_format, _ = make_formats(ChatOptions(), NAME, loaded, uses_tools=True)
     talk = conversation(chat_format, loaded.tokenizer, loaded.stop_ids[0], tokens)
@@ -116,7 +118,9 @@ async def measure(conversations: int, tokens: int, steps: int) -> dict[str, Any]
     seconds = [s for played in await asyncio.gather(*(play(model, r, steps) for r in requests)) for s in played]
     took = time.perf_counter() - began
     lags = 1000 * np.array(await handle.lags.remote())
+    await model.close()
     return {
+        "transport": transport,
         "conversations": conversations,
         "tokens": len(talk.history),
         "steps": len(seconds),
@@ -133,9 +137,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, heading = begin(_parser(), arguments)
     with connected():
         start_serve()
-        replica = serve.deployment(MeasuredReplica, name="model", max_ongoing_requests=256)
+        slots = {"max_ongoing_requests": given.conversations, "user_config": {"slots": given.conversations}}
+        replica = serve.deployment(MeasuredReplica, name="model", **slots)
         serve.run(replica.bind(given.seconds), name=APP, route_prefix=None)
-        line = asyncio.run(measure(given.conversations, given.tokens, given.steps))
+        line = asyncio.run(measure(given.conversations, given.tokens, given.steps, given.transport))
         serve.delete(APP)
     print(table([line]))
     print(f"\np99 of the lag: {line['lag p99 (ms)']:.1f} ms (bound {BOUND_MS:g})")
@@ -148,7 +153,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--conversations", type=positive, default=64)
     parser.add_argument("--tokens", type=positive, default=16_000)
     parser.add_argument("--steps", type=positive, default=8)
-    parser.add_argument("--seconds", type=float, default=2.0, help="how long the engine's double takes")
+    parser.add_argument("--seconds", type=not_negative, default=2.0, help="how long the engine's double takes")
+    parser.add_argument("--transport", choices=get_args(Transport), default="batched", help="(default batched)")
     add_json(parser)
     return parser
 

@@ -103,6 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for axis, value, load in cases:
         if load.episodes < load.concurrency:
             parser.error(f"{axis} {value}: {load.concurrency} of {load.episodes} episodes can't be in flight")
+        if load.concurrency < load.workers:
+            parser.error(f"{axis} {value}: {load.workers} workers can't share {load.concurrency} episodes in flight")
     lines: list[Line] = []
     problems: list[str] = []
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import compileall
+import math
 import os
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from typing import Any
 import ray
 import yaml
 
-from benchmarks.command import begin, positive
+from benchmarks.command import add_json, begin, positive
 from benchmarks.measure import Watch
 from benchmarks.orchestration import table
 from deployments.vllm import VllmEngine
@@ -84,7 +85,7 @@ def start(config: Config, environment: Environment, output: Path) -> Started:
     path = output / "start.yaml"
     path.write_text(yaml.safe_dump({**config, "run": {"name": "start"}, "output": {"dir": str(output)}}))
     command = [sys.executable, "-m", "ray_gym", "rollout", str(path)]
-    joined = 0.0
+    joined = math.nan
     with Watch(os.getpid()) as watch:
         began = time.time()
         variables = {**environment, "PYTHONUNBUFFERED": "1"}
@@ -178,7 +179,7 @@ def measure(cases: Sequence[str], rounds: int) -> Iterator[tuple[str, list[Start
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    given, _ = begin(_parser(), arguments)
+    given, heading = begin(_parser(), arguments)
     compile_ours()
     runs: dict[str, list[Started]] = {}
     failed = False
@@ -188,7 +189,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (subprocess.CalledProcessError, UserError, RunFailed) as error:
         print(f"error: {error}", file=sys.stderr)
         failed = True
-    print(f"\n{table([line(case, measured) for case, measured in runs.items()])}\n\n{LEGEND}")
+    lines = [line(case, measured) for case, measured in runs.items()]
+    print(f"\n{table(lines)}\n\n{LEGEND}")
+    heading.write(given.json, lines=lines)
     return int(
         failed or any(median(run.first_step for run in measured) > BOUNDS_S[case] for case, measured in runs.items())
     )
@@ -198,6 +201,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description=__doc__)
     parser.add_argument("--rounds", type=positive, default=5)
     parser.add_argument("--cases", nargs="+", choices=BOUNDS_S, default=list(BOUNDS_S))
+    add_json(parser)
     return parser
 
 

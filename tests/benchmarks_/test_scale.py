@@ -12,7 +12,8 @@ from conftest import REPOSITORY
 
 from benchmarks.cases import Load, Played
 from benchmarks.lag import Lags
-from benchmarks.measure import Cost, Costs
+from benchmarks.measure import Cost, Costs, Trace
+from benchmarks.memory import memory_at
 from benchmarks.orchestration import Measured
 from benchmarks.scale import AXES, Line, broken, loads, main
 
@@ -50,6 +51,13 @@ def test_what_grows_is_told() -> None:
     assert late == "in_flight 1024: p99 of the workers' lag is 60 ms"
 
 
+def test_memory_between_two_looks_is_that_of_the_nearer_one() -> None:
+    trace = Trace(set(), times=[0.0, 1.0, 2.0, 3.0], cpu_s=[0.0] * 4, memory=[0, 10, 20, 60])
+    assert memory_at(trace, 2.0, window_s=1.0) == 20
+    assert memory_at(trace, 1.7, window_s=0.1) == 20
+    assert memory_at(trace, 0.1, window_s=0.2) == 10  # nothing was known of it then
+
+
 def test_nothing_is_said_of_work_that_was_not_whole() -> None:
     whole = line("workers", 4)
     assert "rows in Parquet" in broken([Line("workers", 4, Measured(Load(9, 4, 4), *_rest(whole.measured)), 0.0)])[0]
@@ -81,3 +89,9 @@ def test_more_in_flight_than_there_are_episodes_is_no_measurement(
     with pytest.raises(SystemExit) as ended:
         main(arguments)
     assert ended.value.code == 2 and "episodes can't be in flight" in capsys.readouterr().err
+
+
+def test_more_workers_than_episodes_in_flight_is_no_measurement(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--axes", "workers", "--values", "2", "4", "--concurrency", "3"])
+    assert ended.value.code == 2 and "workers 4: 4 workers can't share 3" in capsys.readouterr().err
