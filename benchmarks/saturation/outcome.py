@@ -12,8 +12,10 @@ from ray_gym.errors import FailureKind
 from ray_gym.run.storage import EPISODES
 from ray_gym.stop import StopReason
 
+MOST_FAILED = 0.02
+"""Of the episodes: one whose user repeats itself until it is cut fails. What the engine was asked for it counts all the same."""
 MOST_CUT = 0.05
-"""Of the episodes: one ends early when a model repeats itself until it is cut. What the engine was asked for it counts all the same."""
+"""Those, and those whose policy was cut, which ends them early."""
 CUT = (StopReason.MAX_TOKENS, StopReason.CONTEXT_FULL)
 """How one ends whose policy was cut; one whose user was is failed by its user."""
 
@@ -24,7 +26,12 @@ def require_completed(run: Path, episodes: int) -> None:
     failures = [row["failure"] for row in rows if row["status"] != "completed"]
     by_user = sum(failure["kind"] == FailureKind.USER for failure in failures)
     cut = by_user + sum(row["stop_reason"] in CUT for row in rows)
-    if len(rows) != episodes or by_user != len(failures) or cut > MOST_CUT * episodes:
+    if (
+        len(rows) != episodes
+        or by_user != len(failures)
+        or by_user > MOST_FAILED * episodes
+        or cut > MOST_CUT * episodes
+    ):
         why = Counter("{kind} in {where}: {message}".format_map(failure) for failure in failures)
         completed = len(rows) - len(failures)
         raise MeasurementFailed(f"{completed} of {episodes} episodes were completed, {cut} cut; failures: {dict(why)}")
