@@ -47,6 +47,16 @@ class ObjectStorage(Storage):
         self.delete_folder(STAGING)
         return replace(self, staging=f"{STAGING}/{epoch}")
 
+    def read(self, name: str) -> bytes:
+        try:
+            return super().read(name)
+        except (
+            OSError
+        ):  # an object is looked for, then read: one that is deleted in between is an error of the store's own
+            if not self.exists(name):
+                raise FileNotFoundError(self.at(name)) from None
+            raise
+
     def write(self, name: str, data: bytes) -> None:
         with self.filesystem.open_output_stream(self.at(name)) as stream:
             stream.write(data)

@@ -2,7 +2,7 @@
 
 On a filesystem a lock keeps a second driver out, and the file `epoch` says which one was last. An object store has no locks: there
 every driver writes an object of its own under `epoch/`, named by its number, and nobody ever overwrites another's. Who wrote one and finds,
-listing after that, another of the same or a higher number, steps back; so at most one goes on.
+listing after that, another of the same or a higher number, steps back; so does who meets one that steps back. So at most one goes on.
 """
 
 from __future__ import annotations
@@ -111,14 +111,15 @@ class ObjectOwner:
         """Errors: UserError while another driver lives, or was quicker; OSError."""
         last = _newest(storage)
         for name in last:
-            _refuse_if_alive(storage, name, alive_s)
+            try:
+                _refuse_if_alive(storage, name, alive_s)
+            except FileNotFoundError:  # it stepped back because of one that isn't in this list, and may go on
+                raise _met(storage) from None
         owner = cls(storage, _self_portrait(max(map(_number, last), default=0) + 1), beat_s)
         owner._write(released=False)
         if any(_number(name) >= owner.epoch and name != owner.name for name in storage.names(EPOCH)):
             storage.delete(f"{EPOCH}/{owner.name}")
-            raise UserError(
-                f"{storage.location}: another driver opened this run at the same moment; look whether it goes on"
-            )
+            raise _met(storage)
         owner._thread.start()
         return owner
 
@@ -153,6 +154,10 @@ class ObjectOwner:
         self._storage.write(f"{EPOCH}/{self.name}", said.encode().ljust(SAID_BYTES))
 
 
+def _met(storage: Storage) -> UserError:
+    return UserError(f"{storage.location}: another driver opened this run at the same moment; look whether it goes on")
+
+
 def _number(name: str) -> int:
     return int(name.partition("-")[0])
 
@@ -165,11 +170,10 @@ def _newest(storage: Storage) -> list[str]:
 
 
 def _refuse_if_alive(storage: Storage, name: str, alive_s: float) -> None:
-    try:
-        said = json.loads(storage.read(f"{EPOCH}/{name}"))
-    except FileNotFoundError:  # of a driver that stepped back just now
-        return
-    age = _server_time(storage) - _written_at(storage, f"{EPOCH}/{name}")
+    """Errors: UserError for one that lives; FileNotFoundError if it stepped back just now."""
+    now = _server_time(storage)
+    said = json.loads(storage.read(f"{EPOCH}/{name}"))
+    age = now - _written_at(storage, f"{EPOCH}/{name}")
     if not said["released"] and age < alive_s:
         raise RunIsTaken(
             f"{storage.location}: another driver is writing this run; wait for it, or stop it first (it is process {said['pid']} "
@@ -188,4 +192,7 @@ def _server_time(storage: Storage) -> float:
 
 
 def _written_at(storage: Storage, name: str) -> float:
-    return float(storage.filesystem.get_file_info(storage.at(name)).mtime_ns or 0) / 1e9
+    written = storage.filesystem.get_file_info(storage.at(name)).mtime_ns
+    if written is None:  # nothing is there
+        raise FileNotFoundError(storage.at(name))
+    return float(written) / 1e9

@@ -11,7 +11,9 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +24,7 @@ from s3_double import BUCKET, KEYS, serving
 from ray_gym.config import OutputSection, RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import load
+from ray_gym.run import owner
 from ray_gym.run.directory import RunDirectory, create, plan_directory, reopen
 from ray_gym.run.location import below, storage_at
 from ray_gym.run.owner import ObjectOwner
@@ -145,6 +148,16 @@ def test_the_endpoint_can_be_the_environment_s(
     assert load(directory.location.partition("?")[0]).episodes.num_rows == 0
 
 
+def test_an_object_that_goes_while_it_is_read_is_told_as_none(directory: RunDirectory) -> None:
+    storage = directory.storage
+    storage.write("seen", b"yes")
+    opened = storage.filesystem.open_input_stream(storage.at("seen"))
+    storage.delete("seen")
+    filesystem = SimpleNamespace(open_input_stream=lambda path: opened, get_file_info=storage.filesystem.get_file_info)
+    with pytest.raises(FileNotFoundError, match="mine/seen"):
+        replace(storage, filesystem=filesystem).read("seen")
+
+
 # ---- one writer ----
 
 
@@ -190,17 +203,17 @@ def test_a_commit_that_was_under_way_at_a_takeover_has_nothing_to_copy(directory
 
 def test_a_driver_shows_that_it_lives_until_it_is_closed(store: str) -> None:
     storage = storage_at(below(store, "mine"))
-    owner = ObjectOwner.claim(storage, beat_s=0.05)
-    said = f"epoch/{owner.name}"
+    driver = ObjectOwner.claim(storage, beat_s=0.05)
+    said = f"epoch/{driver.name}"
     first = json.loads(storage.read(said))
     assert (first["epoch"], first["pid"], first["released"]) == (1, os.getpid(), False)
     length = len(storage.read(said))
     eventually(lambda: json.loads(storage.read(said))["heartbeat"] > first["heartbeat"], 20)
-    owner.release()
-    owner.release()
+    driver.release()
+    driver.release()
     assert json.loads(storage.read(said))["released"] is True
     assert len(storage.read(said)) == length, "or who reads it meanwhile would get a part"
-    assert not [thread for thread in threading.enumerate() if thread is owner._thread]
+    assert not [thread for thread in threading.enumerate() if thread is driver._thread]
 
 
 def test_of_drivers_that_meet_one_goes_on_at_most(store: str) -> None:
@@ -213,15 +226,36 @@ def test_of_drivers_that_meet_one_goes_on_at_most(store: str) -> None:
         with suppress(UserError):
             won.append(ObjectOwner.claim(storage))
 
-    drivers = [threading.Thread(target=claim) for _ in range(6)]
-    for driver in drivers:
-        driver.start()
-    for driver in drivers:
-        driver.join()
-    assert len(won) <= 1 and storage.names("epoch") == [owner.name for owner in won], "the others left nothing"
-    for owner in won:
-        owner.release()
+    threads = [threading.Thread(target=claim) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(won) <= 1 and storage.names("epoch") == [driver.name for driver in won], "the others left nothing"
+    for driver in won:
+        driver.release()
     ObjectOwner.claim(storage).release()
+
+
+@pytest.mark.parametrize("before", ["_server_time", "_written_at"])
+def test_who_meets_a_driver_that_steps_back_steps_back_too(
+    before: str, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one it steps back for isn't in the list that was made before, and goes on."""
+    storage = storage_at(below(store, "mine"))
+    beside = ObjectOwner.claim(storage)
+    real = getattr(owner, before)
+
+    def steps_back(*arguments: Any) -> float:
+        if f"epoch/{beside.name}" in arguments or before == "_server_time":
+            storage.delete(f"epoch/{beside.name}")
+        return float(real(*arguments))
+
+    monkeypatch.setattr(owner, before, steps_back)
+    with pytest.raises(UserError, match="another driver opened this run at the same moment"):
+        ObjectOwner.claim(storage)
+    assert storage.names("epoch") == []
+    beside.release()
 
 
 # ---- whole runs, by the command line ----
