@@ -12,8 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,10 +22,11 @@ import ray
 from ray.cluster_utils import Cluster
 
 from benchmarks.chat_environment import STEPS_PER_TURN, TURNS
-from benchmarks.lag import LagFile, Lags, beside_ray, lags_between
+from benchmarks.lag import LAGS, LagFile, Lags, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.openai_answers import NAME
 from benchmarks.openai_double import serving
+from benchmarks.rollout import carry_out_watched
 from ray_gym.affinity import Transport
 from ray_gym.config import RunConfig
 from ray_gym.import_paths import as_variable
@@ -35,10 +35,7 @@ from ray_gym.metrics.recorder import Recorder
 from ray_gym.play import Played as Ended
 from ray_gym.play import Stage, play
 from ray_gym.run import cluster
-from ray_gym.run.commits import Commits
 from ray_gym.run.directory import RunDirectory, create, plan_directory
-from ray_gym.run.driver import Driver, setup_of, standing
-from ray_gym.run.garbage import overlook_what_is_there
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.rows import AT_ONCE, Rows
 from ray_gym.run.tally import Tally
@@ -98,7 +95,7 @@ class Played:
 
 def on_ray(load: Load) -> Played:
     """The run's own driver and workers on a Ray cluster of their own."""
-    with _planned(load) as planned, _ray(load.raylets):
+    with _planned(load) as planned, _ray(load.raylets, planned.lags):
         return planned.played(_carry_out)
 
 
@@ -219,7 +216,7 @@ def _planned(load: Load) -> Iterator[_Planned]:
 
 
 @contextmanager
-def _ray(raylets: int) -> Iterator[None]:
+def _ray(raylets: int, lags: Path) -> Iterator[None]:
     """A cluster of our own also where another is running: whose processes are whose could not be told otherwise."""
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
     with ExitStack() as started:
@@ -232,28 +229,14 @@ def _ray(raylets: int) -> Iterator[None]:
             for _ in range(raylets - 1):
                 several.add_node(**node)
             where, memory = {"address": several.address}, {}
-        ray.init(**where, **memory, runtime_env={"env_vars": as_variable()}, log_to_driver=False, logging_level="ERROR")
+        variables = {"env_vars": {**as_variable(), LAGS: str(lags)}}
+        ray.init(**where, **memory, runtime_env=variables, log_to_driver=False, logging_level="ERROR")
         started.callback(ray.shutdown)
         yield
 
 
 def _carry_out(planned: _Planned) -> None:
-    """As a run does, but for what is told of event loops."""
-    recorder = Recorder()
-    commits = standing(planned.plan, planned.directory, planned.commits, recorder)
-    overlook_what_is_there()
-    with ExitStack() as started:
-        for name, engine in planned.plan.engines.items():
-            started.callback(engine.stop)
-            engine.start(planned.directory.name, name, lambda text: None)
-        asyncio.run(_drive(planned, commits, recorder))
-
-
-async def _drive(planned: _Planned, commits: Commits, recorder: Recorder) -> None:
-    export = partial(beside_ray, planned.lags)
-    setup = replace(setup_of(planned.plan, planned.directory), export=export)
-    async with beating(recorder, "driver", export()):
-        outcome = await Driver(setup, planned.directory, commits, asyncio.Event()).run()
+    outcome = carry_out_watched(planned.plan, planned.directory, planned.commits, planned.lags)
     planned.tally_s = outcome.tally.took_s
 
 

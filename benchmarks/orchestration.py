@@ -80,6 +80,7 @@ class Measured:
             "p99": played.lags.worker_ms(99),
             "driver lag p50": played.lags.driver_ms(50),
             "driver p99": played.lags.driver_ms(99),
+            "replica p99": played.lags.replica_ms(99),
             "seconds": self.seconds,
             "start s": played.began_at - played.asked_at if uses_ray else None,
             "busy elsewhere": self.cores_elsewhere,

@@ -10,10 +10,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from benchmarks.lag import watched_replica
 from ray_gym.application import Replicas
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, VersionSpan
-from ray_gym.models.scripted import ScriptedEngine
+from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
 from ray_gym.models.scripted_replica import ScriptedReplica
 
 IDS = (np.arange(4096, dtype=np.int32) * 7919) % 49152
@@ -56,6 +57,10 @@ class TokenModel:
 
 class TokenReplica(ScriptedReplica):
     """One replica behind Serve."""
+
+    def __init__(self, options: ScriptedOptions) -> None:
+        super().__init__(options)
+        self._pulse = watched_replica()
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: those of the scripted model."""

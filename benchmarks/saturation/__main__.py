@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import math
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +22,7 @@ import numpy as np
 from ray import serve
 
 from benchmarks.command import add_json, begin, positive
-from benchmarks.lag import Lags, beside_ray, lags_between
+from benchmarks.lag import Lags, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.rollout import play
@@ -37,8 +35,6 @@ from ray_gym.config import RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster import connected
-from ray_gym.run.driver import make_worker
-from ray_gym.run.worker import WorkerSetup
 
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")
@@ -92,7 +88,7 @@ class Fed:
     steps: int
     """Of all engines: the same work in more steps is more work, however fast the machine is at the moment."""
     lags: Lags = field(default_factory=Lags)
-    """Of the run's workers, all the time."""
+    """Between the first and the last call; when it was fed directly, of replicas only."""
 
     @property
     def all_calls(self) -> list[Call]:
@@ -121,18 +117,20 @@ class Fed:
             "gap p50 (ms)": float(np.percentile(gaps, 50)),
             "p99": float(np.percentile(gaps, 99)),
             "worker lag p99": self.lags.worker_ms(99),
+            "driver's": self.lags.driver_ms(99),
+            "replicas'": self.lags.replica_ms(99),
             "full for s": window.seconds,
             "tokens/s": tokens_a_second(calls, window),
         }
 
 
 @contextmanager
-def engines_up(work: Work) -> Iterator[dict[str, str]]:
+def engines_up(work: Work, lags: Path) -> Iterator[dict[str, str]]:
     """Their Serve applications, by the names that the config gives them."""
     with ExitStack() as started:
         apps = {}
         for name in dict.fromkeys(map(work.engine_of, PARTICIPANTS)):
-            engine = make_engine(NAME, work.engine_args, work.threads, work.engine_cores)
+            engine = make_engine(NAME, work.engine_args, work.threads, lags, work.engine_cores)
             engine.check(EngineCheck(name, {}, uses_tools=False, episodes=work.concurrency))
             started.callback(engine.stop)
             engine.start(f"saturation-{work.engines}", name, lambda text: print(text, file=sys.stderr))
@@ -155,24 +153,23 @@ def config_of(work: Work, apps: Mapping[str, str], output: Path) -> RunConfig:
     )
 
 
-def by_rollouts(work: Work, apps: Mapping[str, str], number: int) -> Fed:
+def by_rollouts(work: Work, apps: Mapping[str, str], number: int, lags: Path) -> Fed:
     """Errors: MeasurementFailed."""
     ask(apps, "begin", work.least_tokens)
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
-        lags = Path(output, "lags")
-        lags.mkdir()
-        _, run = play(config_of(work, apps, Path(output)), partial(_worker_with_lags, lags))
-        lag = lags_between(lags, 0, math.inf)
+        _, run = play(config_of(work, apps, Path(output)), lags)
         require_completed(run, work.episodes)
-    return Fed("rollouts", number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()), lag)
+    return fed_by("rollouts", number, work, apps, lags)
 
 
-async def _worker_with_lags(folder: Path, name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
-    """It writes down how late its event loop is."""
-    return await make_worker(name, replace(setup, export=partial(beside_ray, folder)), concurrency, strategy)
+def fed_by(by: str, number: int, work: Work, apps: Mapping[str, str], lags: Path) -> Fed:
+    calls = ask(apps, "calls")
+    times = [time for made in calls.values() for call in made for time in (call.began_at, call.ended_at)]
+    lag = lags_between(lags, min(times, default=0), max(times, default=0))
+    return Fed(by, number, work, calls, sum(ask(apps, "steps").values()), lag)
 
 
-def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
+def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
     """The calls of rollouts once more. Errors: MeasurementFailed."""
     calls = {name: [call for call in made if call.tokens] for name, made in fed.calls.items()}
     ask(apps, "begin", fed.work.least_tokens)
@@ -180,7 +177,7 @@ def directly(fed: Fed, apps: Mapping[str, str]) -> Fed:
         name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()
     }
     asyncio.run(replay(ports, steps(calls), fed.work.concurrency))
-    again = replace(fed, by="directly", calls=ask(apps, "calls"), steps=sum(ask(apps, "steps").values()), lags=Lags())
+    again = fed_by("directly", fed.round, fed.work, apps, lags)
     generated, before = (sum(call.tokens for call in of.all_calls) for of in (again, fed))
     if abs(generated - before) > MOST_ROUNDING * before:
         raise MeasurementFailed(f"the engine generated {generated} tokens when it was asked directly, {before} before")
@@ -204,12 +201,13 @@ def ask(apps: Mapping[str, str], method: str, *arguments: Any) -> dict[str, Any]
 
 def measure(work: Work, rounds: int, found: list[Fed]) -> None:
     """What was found until then is kept. Errors: MeasurementFailed; ConnectionError, TimeoutError."""
-    with engines_up(work) as apps:
+    with tempfile.TemporaryDirectory(prefix="ray_gym_lags_") as folder, engines_up(work, Path(folder)) as apps:
+        lags = Path(folder)
         # The first round counts for nothing: the first time that an engine computes steps of these sizes is slower.
-        by_rollouts(work, apps, 0)
+        by_rollouts(work, apps, 0, lags)
         for number in range(1, rounds + 1):
-            found.append(comparable(by_rollouts(work, apps, number)))
-            found.append(comparable(directly(found[-1], apps)))
+            found.append(comparable(by_rollouts(work, apps, number, lags)))
+            found.append(comparable(directly(found[-1], apps, lags)))
             print(f"round {number}: {found[-2].speed:.0f} and {found[-1].speed:.0f} tokens/s", flush=True)
 
 
@@ -223,9 +221,14 @@ def comparable(fed: Fed) -> Fed:
 
 
 def ratio(fed: Sequence[Fed]) -> float:
-    """Of the mean speeds, the rollouts' and the direct one."""
-    speeds = {by: [one.speed for one in fed if one.by == by] for by in ("rollouts", "directly")}
-    return (sum(speeds["rollouts"]) / len(speeds["rollouts"])) / (sum(speeds["directly"]) / len(speeds["directly"]))
+    """Of the mean speeds, the rollouts' and the direct one, over the rounds that have both."""
+    both = speeds(fed)
+    return sum(rollouts for rollouts, _ in both) / sum(direct for _, direct in both)
+
+
+def speeds(fed: Sequence[Fed]) -> list[tuple[float, float]]:
+    """Of each round, by rollouts and directly, as far as there are both."""
+    return [(rollouts.speed, direct.speed) for rollouts, direct in zip(fed[::2], fed[1::2], strict=False)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -261,7 +264,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ratios = {engines: ratio(fed) for engines, fed in measured.items() if len(fed) > 1}
     print(f"\n{table(lines)}\n")
     for engines, found in ratios.items():
-        print(f"{engines} engine{'s' if engines > 1 else ''}: {found:.3f} of the direct speed (least {LEAST_RATIO})")
+        rounds = ", ".join(f"{rollouts / direct:.3f}" for rollouts, direct in speeds(measured[engines]))
+        print(f"engines {engines}: {found:.3f} of the direct speed (least {LEAST_RATIO}); rounds {rounds}")
     heading.write(given.json, lines=lines, ratios=ratios)
     return 0 if not failed and all(found >= LEAST_RATIO for found in ratios.values()) else 1
 

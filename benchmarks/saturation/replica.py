@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
+from benchmarks.lag import LAGS, watched_replica
 from benchmarks.saturation.windows import Call
 from deployments.vllm import VllmEngine
 from deployments.vllm.async_llm import AsyncLLMEngine
@@ -81,6 +82,7 @@ class RecordingReplica(VllmReplica):
         self._server: asyncio.Server | None = None
         self._steps = 0
         self._count_steps()
+        self._pulse = watched_replica()
 
     def _count_steps(self) -> None:
         stats = self._engine.stats
@@ -145,8 +147,10 @@ class RecordingVllm(VllmEngine):
         return replace(super()._replicas(name), of=RecordingReplica)
 
 
-def make_engine(model: str, engine_args: dict[str, Any], threads: int, cores: Collection[int] = ()) -> RecordingVllm:
-    """`cores`: that its process is to run on, if not on any."""
+def make_engine(
+    model: str, engine_args: dict[str, Any], threads: int, lags: Path, cores: Collection[int] = ()
+) -> RecordingVllm:
+    """`lags`: the folder in which it tells how late its loop is. `cores`: that its process is to run on, if not on any."""
     pinned = {ENGINE_CORES: ",".join(map(str, cores))} if cores else {}
-    env_vars = {"OMP_NUM_THREADS": str(threads), **pinned}
+    env_vars = {"OMP_NUM_THREADS": str(threads), LAGS: str(lags), **pinned}
     return RecordingVllm(VllmOptions(model=model, gpus=0, engine_args=engine_args, env_vars=env_vars))

@@ -135,6 +135,7 @@ def test_models_behind_serve_and_over_http_play_the_same_through_ray(tmp_path: P
     assert {name: case["episodes"] for name, case in cases.items()} == {"serve": 80, "http": 80}
     serve, http = cases["serve"], cases["http"]
     assert serve["replicas'"] is not None and serve["double's"] is None
+    assert http["replica p99"] is None
     assert http["replicas'"] is None and http["double's"] is not None
     for case in cases.values():
         assert case["measured"]["played"]["model_calls"] == 880

@@ -14,7 +14,7 @@ import pytest
 from conftest import REPOSITORY
 
 from benchmarks.measure import MeasurementFailed
-from benchmarks.saturation.__main__ import Fed, Work, comparable, config_of, ratio, steps
+from benchmarks.saturation.__main__ import Fed, Work, comparable, config_of, ratio, speeds, steps
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
@@ -69,7 +69,9 @@ def test_the_ratio_is_that_of_the_mean_speeds() -> None:
         calls = [replace(call(name, 0, 1), tokens=int(speed / 2)) for name in "ab"]
         return Fed(by, 1, WORK, {"both": calls}, steps=1)
 
-    assert ratio([fed("rollouts", 90), fed("directly", 100), fed("rollouts", 100), fed("directly", 100)]) == 0.95
+    whole = [fed("rollouts", 90), fed("directly", 100), fed("rollouts", 100), fed("directly", 100)]
+    assert ratio(whole) == 0.95 and speeds(whole) == [(90, 100), (100, 100)]
+    assert ratio([*whole, fed("rollouts", 10)]) == 0.95, "a round without its other half"
 
 
 def run_with(folder: Path, completed: int, *failures: FailureKind, cut: int = 0) -> Path:
@@ -135,6 +137,9 @@ def test_two_engines_are_fed_by_rollouts_and_directly(cluster: dict[str, str], t
     assert rollouts["calls"] == direct["calls"] == 6 * 2 * 2
     assert rollouts["generated"] == direct["generated"] >= 16 * 6 * 2 * 2
     assert rollouts["tokens/s"] > 0 and direct["tokens/s"] > 0
+    lags = ("worker lag p99", "driver's", "replicas'")
+    assert all(rollouts[name] > 0 for name in lags)
+    assert [direct[name] is None for name in lags] == [True, True, False]
 
 
 def test_a_replay_keeps_the_number_in_flight_and_the_order_within_an_episode() -> None:
