@@ -52,6 +52,7 @@ class Work:
     concurrency: int
     turns: int
     least_tokens: int
+    """An answer's, on average."""
     tokens: int
     workers: int
     threads: int
@@ -236,9 +237,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, heading = begin(parser, arguments)
     if given.episodes < given.concurrency:
         parser.error(f"--episodes {given.episodes}: {given.concurrency} of them are to be in flight (--concurrency)")
-    if given.least_tokens >= given.tokens:
+    if 2 * given.least_tokens > given.tokens:
         parser.error(
-            f"--least-tokens {given.least_tokens}: --tokens allows {given.tokens}, and sentences must come to an end"
+            f"--least-tokens {given.least_tokens}: some answers get twice as many at least, --tokens allows {given.tokens}, "
+            "and sentences must come to an end"
         )
     if given.concurrency < given.workers:
         parser.error(
@@ -286,7 +288,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--episodes", type=positive, default=128, help="a round (default 128)")
     parser.add_argument("--concurrency", type=positive, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=positive, default=3, help="of each participant (default 3)")
-    least = "at least, a turn, up to the end of a sentence; with 1 the small model says some 9 (default 32)"
+    least = (
+        "the mean of what a turn has at least, from 1 to twice as many, up to the end of a sentence (default 32; with 1 "
+        "the small model says some 9)"
+    )
     parser.add_argument("--least-tokens", type=positive, default=32, help=least)
     parser.add_argument("--tokens", type=positive, default=128, help="at most, a turn (default 128)")
     parser.add_argument("--workers", type=positive, default=1, help="(default 1)")

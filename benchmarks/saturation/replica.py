@@ -6,7 +6,9 @@ import asyncio
 import os
 import time
 import uuid
-from collections.abc import Collection, Mapping
+import zlib
+from array import array
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -38,12 +40,20 @@ class LongRequest(GenerationRequest):
         return {**GenerationRequest.sampling_fields(self), "min_tokens": self.min_tokens}
 
 
+def least_tokens(prompt_ids: Sequence[int], mean: int) -> int:
+    """From 1 to twice the mean less one, evenly, as the prompt has it: the same whenever it comes.
+
+    Were all as long, episodes that began together would stay together: with an engine each, all of them at the one or the other.
+    """
+    return 1 + zlib.crc32(array("q", prompt_ids).tobytes()) % (2 * mean - 1)
+
+
 class RecordingEngine:
     """The engine, as a completer asks it."""
 
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self._engine = engine
-        self.min_tokens = 0
+        self.mean_least_tokens = 0
         self.calls: list[Call] = []
 
     @property
@@ -51,7 +61,7 @@ class RecordingEngine:
         return self._engine.max_model_len
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        request = LongRequest.of(request, self.min_tokens)
+        request = LongRequest.of(request, least_tokens(request.prompt_ids, self.mean_least_tokens))
         began_at = time.time()
         generation = await self._engine.generate(request)
         tokens, cached = len(generation.token_ids), generation.cached_tokens
@@ -94,10 +104,10 @@ class RecordingReplica(VllmReplica):
 
         setattr(stats, "take", counted)  # noqa: B010
 
-    async def begin(self, min_tokens: int) -> None:
+    async def begin(self, mean_least_tokens: int) -> None:
         """With an empty cache, and nothing recorded."""
         await self._engine.client.reset_prefix_cache()
-        self._recording.calls, self._recording.min_tokens = [], min_tokens
+        self._recording.calls, self._recording.mean_least_tokens = [], mean_least_tokens
         self._steps = 0
 
     async def steps(self) -> int:

@@ -17,6 +17,7 @@ from benchmarks.measure import MeasurementFailed
 from benchmarks.saturation.__main__ import Fed, Work, comparable, config_of, ratio, speeds, steps
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
+from benchmarks.saturation.replica import least_tokens
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
 from deployments.vllm.token_engine import GenerationRequest
 from ray_gym.errors import FailureKind
@@ -112,6 +113,13 @@ def test_a_round_in_which_the_full_number_never_was_in_flight_is_no_figure() -> 
     assert comparable(replace(fed, work=WORK)).speed > 0
 
 
+def test_answers_differ_in_their_least_length_as_their_prompts_do() -> None:
+    lengths = [least_tokens([7, number], 32) for number in range(2000)]
+    assert lengths == [least_tokens([7, number], 32) for number in range(2000)]
+    assert (min(lengths), max(lengths)) == (1, 63) and abs(sum(lengths) / len(lengths) - 32) < 1
+    assert least_tokens([7], 1) == 1
+
+
 def test_an_engine_each_or_one_for_both(tmp_path: Path) -> None:
     one = config_of(WORK, {"both": "app"}, tmp_path)
     two = config_of(replace(WORK, engines=2), {"policy": "p", "user": "u"}, tmp_path)
@@ -135,7 +143,7 @@ def test_two_engines_are_fed_by_rollouts_and_directly(cluster: dict[str, str], t
     assert out.exists(), done.stdout + done.stderr
     rollouts, direct = json.loads(out.read_text())["lines"]
     assert rollouts["calls"] == direct["calls"] == 6 * 2 * 2
-    assert rollouts["generated"] == direct["generated"] >= 16 * 6 * 2 * 2
+    assert rollouts["generated"] == direct["generated"] > 6 * 2 * 2
     assert rollouts["tokens/s"] > 0 and direct["tokens/s"] > 0
     lags = ("worker lag p99", "driver's", "replicas'")
     assert all(rollouts[name] > 0 for name in lags)
