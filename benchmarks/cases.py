@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,11 +23,10 @@ import ray
 from ray.cluster_utils import Cluster
 
 from benchmarks.chat_environment import STEPS_PER_TURN, TURNS
-from benchmarks.lag import LAGS, LagFile, Lags, lags_between
+from benchmarks.lag import LAGS, LagFile, Lags, beside_ray, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.openai_answers import NAME
 from benchmarks.openai_double import serving
-from benchmarks.rollout import carry_out_watched
 from ray_gym.affinity import Transport
 from ray_gym.config import RunConfig
 from ray_gym.import_paths import as_variable
@@ -36,6 +36,7 @@ from ray_gym.play import Played as Ended
 from ray_gym.play import Stage, play
 from ray_gym.run import cluster
 from ray_gym.run.directory import RunDirectory, create, plan_directory
+from ray_gym.run.driver import carry_out
 from ray_gym.run.plan import Plan, make_plan
 from ray_gym.run.rows import AT_ONCE, Rows
 from ray_gym.run.tally import Tally
@@ -236,7 +237,8 @@ def _ray(raylets: int, lags: Path) -> Iterator[None]:
 
 
 def _carry_out(planned: _Planned) -> None:
-    outcome = carry_out_watched(planned.plan, planned.directory, planned.commits, planned.lags)
+    export = partial(beside_ray, planned.lags)
+    outcome = carry_out(planned.plan, planned.directory, lambda text: None, planned.commits, export=export)
     planned.tally_s = outcome.tally.took_s
 
 

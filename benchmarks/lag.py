@@ -20,7 +20,7 @@ from ray_gym.metrics.recorder import Reading, Recorder
 from ray_gym.metrics.table import LOOP_LAG
 
 LAGS = "BENCHMARK_LAGS"
-"""In a replica's environment: the folder of these files."""
+"""Where a replica finds the folder of these files: in its environment."""
 ROLES = ("worker", "driver", "replica")
 
 

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +52,7 @@ class Work:
     concurrency: int
     turns: int
     least_tokens: int
-    """An answer's, on average."""
+    """The mean of the least that answers have (`replica.least_tokens`)."""
     tokens: int
     workers: int
     threads: int
@@ -89,7 +89,7 @@ class Fed:
     steps: int
     """Of all engines: the same work in more steps is more work, however fast the machine is at the moment."""
     lags: Lags = field(default_factory=Lags)
-    """Between the first and the last call; when it was fed directly, of replicas only."""
+    """While the full number was in flight; when it was fed directly, of replicas only."""
 
     @property
     def all_calls(self) -> list[Call]:
@@ -164,16 +164,19 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int, lags: Path) ->
 
 
 def fed_by(by: str, number: int, work: Work, apps: Mapping[str, str], lags: Path) -> Fed:
-    calls = ask(apps, "calls")
-    times = [time for made in calls.values() for call in made for time in (call.began_at, call.ended_at)]
-    lag = lags_between(lags, min(times, default=0), max(times, default=0))
-    return Fed(by, number, work, calls, sum(ask(apps, "steps").values()), lag)
+    """Errors: MeasurementFailed if there are no figures of it."""
+    fed = Fed(by, number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()))
+    try:
+        full = full_window(chains(fed.all_calls), work.concurrency)
+    except ValueError as error:
+        raise MeasurementFailed(f"round {number}, {by}: {error}") from None
+    return replace(fed, lags=lags_between(lags, full.start, full.end))
 
 
 def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
     """The calls of rollouts once more. Errors: MeasurementFailed."""
     calls = {name: [call for call in made if call.tokens] for name, made in fed.calls.items()}
-    ask(apps, "begin", fed.work.least_tokens)
+    ask(apps, "begin")
     ports = {
         name: handle(app).open_directly.remote(calls[name]).result(timeout_s=ANSWER_S) for name, app in apps.items()
     }
@@ -207,18 +210,9 @@ def measure(work: Work, rounds: int, found: list[Fed]) -> None:
         # The first round counts for nothing: the first time that an engine computes steps of these sizes is slower.
         by_rollouts(work, apps, 0, lags)
         for number in range(1, rounds + 1):
-            found.append(comparable(by_rollouts(work, apps, number, lags)))
-            found.append(comparable(directly(found[-1], apps, lags)))
+            found.append(by_rollouts(work, apps, number, lags))
+            found.append(directly(found[-1], apps, lags))
             print(f"round {number}: {found[-2].speed:.0f} and {found[-1].speed:.0f} tokens/s", flush=True)
-
-
-def comparable(fed: Fed) -> Fed:
-    """Errors: MeasurementFailed if there are no figures of it."""
-    try:
-        fed.figures()
-    except ValueError as error:
-        raise MeasurementFailed(f"round {fed.round}, {fed.by}: {error}") from None
-    return fed
 
 
 def ratio(fed: Sequence[Fed]) -> float:
@@ -237,10 +231,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given, heading = begin(parser, arguments)
     if given.episodes < given.concurrency:
         parser.error(f"--episodes {given.episodes}: {given.concurrency} of them are to be in flight (--concurrency)")
-    if 2 * given.least_tokens > given.tokens:
+    if 3 * given.least_tokens > given.tokens:
         parser.error(
-            f"--least-tokens {given.least_tokens}: some answers get twice as many at least, --tokens allows {given.tokens}, "
-            "and sentences must come to an end"
+            f"--least-tokens {given.least_tokens}: some answers have nearly twice as many at least, and sentences must come to an end "
+            f"in the {given.tokens} of --tokens; take {3 * given.least_tokens} or more of these"
         )
     if given.concurrency < given.workers:
         parser.error(
@@ -289,8 +283,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=positive, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=positive, default=3, help="of each participant (default 3)")
     least = (
-        "the mean of what a turn has at least, from 1 to twice as many, up to the end of a sentence (default 32; with 1 "
-        "the small model says some 9)"
+        "the mean of the least that turns have, evenly from 1 to nearly twice as many; each goes on to the end of its sentence "
+        "(default 32; with 1 the small model says some 9)"
     )
     parser.add_argument("--least-tokens", type=positive, default=32, help=least)
     parser.add_argument("--tokens", type=positive, default=128, help="at most, a turn (default 128)")

@@ -53,7 +53,7 @@ class RecordingEngine:
 
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self._engine = engine
-        self.mean_least_tokens = 0
+        self.mean_least_tokens = 1
         self.calls: list[Call] = []
 
     @property
@@ -61,7 +61,8 @@ class RecordingEngine:
         return self._engine.max_model_len
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        request = LongRequest.of(request, least_tokens(request.prompt_ids, self.mean_least_tokens))
+        least = least_tokens(request.prompt_ids, self.mean_least_tokens)
+        request = LongRequest.of(request, min(least, request.max_tokens))
         began_at = time.time()
         generation = await self._engine.generate(request)
         tokens, cached = len(generation.token_ids), generation.cached_tokens
@@ -104,8 +105,8 @@ class RecordingReplica(VllmReplica):
 
         setattr(stats, "take", counted)  # noqa: B010
 
-    async def begin(self, mean_least_tokens: int) -> None:
-        """With an empty cache, and nothing recorded."""
+    async def begin(self, mean_least_tokens: int = 1) -> None:
+        """With an empty cache, and nothing recorded. What is asked directly has its least number of tokens already."""
         await self._engine.client.reset_prefix_cache()
         self._recording.calls, self._recording.mean_least_tokens = [], mean_least_tokens
         self._steps = 0

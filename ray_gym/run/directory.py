@@ -145,7 +145,7 @@ class RunDirectory:
         if any(self.committed()):
             return
         self._owner().check()
-        self._owner().release()
+        self._owner().withdraw()
         self.owner = None
         self.storage.remove()
         if self.keeps_journal:

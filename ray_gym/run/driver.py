@@ -8,7 +8,7 @@ import re
 import signal
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import ray
@@ -18,7 +18,7 @@ from ray_gym.backoff import pause_s
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.logs import about
 from ray_gym.metrics.committing import RunMetrics
-from ray_gym.metrics.pulse import beating
+from ray_gym.metrics.pulse import Export, beating
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.run.commits import Commits, Notify
@@ -89,9 +89,14 @@ async def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy:
 
 
 def carry_out(
-    plan: Plan, directory: RunDirectory, say: Callable[[str], None], notify: Notify, make: MakeWorker = make_worker
+    plan: Plan,
+    directory: RunDirectory,
+    say: Callable[[str], None],
+    notify: Notify,
+    make: MakeWorker = make_worker,
+    export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Play the whole plan on the connected cluster. Blocks.
+    """Play the whole plan on the connected cluster. Blocks. `export` makes what takes the metrics, in each process.
 
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
     """
@@ -104,27 +109,38 @@ def carry_out(
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits, recorder, make))
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder, make, export))
 
 
 async def _until_signalled(
-    plan: Plan, directory: RunDirectory, commits: Commits, recorder: Recorder, make: MakeWorker
+    plan: Plan,
+    directory: RunDirectory,
+    commits: Commits,
+    recorder: Recorder,
+    make: MakeWorker,
+    export: Callable[[], Export],
 ) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopping.set)
-    async with beating(recorder, "driver", RayExport()):
-        return await drive(plan, directory, commits, stopping, make)
+    async with beating(recorder, "driver", export()):
+        return await drive(plan, directory, commits, stopping, make, export)
 
 
 async def drive(
-    plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event, make: MakeWorker = make_worker
+    plan: Plan,
+    directory: RunDirectory,
+    commits: Commits,
+    stopping: asyncio.Event,
+    make: MakeWorker = make_worker,
+    export: Callable[[], Export] = RayExport,
 ) -> Outcome:
     """Play a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
 
     Errors: UserError, RunFailed. However it ends, the workers are gone after it.
     """
-    outcome = await Driver(setup_of(plan, directory), directory, commits, stopping, make).run()
+    setup = replace(setup_of(plan, directory), export=export)
+    outcome = await Driver(setup, directory, commits, stopping, make).run()
     if not outcome.interrupted:
         await asyncio.to_thread(commits.fences.remove)
         outcome.tally.refused_bytes = commits.fences.refused_bytes

@@ -11,14 +11,15 @@ import contextlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from errno import ENOENT
 from typing import Any
 from urllib.parse import SplitResult, parse_qsl, urlsplit
 
 import pyarrow as pa
-from pyarrow.fs import FileSystem, S3FileSystem, resolve_s3_region
+from pyarrow.fs import FileSelector, FileSystem, FileType, S3FileSystem, resolve_s3_region
 
 from ray_gym.errors import UserError
-from ray_gym.run.owner import ObjectOwner
+from ray_gym.run.owner import EPOCH, ObjectOwner
 from ray_gym.run.parquet import write_rows
 from ray_gym.run.storage import EPISODES, STAGING, Storage
 
@@ -48,14 +49,21 @@ class ObjectStorage(Storage):
         return replace(self, staging=f"{STAGING}/{epoch}")
 
     def read(self, name: str) -> bytes:
+        # An object is looked for, then read: one that is deleted in between is an error of the store's own.
         try:
             return super().read(name)
-        except (
-            OSError
-        ):  # an object is looked for, then read: one that is deleted in between is an error of the store's own
-            if not self.exists(name):
-                raise FileNotFoundError(self.at(name)) from None
+        except FileNotFoundError:
             raise
+        except OSError:
+            if self._is_gone(name):
+                raise FileNotFoundError(ENOENT, os.strerror(ENOENT), self.at(name)) from None
+            raise
+
+    def _is_gone(self, name: str) -> bool:
+        try:
+            return not self.exists(name)
+        except OSError:  # what was wrong before says more
+            return False
 
     def write(self, name: str, data: bytes) -> None:
         with self.filesystem.open_output_stream(self.at(name)) as stream:
@@ -81,6 +89,12 @@ class ObjectStorage(Storage):
             self.filesystem.delete_dir(self.at(name))
 
     def remove(self) -> None:
+        """What says whose it is goes last: until then nobody else may have it."""
+        for found in self.filesystem.get_file_info(FileSelector(self.root, allow_not_found=True)):
+            if found.type == FileType.Directory and found.base_name != EPOCH:
+                self.delete_folder(found.base_name)
+            elif found.type == FileType.File:
+                self.delete(found.base_name)
         self.delete_folder("")
 
 

@@ -2,7 +2,8 @@
 
 On a filesystem a lock keeps a second driver out, and the file `epoch` says which one was last. An object store has no locks: there
 every driver writes an object of its own under `epoch/`, named by its number, and nobody ever overwrites another's. Who wrote one and finds,
-listing after that, another of the same or a higher number, steps back; so does who meets one that steps back. So at most one goes on.
+listing after that, another of the same or a higher number, steps back; so does who meets one that steps back, and who was so slow that it
+may have missed one. So at most one goes on.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import socket
 import threading
 import time
 from dataclasses import dataclass, field
+from errno import ENOENT
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Protocol
 
@@ -48,6 +50,9 @@ class Owner(Protocol):
 
     def release(self) -> None:
         """The run is closed: who wants to go on with it may do so at once."""
+
+    def withdraw(self) -> None:
+        """The run is about to be taken back, and nobody may go on with it."""
 
 
 def _self_portrait(epoch: int) -> dict[str, Any]:
@@ -96,6 +101,9 @@ class FileOwner:
     def release(self) -> None:
         self.lock.close()
 
+    def withdraw(self) -> None:
+        self.lock.close()
+
 
 class ObjectOwner:
     """An object of this driver's own, written anew every `BEAT_S` seconds as long as it lives."""
@@ -108,16 +116,21 @@ class ObjectOwner:
 
     @classmethod
     def claim(cls, storage: Storage, alive_s: float = ALIVE_S, beat_s: float = BEAT_S) -> ObjectOwner:
-        """Errors: UserError while another driver lives, or was quicker; OSError."""
+        """Errors: RunIsTaken while another driver lives, or comes at the same moment; OSError."""
+        began = time.monotonic()
         last = _newest(storage)
+        now = _server_time(storage) if last else 0.0
         for name in last:
             try:
-                _refuse_if_alive(storage, name, alive_s)
+                _refuse_if_alive(storage, name, now, alive_s)
             except FileNotFoundError:  # it stepped back because of one that isn't in this list, and may go on
                 raise _met(storage) from None
         owner = cls(storage, _self_portrait(max(map(_number, last), default=0) + 1), beat_s)
         owner._write(released=False)
-        if any(_number(name) >= owner.epoch and name != owner.name for name in storage.names(EPOCH)):
+        met = any(_number(name) >= owner.epoch and name != owner.name for name in storage.names(EPOCH))
+        if (
+            met or time.monotonic() - began >= ALIVE_S
+        ):  # so slow that one may have come, counted as gone, and stepped back
             storage.delete(f"{EPOCH}/{owner.name}")
             raise _met(storage)
         owner._thread.start()
@@ -132,17 +145,23 @@ class ObjectOwner:
         return f"{self.epoch:06d}-{self._portrait['nonce']}.json"
 
     def check(self) -> None:
-        newest = max(map(_number, self._storage.names(EPOCH)), default=0)
+        names = self._storage.names(EPOCH)
+        newest = max(map(_number, names), default=0)
         if newest > self.epoch:
             raise _taken_over(self._storage, newest)
+        if self.name not in names:  # another may have begun with the first epoch again
+            raise RunFailed(f"{self._storage.location} was deleted under its driver; this one writes nothing more")
 
     def release(self) -> None:
         if self._ended.is_set():
             return
-        self._ended.set()
-        self._thread.join(JOIN_S)
+        self.withdraw()
         with contextlib.suppress(OSError):  # else it counts as gone when its last beat is old enough
             self._write(released=True)
+
+    def withdraw(self) -> None:
+        self._ended.set()
+        self._thread.join(JOIN_S)
 
     def _beat(self, beat_s: float) -> None:
         while not self._ended.wait(beat_s):
@@ -154,8 +173,8 @@ class ObjectOwner:
         self._storage.write(f"{EPOCH}/{self.name}", said.encode().ljust(SAID_BYTES))
 
 
-def _met(storage: Storage) -> UserError:
-    return UserError(f"{storage.location}: another driver opened this run at the same moment; look whether it goes on")
+def _met(storage: Storage) -> RunIsTaken:
+    return RunIsTaken(f"{storage.location}: another driver opened this run at the same moment; look whether it goes on")
 
 
 def _number(name: str) -> int:
@@ -169,9 +188,8 @@ def _newest(storage: Storage) -> list[str]:
     return [name for name in names if _number(name) == highest]
 
 
-def _refuse_if_alive(storage: Storage, name: str, alive_s: float) -> None:
-    """Errors: UserError for one that lives; FileNotFoundError if it stepped back just now."""
-    now = _server_time(storage)
+def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) -> None:
+    """Errors: RunIsTaken for one that lives; FileNotFoundError if it stepped back just now."""
     said = json.loads(storage.read(f"{EPOCH}/{name}"))
     age = now - _written_at(storage, f"{EPOCH}/{name}")
     if not said["released"] and age < alive_s:
@@ -194,5 +212,5 @@ def _server_time(storage: Storage) -> float:
 def _written_at(storage: Storage, name: str) -> float:
     written = storage.filesystem.get_file_info(storage.at(name)).mtime_ns
     if written is None:  # nothing is there
-        raise FileNotFoundError(storage.at(name))
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), storage.at(name))
     return float(written) / 1e9

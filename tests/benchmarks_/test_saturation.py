@@ -8,18 +8,23 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from conftest import REPOSITORY
 
 from benchmarks.measure import MeasurementFailed
-from benchmarks.saturation.__main__ import Fed, Work, comparable, config_of, ratio, speeds, steps
+from benchmarks.saturation import __main__ as saturation
+from benchmarks.saturation.__main__ import Fed, Work, config_of, fed_by, ratio, speeds, steps
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
-from benchmarks.saturation.replica import least_tokens
+from benchmarks.saturation.replica import LongRequest, RecordingEngine, least_tokens
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
-from deployments.vllm.token_engine import GenerationRequest
+from deployments.vllm.async_llm import AsyncLLMEngine
+from deployments.vllm.token_engine import Generation, GenerationRequest
 from ray_gym.errors import FailureKind
 from ray_gym.models.base import Sampling
 from ray_gym.spec import EpisodeSpec
@@ -106,11 +111,29 @@ def test_one_in_twenty_may_be_cut_and_one_in_fifty_fail_for_that_and_for_nothing
             require_completed(run_with(tmp_path, completed, *failures, cut=cut), 128)
 
 
-def test_a_round_in_which_the_full_number_never_was_in_flight_is_no_figure() -> None:
-    fed = Fed("rollouts", 1, replace(WORK, concurrency=9), {"both": CALLS}, steps=1)
+def test_a_round_in_which_the_full_number_never_was_in_flight_is_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"calls": {"both": CALLS}, "steps": {"both": 7}}
+    monkeypatch.setattr(saturation, "ask", lambda apps, method: told[method])
     with pytest.raises(MeasurementFailed, match="round 1, rollouts: there never were 9"):
-        comparable(fed)
-    assert comparable(replace(fed, work=WORK)).speed > 0
+        fed_by("rollouts", 1, replace(WORK, concurrency=9), {}, tmp_path)
+    looks = [[time, "worker", [time / 1000]] for time in (0.5, 2.0, 7.0, 9.0)]
+    (tmp_path / "1.jsonl").write_text("".join(json.dumps(look) + "\n" for look in looks))
+    fed = fed_by("rollouts", 1, WORK, {}, tmp_path)
+    assert fed.speed > 0 and set(fed.lags.worker) == {0.002, 0.007}, "what came while all were in flight"
+
+
+async def test_an_engine_is_asked_for_the_least_length_of_the_prompt_as_far_as_there_is_room() -> None:
+    async def generate(request: GenerationRequest) -> Generation:
+        return Generation(request.prompt_ids, np.ones(1, np.int32), np.zeros(1, np.float32), "x", truncated=False)
+
+    engine = RecordingEngine(cast(AsyncLLMEngine, SimpleNamespace(generate=generate)))
+    engine.mean_least_tokens = 1000
+    for room in (4000, 3):
+        await engine.generate(GenerationRequest([1, 2, 3], Sampling(), room, "a"))
+    asked = [cast(LongRequest, call.request).min_tokens for call in engine.calls]
+    assert asked == [least_tokens([1, 2, 3], 1000), 3] and asked[0] > 3
 
 
 def test_answers_differ_in_their_least_length_as_their_prompts_do() -> None:
@@ -143,7 +166,9 @@ def test_two_engines_are_fed_by_rollouts_and_directly(cluster: dict[str, str], t
     assert out.exists(), done.stdout + done.stderr
     rollouts, direct = json.loads(out.read_text())["lines"]
     assert rollouts["calls"] == direct["calls"] == 6 * 2 * 2
-    assert rollouts["generated"] == direct["generated"] > 6 * 2 * 2
+    assert rollouts["generated"] == direct["generated"] > 12 * 6 * 2 * 2, (
+        "more than the nine an answer that nobody asked for"
+    )
     assert rollouts["tokens/s"] > 0 and direct["tokens/s"] > 0
     lags = ("worker lag p99", "driver's", "replicas'")
     assert all(rollouts[name] > 0 for name in lags)

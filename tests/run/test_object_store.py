@@ -27,7 +27,8 @@ from ray_gym.load import load
 from ray_gym.run import owner
 from ray_gym.run.directory import RunDirectory, create, plan_directory, reopen
 from ray_gym.run.location import below, storage_at
-from ray_gym.run.owner import ObjectOwner
+from ray_gym.run.object_storage import ObjectStorage
+from ray_gym.run.owner import ObjectOwner, RunIsTaken
 from ray_gym.trajectory import SCHEMA, without_volatile
 
 SCRIPTED = "configs/tic_tac_toe_scripted.yaml"
@@ -219,43 +220,89 @@ def test_a_driver_shows_that_it_lives_until_it_is_closed(store: str) -> None:
 def test_of_drivers_that_meet_one_goes_on_at_most(store: str) -> None:
     storage = storage_at(below(store, "mine"))
     won: list[ObjectOwner] = []
+    refused: list[None] = []
     together = threading.Barrier(6)
 
     def claim() -> None:
         together.wait()
-        with suppress(UserError):
+        try:
             won.append(ObjectOwner.claim(storage))
+        except RunIsTaken:
+            refused.append(None)
 
     threads = [threading.Thread(target=claim) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
+    assert len(won) + len(refused) == 6, "one ended with another error"
     assert len(won) <= 1 and storage.names("epoch") == [driver.name for driver in won], "the others left nothing"
     for driver in won:
         driver.release()
     ObjectOwner.claim(storage).release()
 
 
-@pytest.mark.parametrize("before", ["_server_time", "_written_at"])
+@pytest.mark.parametrize("before", ["_server_time", "_refuse_if_alive", "_written_at"])
 def test_who_meets_a_driver_that_steps_back_steps_back_too(
     before: str, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one it steps back for isn't in the list that was made before, and goes on."""
+    """The one for which it does came after the list that is looked through, and goes on."""
     storage = storage_at(below(store, "mine"))
-    beside = ObjectOwner.claim(storage)
+    beside, third = (ObjectOwner(storage, {"epoch": 1, "nonce": nonce, "host": "h", "pid": 1}, 3600) for nonce in "bt")
+    beside._write(released=False)
     real = getattr(owner, before)
+    called = 0
 
-    def steps_back(*arguments: Any) -> float:
-        if f"epoch/{beside.name}" in arguments or before == "_server_time":
+    def meanwhile(*arguments: Any) -> Any:
+        nonlocal called
+        called += 1
+        if before != "_written_at" or called == 2:  # the first is of the store's own clock
+            third._write(released=False)
             storage.delete(f"epoch/{beside.name}")
-        return float(real(*arguments))
+        return real(*arguments)
 
-    monkeypatch.setattr(owner, before, steps_back)
-    with pytest.raises(UserError, match="another driver opened this run at the same moment"):
+    monkeypatch.setattr(owner, before, meanwhile)
+    with pytest.raises(RunIsTaken, match="another driver opened this run at the same moment"):
+        ObjectOwner.claim(storage)
+    assert storage.names("epoch") == [third.name]
+    third.check()
+
+
+def test_who_was_so_slow_that_another_may_have_come_and_gone_steps_back(
+    store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    storage = storage_at(below(store, "mine"))
+    monkeypatch.setattr(owner, "ALIVE_S", 0.0)
+    with pytest.raises(RunIsTaken, match="at the same moment"):
         ObjectOwner.claim(storage)
     assert storage.names("epoch") == []
-    beside.release()
+
+
+def test_a_run_that_is_taken_back_is_nobody_else_s_until_nothing_of_it_is_left(
+    directory: RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleted: list[str] = []
+    real = ObjectStorage.delete
+
+    def delete(self: ObjectStorage, name: str) -> None:
+        real(self, name)
+        if name == "run.yaml":
+            deleted.append(name)
+            with pytest.raises(RunIsTaken, match="another driver is writing this run"):
+                ObjectOwner.claim(self)
+
+    monkeypatch.setattr(ObjectStorage, "delete", delete)
+    directory.remove()
+    assert deleted == ["run.yaml"] and not directory.storage.exists()
+
+
+def test_a_driver_whose_run_was_deleted_writes_nothing_more(directory: RunDirectory) -> None:
+    directory.storage.delete_folder("epoch")
+    beginning_again = ObjectOwner.claim(directory.storage)
+    with pytest.raises(RunFailed, match="was deleted under its driver"):
+        directory.write_summary({})
+    beginning_again.check()
+    beginning_again.release()
 
 
 # ---- whole runs, by the command line ----
