@@ -128,9 +128,8 @@ class ObjectOwner:
         owner = cls(storage, _self_portrait(max(map(_number, last), default=0) + 1), beat_s)
         owner._write(released=False)
         met = any(_number(name) >= owner.epoch and name != owner.name for name in storage.names(EPOCH))
-        if (
-            met or time.monotonic() - began >= ALIVE_S
-        ):  # so slow that one may have come, counted as gone, and stepped back
+        was_slow = time.monotonic() - began >= ALIVE_S  # then one may have come, counted as gone, and stepped back
+        if met or was_slow:
             storage.delete(f"{EPOCH}/{owner.name}")
             raise _met(storage)
         owner._thread.start()
