@@ -20,10 +20,10 @@ from benchmarks.talks import Counts, Talk
 from deployments.small_model import NAME
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.admission import Admission, AdmissionLimits, Gated
+from ray_gym.hosting.admission import Admission, AdmissionLimits, Gated
+from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck, Sampling
-from ray_gym.run.cluster import connected
-from ray_gym.transport import ServeModel
+from ray_gym.run.cluster.cluster import connected
 
 BLOCK, BLOCKS = 32, 64
 TOKENS = 48

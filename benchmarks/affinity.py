@@ -21,10 +21,10 @@ from benchmarks.talks import Talk, hold
 from deployments.small_model import NAME
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.affinity import Affinity
+from ray_gym.hosting.affinity import Affinity
+from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck, Sampling
-from ray_gym.run.cluster import connected
-from ray_gym.transport import ServeModel
+from ray_gym.run.cluster.cluster import connected
 
 BOUND = 1.1
 BLOCK = 32

@@ -27,21 +27,21 @@ from benchmarks.lag import LAGS, LagFile, Lags, beside_ray, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.openai_answers import NAME
 from benchmarks.openai_double import serving
-from ray_gym.affinity import Transport
-from ray_gym.config import RunConfig
-from ray_gym.import_paths import as_variable
+from ray_gym.config.sections import RunConfig
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.hosting.affinity import Transport
+from ray_gym.hosting.import_paths import as_variable
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.play import Played as Ended
-from ray_gym.play import Stage, play
-from ray_gym.run import cluster
-from ray_gym.run.directory import RunDirectory, create, plan_directory
-from ray_gym.run.driver import carry_out
+from ray_gym.play.play import Played as Ended
+from ray_gym.play.play import Stage, play
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.cluster import cluster
+from ray_gym.run.directory.directory import RunDirectory, create, plan_directory
+from ray_gym.run.driver.driver import carry_out
+from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import Plan, make_plan
-from ray_gym.run.rows import AT_ONCE, Rows
-from ray_gym.run.tally import Tally
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import SCHEMA
+from ray_gym.run.worker.rows import AT_ONCE, Rows
 
 Durability = Literal["off", "process", "disk"]
 Models = Literal["in_process", "serve", "http"]

@@ -17,7 +17,7 @@ from typing import Any, get_args
 from benchmarks.cases import Load, Models, Played, in_one_process, on_ray
 from benchmarks.command import add_json, begin, not_negative, positive
 from benchmarks.measure import Cost, Costs, MeasurementFailed, Watch, watched
-from ray_gym.affinity import Transport
+from ray_gym.hosting.affinity import Transport
 
 BRIEF = ("calls/s", "CPU-ms a call", "p99", "busy elsewhere")
 Case = Callable[[Load], Played]

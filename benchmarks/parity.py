@@ -30,11 +30,11 @@ from benchmarks.rollout import play
 from deployments.small_model import NAME, checkpoint_dir
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import Run, load
 from ray_gym.models.base import EngineCheck
-from ray_gym.run import cluster
+from ray_gym.run.cluster import cluster
 
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
 ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}

@@ -21,17 +21,17 @@ from benchmarks.command import add_json, begin, not_negative, positive
 from benchmarks.conversation import TOOL, answer, conversation, new_messages
 from benchmarks.engine_double import EngineDouble
 from benchmarks.orchestration import table
+from deployments.chat.checkpoint import load_tokens
+from deployments.chat.completer import Completer
+from deployments.chat.formats import make_formats
+from deployments.chat.options import ChatOptions
 from deployments.small_model import NAME
-from deployments.vllm.checkpoint import load_tokens
-from deployments.vllm.completer import Completer
-from deployments.vllm.formats import make_formats
-from deployments.vllm.options import ChatOptions
-from ray_gym.affinity import Transport
-from ray_gym.application import start_serve
-from ray_gym.lanes.replica import BatchedReplica
+from ray_gym.hosting.affinity import Transport
+from ray_gym.hosting.application import start_serve
+from ray_gym.hosting.lanes.replica import BatchedReplica
+from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
-from ray_gym.run.cluster import connected
-from ray_gym.transport import ServeModel
+from ray_gym.run.cluster.cluster import connected
 
 BOUND_MS = 20.0
 LOOK_S = 0.002

@@ -23,7 +23,7 @@ from benchmarks.chaos.cluster import end_all, raylets
 from benchmarks.chaos.processes import Processes
 from benchmarks.chaos.rollout import ChaosFailed, Rollout
 from benchmarks.command import begin
-from ray_gym.trajectory import SCHEMA, without_volatile
+from ray_gym.record.schema import SCHEMA, without_volatile
 
 PLAYER = "envs.tic_tac_toe.players:{}_player"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 from benchmarks.lag import beside_ray
 from benchmarks.measure import MeasurementFailed
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.metrics.ray_export import RayExport
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.driver import carry_out
+from ray_gym.run.directory.directory import create, plan_directory
+from ray_gym.run.driver.driver import carry_out
+from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import make_plan
-from ray_gym.run.tally import Tally
 
 CONFIG = Path("benchmark.yaml")
 """Nothing is read from it."""

@@ -34,7 +34,7 @@ from deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import load
 from ray_gym.models.base import EngineCheck
-from ray_gym.run.cluster import connected
+from ray_gym.run.cluster.cluster import connected
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SCRIPTED = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"

@@ -11,11 +11,12 @@ from dataclasses import replace
 import numpy as np
 
 from benchmarks.lag import watched_replica
-from ray_gym.application import Replicas
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedOptions
+from ray_gym.engines.scripted_replica import ScriptedReplica
+from ray_gym.hosting.application import Replicas
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, VersionSpan
-from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
-from ray_gym.models.scripted_replica import ScriptedReplica
 
 IDS = (np.arange(4096, dtype=np.int32) * 7919) % 49152
 LOGPROBS: Logprobs = (-(np.arange(4096) % 17) / 8).astype(np.float32)

@@ -6,14 +6,17 @@ What an environment author and a trainer import; everything else is reached thro
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.environment import Environment, Opening, Options, Score, Task
-from ray_gym.episode import Episode
+from ray_gym.environment import Environment, Options
+from ray_gym.episode.episode import Episode
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.turn import Turn
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.load import Run, load
 from ray_gym.messages import Message, ToolCall, ToolSchema, tool_call_message
-from ray_gym.participant import Participant
-from ray_gym.tools import IdempotencyKey, Tool, ToolError, tool, tool_by_schema
-from ray_gym.turn import Turn
+from ray_gym.score import Score
+from ray_gym.task import Opening, Task
+from ray_gym.tools.answer import IdempotencyKey, ToolError
+from ray_gym.tools.tool import Tool, tool, tool_by_schema
 
 if TYPE_CHECKING:
     from ray_gym.client import AsyncClient, Client, ServiceError

@@ -17,85 +17,25 @@ serves all sessions of a worker, so it keeps nothing of a session in itself: tha
 
 from __future__ import annotations
 
-import math
 import random
-import unicodedata
 from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, SupportsFloat, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict
 
-from ray_gym.conversation import Conversation, system_prompt
-from ray_gym.messages import Message, ToolSchema
-from ray_gym.tools import Tool, tools_of
+from ray_gym.messages import ToolSchema
+from ray_gym.score import Scored
+from ray_gym.task import Opening, Task, TaskT
+from ray_gym.tools.tool import Tool, tools_of
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
-    from ray_gym.models.scripted import Player
-    from ray_gym.participant import Participant
-    from ray_gym.turn import Turn
+    from ray_gym.episode.episode import Episode
+    from ray_gym.episode.participant import Participant
+    from ray_gym.episode.turn import Turn
+    from ray_gym.models.player import Player
 
 
-class Task(BaseModel):
-    """One row of a dataset. Environments subclass it with their own fields; unknown fields are errors.
-
-    `system_prompts` (by participant) win over those of the config and of the environment. `messages` are a conversation to go on with:
-    the policy sees it in the place of the opening's messages (a user sees its side of it), nothing in it is trained on, and whoever
-    did not speak last speaks next. Its tool calls are not made again: `setup` gives the state that they led to.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    takes_nemo_gym_rows: ClassVar[bool] = False
-    """Whether rows with `responses_create_params` are given to the task as they are, instead of under our names."""
-
-    task_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
-    system_prompts: dict[str, str] = {}
-    messages: Conversation = ()
-
-    @field_validator("task_id")
-    @classmethod
-    def _is_one_line(cls, value: str | None) -> str | None:
-        """It stands in tables and messages."""
-        if value is not None and any(unicodedata.category(character) == "Cc" for character in value):
-            raise ValueError("it has control characters")
-        return value
-
-    def prompts(self) -> dict[str, str]:
-        """System prompts by participant, that of `messages` among them."""
-        earlier = system_prompt(self.messages)
-        return ({"policy": earlier} if earlier else {}) | self.system_prompts
-
-
-TaskT = TypeVar("TaskT", bound=Task)
 StateT = TypeVar("StateT")
-
-
-@dataclass(frozen=True, slots=True)
-class Opening:
-    """What is there before anyone speaks.
-
-    `system` and `messages` are by participant: a default system prompt (the config's and the task's win over it), and the
-    messages that its thread starts with. A plain string is one user message. Earlier assistant and tool turns are prompt.
-    """
-
-    messages: Mapping[str, str | list[Message]] = field(default_factory=dict)
-    system: Mapping[str, str] = field(default_factory=dict)
-    first: str = "policy"
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """A reward, with named parts and other participants' rewards where an environment has them."""
-
-    reward: float
-    parts: Mapping[str, float] = field(default_factory=dict)
-    others: Mapping[str, float] = field(default_factory=dict)
-
-
-Scored = Score | float | Mapping[str, float]
-"""What `score` may give: a number, named parts (their sum is the reward), or a `Score`."""
 
 
 class Options(BaseModel):
@@ -247,28 +187,3 @@ class Environment(Generic[TaskT, StateT]):
     def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
         """Figures of a whole run, from its rows: `metrics_columns` of `ray_gym.load(run).episodes`. `ray-gym show` prints them."""
         return {}
-
-
-def as_score(value: Scored) -> Score:
-    """Errors: TypeError if it is none of the three, ValueError if a number is not finite."""
-    if isinstance(value, float):  # most are, and to look whether something else is like a number takes longer
-        return Score(_number(value))
-    if isinstance(value, Score):
-        return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))
-    if isinstance(value, Mapping):
-        parts = _numbers(value)
-        return Score(sum(parts.values()), parts)
-    if isinstance(value, SupportsFloat) and not isinstance(value, str):
-        return Score(_number(value))
-    raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")
-
-
-def _numbers(named: Mapping[str, float]) -> dict[str, float]:
-    return {str(name): _number(value) for name, value in named.items()}
-
-
-def _number(value: SupportsFloat) -> float:
-    number = float(value)
-    if not math.isfinite(number):
-        raise ValueError(f"score() returned {number}, which is no reward")
-    return number

@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from ray_gym.errors import UserError
-from ray_gym.run.location import storage_at
-from ray_gym.run.storage import EPISODES, Storage
-from ray_gym.trajectory import SCHEMA
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.location import storage_at
+from ray_gym.run.directory.storage import EPISODES, Storage
 
 EPISODE_COLUMNS = ("run_id", "episode_id", "group_id", "task_id", "env_id", "status", "stop_reason")
 """What `.samples` repeats of each sample's episode."""
@@ -29,7 +29,7 @@ class Run:
 
     @cached_property
     def episodes(self) -> pa.Table:
-        """One row an episode (`ray_gym.trajectory.SCHEMA`)."""
+        """One row an episode (`ray_gym.record.schema.SCHEMA`)."""
         tables = list(self.storage.tables(schema=SCHEMA))
         return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 

@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ray_gym.config import LogSection
+    from ray_gym.config.sections import LogSection
 
 OURS = ("ray_gym", "deployments", "envs")
 """Packages that log from `log.level` on; others from warnings on."""

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
+from ray_gym.load_object import load_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,37 +35,10 @@ class Kind:
 
 
 ENVIRONMENT = Kind("environment", "ray_gym.environments", ("envs",), "")
-ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.models", "deployments"), "Engine")
+ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.engines", "deployments"), "Engine")
 GATEWAY = Kind("gateway", "ray_gym.gateways", ("deployments",), "Gateway")
 
 PROJECT = Path("pyproject.toml")
-
-
-def load_object(path: str, where: str) -> Any:
-    """The object at package.module:name. Errors: `UserError` that names `where` (the config's field)."""
-    module_name, _, attribute = path.partition(":")
-    if not module_name or not attribute:
-        raise UserError(f"{where}: {path!r} is not of the form package.module:name")
-    try:
-        found: Any = importlib.import_module(module_name)
-    except ImportError as error:
-        raise UserError(f"{where}: can't import {module_name}: {error}") from None
-    except Exception as error:
-        raise UserError(f"{where}: importing {module_name} failed: {describe(error)}") from error
-    for part in attribute.split("."):
-        if not hasattr(found, part):
-            close = difflib.get_close_matches(part, dir(found), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else _if_a_mere_folder(found)
-            raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
-        found = getattr(found, part)
-    return found
-
-
-def _if_a_mere_folder(found: Any) -> str:
-    """A folder without __init__.py, as a project's folder is, is imported in the place of the package of that name inside of it."""
-    if not isinstance(found, ModuleType) or found.__file__ is not None:
-        return ""
-    return f", for it is a folder without __init__.py ({', '.join(found.__path__)}): go into the folder with the package, or install it"
 
 
 def find_environment(name: str, where: str = "environment.id") -> type[Environment[Any, Any]]:

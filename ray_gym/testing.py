@@ -13,15 +13,17 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from ray_gym.config import LimitsSection, ParticipantSection
-from ray_gym.environment import Environment, Task
+from ray_gym.config.sections import LimitsSection, ParticipantSection
+from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.environment import Environment
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.messages import Message, tool_call_message
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player, ScriptedModel
-from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage, play, score_group
-from ray_gym.spec import EpisodeSpec
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played, Stage, play, score_group
+from ray_gym.task import Task
+from ray_gym.tools.runner import ToolRunner
 
 __all__ = ["Played", "Player", "call_of", "generated", "play_group", "play_task", "reward_of", "says", "stage_of"]
 

@@ -1,30 +1,5 @@
-"""Words in a text: 'END' is not said by 'WEEKEND', nor 'resolved' by 'unresolved'."""
+"""`ray_gym.episode.wording`, under the name that environments import it by."""
 
-from __future__ import annotations
+from ray_gym.episode.wording import has_words
 
-import re
-import unicodedata
-
-_WITHOUT_SPACES = frozenset({"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI", "LAO", "KHMER", "MYANMAR", "TIBETAN"})
-
-
-def has_words(text: str, words: str, *, any_case: bool = False) -> bool:
-    """Whether the words stand in the text by themselves, not inside of longer ones.
-
-    What begins or ends with something else than a letter, a digit or an underscore (`<done>`) is found next to anything there, and so is
-    what begins or ends in a script that sets no spaces between words.
-    """
-    if any_case:
-        text, words = text.casefold(), words.casefold()
-    if not words:
-        return False
-    before = r"(?<!\w)" if _is_set_apart(words[0]) else ""
-    after = r"(?!\w)" if _is_set_apart(words[-1]) else ""
-    return re.search(before + re.escape(words) + after, text) is not None
-
-
-def _is_set_apart(letter: str) -> bool:
-    """Whether it belongs to words that spaces set apart."""
-    if re.match(r"\w", letter) is None:
-        return False
-    return unicodedata.name(letter, "").split(" ")[0] not in _WITHOUT_SPACES
+__all__ = ["has_words"]

@@ -21,9 +21,9 @@ import httpx
 import psutil
 import pytest
 
+from ray_gym.episode.thread import Asked, Thread
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
-from ray_gym.thread import Asked, Thread
 
 pytest_plugins = ["services"]
 REPOSITORY = Path(__file__).resolve().parents[1]

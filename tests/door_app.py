@@ -10,12 +10,12 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from deployments.gateway.door_targets import DoorTarget, Target
-from deployments.gateway.openai_door import openai_router
-from ray_gym.run.cluster import connected
-from ray_gym.serve_door import ServeDoor
+from deployments.gateway.doors.door_targets import DoorTarget, Target
+from deployments.gateway.doors.openai_door import openai_router
+from ray_gym.hosting.door import ServeDoor
+from ray_gym.openai_api.refused import Refused
+from ray_gym.run.cluster.cluster import connected
 from ray_gym.service.api import ErrorAnswer, Problem
-from ray_gym.service.errors import Refused
 
 
 def door_app(targets: Mapping[str, Target]) -> FastAPI:

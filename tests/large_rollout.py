@@ -6,10 +6,10 @@ import json
 import secrets
 from pathlib import Path
 
-from ray_gym.run.commit_order import committed_name
-from ray_gym.run.posix_storage import PosixStorage
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_table, failed_row
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.record.schema import as_table, failed_row
+from ray_gym.run.directory.commit_order import committed_name
+from ray_gym.run.directory.posix_storage import PosixStorage
 
 RUN = "a" * 32
 GROUPS, GROUP_BYTES = 40, 10**6

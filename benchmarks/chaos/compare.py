@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.chaos.journals import Recorded
-from ray_gym.trajectory import without_volatile
+from ray_gym.record.schema import without_volatile
 
 Row = dict[str, Any]
 SHOWN = 5

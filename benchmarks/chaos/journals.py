@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.chaos.players import NONCE
-from ray_gym.journal import answers
 from ray_gym.journal.frames import Scan
 from ray_gym.journal.history import late_bytes
 from ray_gym.journal.records import Called, decode
+from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion
-from ray_gym.run.commit_order import staged_name
-from ray_gym.run.storage import EPISODES, STAGING
+from ray_gym.run.directory.commit_order import staged_name
+from ray_gym.run.directory.storage import EPISODES, STAGING
 
 _FENCED = re.compile(r"^(\d+-\d+)\.(\d+)\.(\d+)\.fenced$")
 

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from ray_gym.load import load
-from ray_gym.run.directory import JOURNAL
+from ray_gym.run.directory.directory import JOURNAL
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -31,10 +31,10 @@ from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import make_engine
 from benchmarks.saturation.windows import Call, chains, full_window, gaps_ms, tokens_a_second
 from deployments.small_model import NAME
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
-from ray_gym.run.cluster import connected
+from ray_gym.run.cluster.cluster import connected
 
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")

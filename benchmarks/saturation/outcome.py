@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 
 from benchmarks.measure import MeasurementFailed
 from ray_gym.errors import FailureKind
-from ray_gym.run.storage import EPISODES
+from ray_gym.run.directory.storage import EPISODES
 from ray_gym.stop import StopReason
 
 MOST_FAILED = 0.02

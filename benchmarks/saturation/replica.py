@@ -15,13 +15,13 @@ from typing import Any
 
 from benchmarks.lag import LAGS, watched_replica
 from benchmarks.saturation.windows import Call
+from deployments.chat.completer import Completer
+from deployments.chat.token_engine import Generation, GenerationRequest
 from deployments.vllm import VllmEngine
 from deployments.vllm.async_llm import AsyncLLMEngine
-from deployments.vllm.completer import Completer
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.replica import VllmReplica
-from deployments.vllm.token_engine import Generation, GenerationRequest
-from ray_gym.application import Replicas
+from ray_gym.hosting.application import Replicas
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from benchmarks.orchestration import table
 from benchmarks.trainer_stream.checkpoint import Checkpoint
 from benchmarks.trainer_stream.lives import trainer
 from benchmarks.trainer_stream.verdict import judge
-from ray_gym.run import cluster
+from ray_gym.run.cluster import cluster
 
 STALENESS = 2
 MOST_GROWTH = 0.10

@@ -10,26 +10,26 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI
 from ray import serve
 
-from deployments.gateway import errors
-from deployments.gateway.auth import Authentication, Doorkeeper, caller_of
-from deployments.gateway.body import BodyLimits
-from deployments.gateway.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
-from deployments.gateway.general import general_routes
-from deployments.gateway.headers import HeaderCheck
-from deployments.gateway.limits import RequestLimit, Slots, StreamLimit
+from deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
+from deployments.gateway.doors.general import general_routes
+from deployments.gateway.doors.openai_door import openai_router
+from deployments.gateway.doors.placement import Placement
+from deployments.gateway.doors.rollouts import rollout_routes
+from deployments.gateway.doors.sessions import session_routes
+from deployments.gateway.guards import errors
+from deployments.gateway.guards.auth import Authentication, Doorkeeper, caller_of
+from deployments.gateway.guards.body import BodyLimits
+from deployments.gateway.guards.headers import HeaderCheck
+from deployments.gateway.guards.limits import RequestLimit, Slots, StreamLimit
+from deployments.gateway.guards.pace import Pace
+from deployments.gateway.guards.surface import Surface
+from deployments.gateway.guards.tokens import read_secret
 from deployments.gateway.metrics import Counting, Metrics
-from deployments.gateway.openai_door import openai_router
-from deployments.gateway.pace import Pace
-from deployments.gateway.placement import Placement
 from deployments.gateway.remote_service import RemoteService
-from deployments.gateway.rollouts import rollout_routes
-from deployments.gateway.sessions import session_routes
-from deployments.gateway.surface import Surface
-from deployments.gateway.tokens import read_secret
-from ray_gym.config import ServiceSection
+from ray_gym.config.sections import ServiceSection
+from ray_gym.hosting.door import ServeDoor
 from ray_gym.models.base import Engine
 from ray_gym.models.door import HasDoor, OpensDoor
-from ray_gym.serve_door import ServeDoor
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
 

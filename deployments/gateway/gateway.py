@@ -12,13 +12,13 @@ from ray.serve.exceptions import RayServeException
 
 from deployments.gateway import proxy
 from deployments.gateway.app import GatewayReplica, GatewaySetup
-from deployments.gateway.auth import is_loopback
+from deployments.gateway.guards.auth import is_loopback
+from deployments.gateway.guards.tokens import digests, make_secret, read_tokens
 from deployments.gateway.ray_auth import warning
 from deployments.gateway.serve_http import Running, open_http, shut_down_if_idle
-from deployments.gateway.tokens import digests, make_secret, read_tokens
-from ray_gym.application import Application
-from ray_gym.config import ServiceSection
+from ray_gym.config.sections import ServiceSection
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.hosting.application import Application
 from ray_gym.models.base import Engine
 
 GRACE_S = 5.0

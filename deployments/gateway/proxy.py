@@ -8,10 +8,10 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deployments.gateway.errors import answer
-from deployments.gateway.headers import check_headers
-from deployments.gateway.pace import PACED, Meter
-from ray_gym.service.errors import Refused, unavailable
+from deployments.gateway.guards.errors import answer
+from deployments.gateway.guards.headers import check_headers
+from deployments.gateway.guards.pace import PACED, Meter
+from ray_gym.openai_api.refused import Refused, unavailable
 
 CALLBACK = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
 ENVIRONMENT: Mapping[str, str] = {

@@ -8,7 +8,8 @@ from typing import Any, cast
 import ray
 from ray.exceptions import RayActorError
 
-from ray_gym.service import wire
+from ray_gym.openai_api.refused import unavailable
+from ray_gym.service import api as wire
 from ray_gym.service.api import (
     EnvironmentList,
     Readiness,
@@ -18,7 +19,6 @@ from ray_gym.service.api import (
     SessionList,
     SessionRequest,
 )
-from ray_gym.service.errors import unavailable
 
 ANSWER_S = 30.0
 SUBMIT_S = 120.0

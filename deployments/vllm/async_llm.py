@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from deployments.chat.token_engine import OWN, Generation, GenerationRequest
 from deployments.vllm.engine_stats import EngineStats
 from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
 from deployments.vllm.hardware import cpu_engine_args
 from deployments.vllm.layout import parallel_args
 from deployments.vllm.options import VllmOptions
-from deployments.vllm.token_engine import OWN, Generation, GenerationRequest
 from deployments.vllm.weights import EngineWeights
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.base import Logprobs

@@ -1,6 +1,6 @@
 """The vllm engine of a config: deploys a model as a Serve application, or attaches to one that is up.
 
-An application belongs to the runs that use it (see `ray_gym.application_lease`): the last run to go takes it down, so a run can attach to
+An application belongs to the runs that use it (see `ray_gym.hosting.lease`): the last run to go takes it down, so a run can attach to
 another's model and outlive it.
 """
 
@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deployments.vllm.checkpoint import resolve_model
-from deployments.vllm.formats import check_formats
+from deployments.chat.checkpoint import resolve_model
+from deployments.chat.formats import check_formats
+from deployments.chat.options import ChatOptions
 from deployments.vllm.layout import placed
-from deployments.vllm.options import ChatOptions, VllmOptions
+from deployments.vllm.options import VllmOptions
 from deployments.vllm.replicas import missing_files, replicas
-from ray_gym.application import Application, Replicas
 from ray_gym.errors import UserError
-from ray_gym.lanes.router import router_config
+from ray_gym.hosting.application import Application, Replicas
+from ray_gym.hosting.lanes.router import router_config
+from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck
 from ray_gym.models.placement import Replicas as Placed
-from ray_gym.transport import ServeModel
 from ray_gym.weights.holder import FirstWeights
 
 

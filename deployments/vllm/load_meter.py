@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from deployments.vllm.engine_stats import EngineStats
-from ray_gym.admission import Load
+from ray_gym.hosting.admission import Load
 from ray_gym.models.base import Completion, CompletionRequest
 
 MEMORY = 0.8

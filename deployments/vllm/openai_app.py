@@ -11,10 +11,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from deployments.vllm import plain_calls
-from deployments.vllm.chat_format import ChatFormat
+from deployments.chat import plain_calls
+from deployments.chat.chat_format import ChatFormat
+from deployments.chat.tool_format import ToolFormat
 from deployments.vllm.options import VllmOptions
-from deployments.vllm.tool_format import ToolFormat
 
 TASKS = ("generate",)
 
@@ -61,7 +61,7 @@ def _arguments(words: list[str], options: VllmOptions, tool_parser: str | None, 
     words += [f"--default-chat-template-kwargs={json.dumps(options.chat_template_kwargs)}"]
     if tool_parser is not None:
         words += ["--enable-auto-tool-choice", f"--tool-call-parser={tool_parser}"]
-    ToolParserManager.register_lazy_module(plain_calls.NAME, "deployments.vllm.plain_tool_parser", "PlainToolParser")
+    ToolParserManager.register_lazy_module(plain_calls.NAME, "deployments.chat.plain_tool_parser", "PlainToolParser")
     arguments = make_arg_parser(FlexibleArgumentParser()).parse_args(words)
     arguments.structured_outputs_config.reasoning_parser = reasoning_parser or ""
     return arguments

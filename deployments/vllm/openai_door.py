@@ -13,9 +13,9 @@ from deployments.vllm import in_process
 from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
 from deployments.vllm.openai_rules import checked
 from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
-from ray_gym.models.door_rules import bad
+from ray_gym.openai_api.refused import Refused, unavailable
+from ray_gym.openai_api.rules import bad
 from ray_gym.service.api import ErrorAnswer, Problem
-from ray_gym.service.errors import Refused, unavailable
 
 JSON = "application/json"
 

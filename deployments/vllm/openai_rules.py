@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from deployments.vllm.options import OWN_TEMPLATE_KWARGS
-from ray_gym.models.door_rules import bad, require_offered
+from deployments.chat.options import OWN_TEMPLATE_KWARGS
+from ray_gym.openai_api.rules import bad, require_offered
 
 MOST_ANSWERS = 16
 """Of one request: `n`, and prompts of one call."""

@@ -6,8 +6,9 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from ray_gym.admission import AdmissionLimits
-from ray_gym.affinity import Affinity, Transport
+from deployments.chat.options import ChatOptions
+from ray_gym.hosting.admission import AdmissionLimits
+from ray_gym.hosting.affinity import Affinity, Transport
 from ray_gym.weights.checkpoint import LARGEST_VERSION
 
 Count = Annotated[int, Field(ge=1)]
@@ -23,32 +24,6 @@ OWN_ENGINE_ARGS = {
     "worker_extension_cls": None,
 }
 """What `engine_args` must leave alone, since records would be wrong, and the option that is for it."""
-OWN_TEMPLATE_KWARGS = frozenset({"tokenize", "tools", "chat_template", "conversation", "add_generation_prompt"})
-
-
-class ChatOptions(BaseModel):
-    """How the conversations of a model are written and read. What is left out is the model's own, or guessed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
-
-    chat_template: str | None = None
-    """A Jinja file instead of the model's own template."""
-    chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """The template's own switches: enable_thinking, ..."""
-
-    @field_validator("chat_template_kwargs")
-    @classmethod
-    def _leaves_rendering_alone(cls, value: dict[str, Any]) -> dict[str, Any]:
-        taken = sorted(OWN_TEMPLATE_KWARGS & value.keys())
-        if taken:
-            raise ValueError(f"{', '.join(taken)}: set by the rendering itself")
-        return value
-
-    tool_parser: str | None = None
-    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}.
-    Default: guessed from the chat template and the model's name (`parsers`)."""
-    reasoning_parser: str | None = None
-    """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
 
 
 class Autoscaling(BaseModel):

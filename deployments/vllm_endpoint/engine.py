@@ -10,18 +10,18 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from deployments.vllm.checkpoint import load_tokens, resolve_model
-from deployments.vllm.completer import Completer
-from deployments.vllm.formats import check_formats, make_formats
-from deployments.vllm.options import ChatOptions
-from deployments.vllm.token_engine import Generation
+from deployments.chat.checkpoint import load_tokens, resolve_model
+from deployments.chat.completer import Completer
+from deployments.chat.formats import check_formats, make_formats
+from deployments.chat.options import ChatOptions
+from deployments.chat.token_engine import Generation
 from deployments.vllm_endpoint.server import PATH, VllmServer, generation
+from ray_gym.engines.endpoint import Endpoint, EndpointOptions, error_text
+from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
+from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import UserError
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
 from ray_gym.models.door import PATHS
-from ray_gym.models.endpoint import Endpoint, EndpointOptions, error_text
-from ray_gym.models.endpoint_check import EndpointCheck, endpoint_check
-from ray_gym.models.endpoint_door import EndpointDoor
 
 PROBE_IDS = [1, 2, 3]
 _RAW_LOGPROB = -1e-4

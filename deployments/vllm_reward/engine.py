@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deployments.vllm.checkpoint import resolve_model
+from deployments.chat.checkpoint import resolve_model
 from deployments.vllm.layout import placed
 from deployments.vllm.replicas import missing_files, replicas
 from deployments.vllm_reward.options import RewardOptions
-from ray_gym.application import Application
 from ray_gym.errors import UserError
+from ray_gym.hosting.application import Application
+from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck
 from ray_gym.models.placement import Replicas as Placed
-from ray_gym.transport import ServeModel
 
 
 class VllmRewardEngine:

@@ -25,7 +25,7 @@ from ray_gym import (
 )
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.stop import StopReason
-from ray_gym.tools import within
+from ray_gym.tools.answer import within
 
 
 class AviaryTask(Task):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_origin, get_type_hints
 
 from ray_gym.errors import UserError, describe
-from ray_gym.plugins import load_object
+from ray_gym.load_object import load_object
 
 
 def library() -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym import Episode, Message, ToolSchema
-from ray_gym.arguments import BadArguments
+from ray_gym.tools.arguments import BadArguments
 
 Call = tuple[str, dict[str, Any]]
 """A tool's name and its arguments."""

@@ -17,7 +17,7 @@ from envs.blackjack.players import planned_player
 from ray_gym import Environment, Episode, Opening, Task
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.graders import folded, tagged
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 from ray_gym.stop import StopReason
 
 DEALS_TRIED = 100

@@ -13,7 +13,7 @@ from envs.blackjack.cards import RANKS, value_of
 from envs.blackjack.game import ACTIONS
 from ray_gym import Message
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 _SHOWN = re.compile(r"Your hand: .*?\((soft )?(\d+)\)\. The dealer shows (\w+)\.")
 

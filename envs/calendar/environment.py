@@ -17,7 +17,7 @@ from envs.calendar.revealing import Revealed, reveal
 from envs.calendar.task import CalendarTask, UserLine
 from ray_gym import Environment, Episode, Opening, Participant, Score, Turn
 from ray_gym import Options as EnvironmentOptions
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 
 @dataclass(frozen=True, slots=True)

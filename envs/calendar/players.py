@@ -14,7 +14,7 @@ from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym import Message
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 
 def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:

@@ -30,12 +30,12 @@ from envs.customer_service.prompts import (
 from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Turn
 from ray_gym import Options as EnvironmentOptions
-from ray_gym.conversation import spoken
+from ray_gym.episode.wording import has_words
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, Constraints, FinalState, Grader, Judge
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
+from ray_gym.openai_api.conversation import spoken
 from ray_gym.stop import StopReason
-from ray_gym.wording import has_words
 
 MANNER_WEIGHT = 0.2
 

@@ -24,7 +24,7 @@ from envs.customer_service.players import customer as scripted_customer
 from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message, ToolCall
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 GREETING = "Welcome to Larkwave! What can I do for you?"
 ASK_WHO = "I will gladly look into it. What are your phone number and your security PIN, please?"

@@ -14,7 +14,7 @@ from envs.equivalence_judge.prompt import PROMPT
 from ray_gym import Environment, Episode, Opening, Score
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.graders import Equivalence, QuestionTask, RegularExpression, Verdict, equivalence_prompt, search
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 INSTRUCTIONS = "Answer the question briefly and completely, without repeating it."
 ENOUGH = 0.5

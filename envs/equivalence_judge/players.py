@@ -8,7 +8,7 @@ from ray_gym.graders import folded
 from ray_gym.graders.equivalence import compared, says_equal
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 
 def judge_who_knows(gold: str) -> Player:

@@ -17,7 +17,7 @@ from ray_gym import Environment, Episode, Opening, Task
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.errors import UserError, describe
 from ray_gym.graders import tagged
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 from ray_gym.stop import StopReason
 
 _between_tags = tagged("action")

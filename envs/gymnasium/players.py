@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ray_gym import Message
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 
 def planned_player(plan: Sequence[object]) -> Player:

@@ -17,7 +17,7 @@ from ray_gym.errors import UserError
 from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask, last_boxed
 from ray_gym.graders.equivalence import literal_judge
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 INSTRUCTIONS = (
     "Solve the problem that you are given. Work it out step by step, "

@@ -17,7 +17,7 @@ from ray_gym import Environment, Episode, Message, Opening, Score, Task
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.graders import RegularExpression
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 FEWEST, MOST = 4, 10
 """Options of a generated question."""

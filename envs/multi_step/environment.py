@@ -12,11 +12,11 @@ from pydantic import AliasChoices, BaseModel, Field, field_validator, model_vali
 
 from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
-from ray_gym.conversation import CarriedOut, carried_out, json_object
 from ray_gym.graders import Grader, Verdict
 from ray_gym.graders.grader import shown
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
+from ray_gym.openai_api.conversation import CarriedOut, carried_out, json_object
 
 FEWEST, MOST = 4, 6
 """Synonyms of a generated task."""

@@ -10,17 +10,17 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from envs.nemo_gym.gymnasium import Steps
+from envs.nemo_gym.gymnasium import GymnasiumSteps
 from envs.nemo_gym.response import response_of
 from envs.nemo_gym.row import NemoRow
 from envs.nemo_gym.server import ResourcesServer
 from envs.nemo_gym.session import NemoSession
 from envs.nemo_gym.verdict import score_of, why
 from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Participant, Score, Tool, ToolError
-from ray_gym.arguments import ArgumentsBySchema
 from ray_gym.environment import Options
 from ray_gym.errors import UserError
-from ray_gym.tools import WhenLost
+from ray_gym.tools.answer import WhenLost
+from ray_gym.tools.arguments import ArgumentsBySchema
 
 ANY_OBJECT = ArgumentsBySchema({"type": "object"})
 """The server judges arguments itself."""
@@ -77,7 +77,7 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         session = NemoSession(episode, self.server, options.when_lost, options.survives_restart)
         async with _closed_on_failure(session):
             await session.begin(task.row, None if options.style == "auto" else options.style)
-            session.steps = Steps(session, task) if session.style == "gymnasium" else None
+            session.steps = GymnasiumSteps(session, task) if session.style == "gymnasium" else None
             if not task.messages and not (session.steps and session.steps.observation):
                 problem = "neither its input nor the server says anything to the policy"
                 raise EpisodeFailure(FailureKind.DATA, "task.row", problem)

@@ -19,7 +19,7 @@ from ray_gym.stop import StopReason
 _KEY_FIELD = "_ng_step_request_id"
 
 
-class Steps:
+class GymnasiumSteps:
     """Those of one session."""
 
     def __init__(self, session: NemoSession, task: NemoRow) -> None:

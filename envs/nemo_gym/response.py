@@ -7,7 +7,7 @@ from typing import Any
 
 from ray_gym import Episode, ToolSchema
 from ray_gym.events import Event
-from ray_gym.response_items import is_cut, response_items
+from ray_gym.openai_api.items import is_cut, response_items
 
 
 def response_of(episode: Episode, events: Sequence[Event], tools: Sequence[ToolSchema]) -> dict[str, Any]:

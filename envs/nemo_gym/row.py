@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, model_validator
 
 from ray_gym import Task, ToolSchema
-from ray_gym.conversation import Conversation
+from ray_gym.openai_api.conversation import Conversation
 
 PARAMETERS = "responses_create_params"
 _NAME_IN_A_PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")

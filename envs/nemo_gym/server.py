@@ -10,7 +10,7 @@ from typing import Any
 
 import aiohttp
 
-from ray_gym.backoff import pause_s
+from ray_gym.aio.backoff import pause_s
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 
 CONNECT_TIMEOUT_S = 5.0

@@ -9,18 +9,28 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from envs.nemo_gym.server import Answer, ResourcesServer
-from ray_gym import Episode, EpisodeFailure, FailureKind
-from ray_gym.tools import WhenLost
-
-if TYPE_CHECKING:
-    from envs.nemo_gym.gymnasium import Steps
+from ray_gym import Episode, EpisodeFailure, FailureKind, Score
+from ray_gym.tools.answer import WhenLost
 
 Style = Literal["tools", "gymnasium"]
 _GYMNASIUM = {"/reset", "/step"}
 _BAD_ROW = (400, 422)
+
+
+class Steps(Protocol):
+    """A session under the gymnasium style: every message of the policy is a step."""
+
+    observation: str | None
+    outcome: str | None
+
+    async def play(self) -> None: ...
+
+    async def result_of_call(self) -> str: ...
+
+    async def score(self) -> tuple[Score, str]: ...
 
 
 @dataclass(slots=True)

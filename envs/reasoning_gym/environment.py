@@ -16,7 +16,7 @@ from ray_gym import Options as EnvironmentOptions
 from ray_gym.errors import UserError
 from ray_gym.graders import Library, first_of, last_boxed, tagged, whole
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 MODULE = "envs.reasoning_gym.items"
 PROMPT = """Solve the problem. Think about it as long as you need, then write the final answer, and nothing but the answer, \

@@ -16,7 +16,7 @@ from ray_gym import Environment, Episode, Message, Opening, Score, Task
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.graders import PairwiseComparison, RewardModel
 from ray_gym.graders.comparison import HIGHEST, LOWEST
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 SHARE_OF_CONVERSATIONS = 0.25
 NEUTRAL = (LOWEST + HIGHEST) / 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ray_gym.conversation import EarlierCall, EarlierMessage, carried_out, json_object
+from ray_gym.openai_api.conversation import EarlierCall, EarlierMessage, carried_out, json_object
 
 
 def count_after(initial: int, messages: Sequence[EarlierMessage]) -> int:

@@ -15,7 +15,7 @@ from envs.session_counter.requests import REQUESTS, earlier_turns
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
 from ray_gym.graders import FinalState
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 HIGHEST_START = 500
 SHARE_CONTINUED = 0.25

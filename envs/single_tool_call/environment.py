@@ -15,7 +15,7 @@ from envs.single_tool_call.weather import CITIES, Asked, Weather, made_up, repor
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolError, tool, tool_call_message
 from ray_gym.graders import Constraints, folded
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 FEWEST, MOST = 3, 8
 """Cities of a generated task."""

@@ -26,7 +26,7 @@ from ray_gym import (
     tool,
 )
 from ray_gym import Options as EnvironmentOptions
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 from ray_gym.stop import StopReason
 
 OWNERS: Mapping[Mark, str] = {"X": "policy", "O": "user"}

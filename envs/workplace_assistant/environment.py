@@ -13,7 +13,7 @@ from envs.workplace_assistant.tools import Toolbox
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Environment, Episode, Opening, Score
 from ray_gym.graders import FinalState
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 
 class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from envs.workplace_assistant.task import ExpectedCall
 from ray_gym import Message, ToolCall
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 MESSAGES_OF_ONE_CALL = 4
 """All calls after these are one message; with the last words, that makes six steps."""

@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from envs.workplace_assistant.tools import Toolbox
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Task, ToolError
-from ray_gym.arguments import BadArguments
-from ray_gym.conversation import carried_out, json_object
-from ray_gym.tools import tools_of
+from ray_gym.openai_api.conversation import carried_out, json_object
+from ray_gym.tools.arguments import BadArguments
+from ray_gym.tools.tool import tools_of
 
 TOOLS = tools_of(Toolbox)
 

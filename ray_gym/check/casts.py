@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ray_gym.check.players import nasty_player, null_player, random_player
-from ray_gym.environment import Environment, Task
-from ray_gym.models.scripted import Player
+from ray_gym.environment import Environment
+from ray_gym.models.player import Player
+from ray_gym.task import Task
 
 PERFECT, RANDOM, NULL = "perfect players", "a random policy", "a null policy"
 NASTY_POLICY, NASTY_OTHERS, NASTY = "an adversarial policy", "adversarial others", "adversarial players"

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from ray_gym.check.subject import Subject, subject_of
-from ray_gym.config_file import validate
+from ray_gym.config.file import validate
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
 

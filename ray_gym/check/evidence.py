@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ray_gym.check.casts import casts_for
+from ray_gym.check.lag import Lag, LoopWatch
 from ray_gym.check.other_process import OtherProcess
 from ray_gym.check.scenes import Play, Scene, Theatre
-from ray_gym.check.slow import Lag, LoopWatch
 from ray_gym.check.subject import Subject
 from ray_gym.check.trace import Trace
 from ray_gym.errors import FailureKind, UserError

@@ -16,7 +16,7 @@ from typing import Any
 
 from ray_gym.check.finding import Finding
 from ray_gym.environment import Environment
-from ray_gym.run.watchdog import authors_place, outwards
+from ray_gym.run.worker.watchdog import authors_place, outwards
 
 HANGS_AFTER_S = 20.0
 GRACE_S = 5.0

@@ -10,9 +10,9 @@ from ray_gym.check.finding import Finding, shortened
 from ray_gym.check.scenes import Play
 from ray_gym.check.scores import no_score
 from ray_gym.check.tools import failed_in_tool
-from ray_gym.environment import Opening
 from ray_gym.errors import FailureKind
 from ray_gym.messages import ToolSchema
+from ray_gym.task import Opening
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence

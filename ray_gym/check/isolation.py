@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ray_gym.aio.concurrent import concurrently
 from ray_gym.check.finding import Finding
 from ray_gym.check.scenes import Play, difference
-from ray_gym.concurrent import concurrently
 from ray_gym.environment import Environment
 
 if TYPE_CHECKING:

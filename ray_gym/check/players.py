@@ -12,8 +12,8 @@ from ray_gym.check.mangle import mangled
 from ray_gym.check.texts import odd_text
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
-from ray_gym.tools import Tool
+from ray_gym.models.player import Player
+from ray_gym.tools.tool import Tool
 
 MOST_CALLS = 6
 """Of one message."""

@@ -14,23 +14,24 @@ from typing import Any
 from ray_gym.check.casts import PERFECT, cast_of
 from ray_gym.check.subject import Subject
 from ray_gym.check.waiting import WAITS_S, no_longer
-from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection, RetriesSection
+from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection, RetriesSection
+from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.environment import Environment
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import describe
 from ray_gym.journal.history import HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.models.scripted import Player, ScriptedModel
-from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage
-from ray_gym.record import row_of
-from ray_gym.run.lease import Lease
-from ray_gym.run.player import Player as LeasePlayer
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played, Stage
+from ray_gym.record.rows import row_of
+from ray_gym.record.schema import without_volatile
+from ray_gym.run.driver.lease import Lease
+from ray_gym.run.worker.player import Player as LeasePlayer
 from ray_gym.seeds import derive_seed
-from ray_gym.spec import EpisodeSpec
-from ray_gym.tool_runner import ToolRunner
-from ray_gym.trajectory import without_volatile
+from ray_gym.tools.runner import ToolRunner
 
 _LATER_S = 2 * WAITS_S
 """What waits for ever is to be found as that."""

@@ -11,7 +11,7 @@ from ray_gym.check.finding import Finding, shortened
 from ray_gym.check.scenes import Play
 from ray_gym.check.waiting import no_longer
 from ray_gym.errors import FailureKind, describe
-from ray_gym.play import Played, score, score_group
+from ray_gym.play.play import Played, score, score_group
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence

@@ -8,10 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ray_gym.config import TasksSection
-from ray_gym.environment import Environment, Task
+from ray_gym.config.sections import TasksSection
+from ray_gym.data.tasks import TaskRow, read_tasks
+from ray_gym.environment import Environment
 from ray_gym.errors import UserError
-from ray_gym.tasks import TaskRow, read_tasks
+from ray_gym.task import Task
 
 
 @dataclass(frozen=True, slots=True)

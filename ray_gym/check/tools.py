@@ -17,12 +17,12 @@ from ray_gym.check.scenes import Play, RememberingModel, Scene
 from ray_gym.check.texts import odd_text
 from ray_gym.check.waiting import no_longer
 from ray_gym.environment import Environment
-from ray_gym.episode import Episode
+from ray_gym.episode.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.events import Event
 from ray_gym.messages import ToolCall
-from ray_gym.play import new_episode, set_up
-from ray_gym.tools import Tool
+from ray_gym.play.play import new_episode, set_up
+from ray_gym.tools.tool import Tool
 
 if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence

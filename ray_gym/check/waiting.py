@@ -14,7 +14,7 @@ from typing import Any
 
 from ray_gym.check.finding import Finding
 from ray_gym.environment import Environment
-from ray_gym.run.watchdog import authors_place
+from ray_gym.run.worker.watchdog import authors_place
 
 WAITS_S = 60.0
 """Between two answers of players. Longer than what libraries are given to make a task or to score an answer."""

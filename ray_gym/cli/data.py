@@ -131,8 +131,8 @@ def generate(
     """
     from ray_gym.data.parquet import write_rows
     from ray_gym.data.prepared import rows_of
+    from ray_gym.data.tasks import generated
     from ray_gym.data.writing import write_file
-    from ray_gym.tasks import generated
 
     if out is not None and out.suffix.lower() not in (".jsonl", ".parquet"):
         raise UserError(f"--out: {out} is neither .jsonl nor .parquet")
@@ -152,7 +152,7 @@ def generate(
 
 def _environment(name: str, options: list[str] | None) -> Any:
     """Errors: UserError."""
-    from ray_gym.config_file import merged, validate
+    from ray_gym.config.file import merged, validate
     from ray_gym.plugins import find_environment
 
     environment_class = find_environment(name, "--env")

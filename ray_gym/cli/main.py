@@ -186,7 +186,7 @@ def config(
     overrides: Overrides = None,
 ) -> None:
     """Check a config and print it as it would be played, all defaults filled in."""
-    from ray_gym.config_file import as_yaml, read_config
+    from ray_gym.config.file import as_yaml, read_config
     from ray_gym.run.plan import make_environment, make_plan
 
     read = read_config(config, overrides or [])

@@ -12,7 +12,7 @@ from rich.table import Table
 from ray_gym.errors import UserError, describe
 from ray_gym.load import Run
 from ray_gym.plugins import find_environment
-from ray_gym.run.location import typed
+from ray_gym.run.directory.location import typed
 
 LISTED = 50
 COLOURS = ("cyan", "magenta", "yellow", "green")

@@ -33,7 +33,7 @@ def weights(
     from typing import cast, get_args
 
     from ray_gym.errors import UserError
-    from ray_gym.run.cluster import check_running, connected
+    from ray_gym.run.cluster.cluster import check_running, connected
     from ray_gym.weights.client import Weights
     from ray_gym.weights.orders import PauseMode
 

@@ -4,7 +4,8 @@ from ray_gym.client.asynchronous import AsyncClient, AsyncSession
 from ray_gym.client.errors import ServiceError
 from ray_gym.client.retries import Patience
 from ray_gym.client.synchronous import Client, Session
-from ray_gym.service.api import ParticipantChange, RolloutRequest, SamplingChange, SessionRequest
+from ray_gym.openai_api.sampling import SamplingChange
+from ray_gym.service.api import ParticipantChange, RolloutRequest, SessionRequest
 
 __all__ = [
     "AsyncClient",

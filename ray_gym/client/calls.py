@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from ray_gym.client.address import header_value
+from ray_gym.openai_api.sampling import Request
 from ray_gym.service import api
 
 T = TypeVar("T")
@@ -22,7 +23,7 @@ class Call(Generic[T]):
     read: Callable[[bytes], T]
     """Errors: ValueError if the body is not such an answer."""
     query: Mapping[str, str] = field(default_factory=dict)
-    body: api.Request | None = None
+    body: Request | None = None
     key: str | None = None
     """A POST's idempotency key: with it, the service carries out once what arrives twice."""
     also: int | None = None
@@ -121,7 +122,7 @@ def episode_of(session_id: str) -> Call[api.JsonObject]:
     return Call("GET", f"{_session(session_id)}/episode", json.loads)
 
 
-def _post(path: str, read: Callable[[bytes], T], body: api.Request | None, key: str | None) -> Call[T]:
+def _post(path: str, read: Callable[[bytes], T], body: Request | None, key: str | None) -> Call[T]:
     return Call("POST", path, read, body=body, key=header_value("key", key) or str(uuid.uuid4()))
 
 

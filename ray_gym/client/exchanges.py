@@ -10,7 +10,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from ray_gym import backoff
+from ray_gym.aio import backoff
 from ray_gym.client import calls
 from ray_gym.client.address import Address
 from ray_gym.client.calls import Call

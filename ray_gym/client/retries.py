@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import httpx
 
-from ray_gym import backoff
+from ray_gym.aio import backoff
 from ray_gym.client.errors import refusal
 from ray_gym.client.replies import Outcome, Reply
 from ray_gym.errors import describe

@@ -9,11 +9,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ray_gym.config_file import explain, keys_of
+from ray_gym.config.file import explain, keys_of
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
 from ray_gym.data.rows import Row
-from ray_gym.environment import Environment, Task
+from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
+from ray_gym.task import Task
 
 
 class BadRow(Exception):

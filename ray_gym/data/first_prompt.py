@@ -6,17 +6,18 @@ import itertools
 from collections.abc import Sequence
 from typing import Any
 
-from ray_gym.config import LimitsSection, ParticipantSection
-from ray_gym.conversation import spoken
+from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.data.checking import BadRow
-from ray_gym.environment import Environment, Task
-from ray_gym.episode import Episode
+from ray_gym.environment import Environment
+from ray_gym.episode.episode import Episode
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.participant import Participant
-from ray_gym.play import Stage, set_up
-from ray_gym.spec import EpisodeSpec
+from ray_gym.openai_api.conversation import spoken
+from ray_gym.play.play import Stage, set_up
+from ray_gym.task import Task
 
 POLICY = "policy"
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ray_gym.load_object import load_object
 from ray_gym.messages import Message, ToolSchema
-from ray_gym.plugins import load_object
 
-TOKENIZER = "deployments.vllm.checkpoint:load_tokens"
-CHAT_FORMAT = "deployments.vllm.chat_format:ChatFormat"
+TOKENIZER = "deployments.chat.checkpoint:load_tokens"
+CHAT_FORMAT = "deployments.chat.chat_format:ChatFormat"
 
 
 @dataclass(frozen=True, slots=True)

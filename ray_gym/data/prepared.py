@@ -13,10 +13,11 @@ from typing import Any, Literal
 from ray_gym.data.lengths import Ruler
 from ray_gym.data.parquet import write_rows
 from ray_gym.data.rows import TaskFile
+from ray_gym.data.tasks import Placed, with_ids
 from ray_gym.data.validation import Report, content_id, validate_all
-from ray_gym.environment import Environment, Task
+from ray_gym.environment import Environment
 from ray_gym.seeds import derive_seed
-from ray_gym.tasks import Placed, with_ids
+from ray_gym.task import Task
 
 Split = Literal["train", "validation"]
 SPLITS: tuple[Split, ...] = ("train", "validation")

@@ -11,11 +11,12 @@ from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.first_prompt import FirstPrompts
 from ray_gym.data.lengths import Ruler, Spread
 from ray_gym.data.rows import Row, TaskFile
-from ray_gym.environment import Environment, Task
+from ray_gym.data.tasks import Placed
+from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.messages import Message
 from ray_gym.seeds import stable_id
-from ray_gym.tasks import Placed
+from ray_gym.task import Task
 
 
 @dataclass

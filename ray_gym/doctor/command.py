@@ -13,7 +13,7 @@ from ray_gym.doctor.examination import examine
 from ray_gym.doctor.nodes import examined
 from ray_gym.doctor.result import Result
 from ray_gym.doctor.subject import Subject, subject_of
-from ray_gym.run import cluster
+from ray_gym.run.cluster import cluster
 
 
 def diagnose(config_path: Path | None, overrides: Sequence[str], deadline_s: float) -> list[Result]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ray_gym.config import RunConfig
-from ray_gym.config_file import read_config, validate
+from ray_gym.config.file import read_config, validate
+from ray_gym.config.sections import RunConfig
 from ray_gym.models.placement import OnNodes, Replicas
 from ray_gym.plugins import find_engine, find_environment
-from ray_gym.run.directory import check_places
-from ray_gym.run.location import absolute, is_uri
+from ray_gym.run.directory.directory import check_places
+from ray_gym.run.directory.location import absolute, is_uri
 from ray_gym.service.offers import offers_of
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from ray_gym.errors import UserError
 from ray_gym.load import Run
-from ray_gym.run.directory import RunDirectory
-from ray_gym.run.location import typed
-from ray_gym.trajectory import SCHEMA
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.directory.location import typed
 
 Row = dict[str, Any]
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from ray_gym.data.first_prompt import NoModel
 from ray_gym.environment import Environment
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import EpisodeFailure, UserError
 from ray_gym.export.finished import Row
 from ray_gym.load import Run
 from ray_gym.messages import ToolSchema
-from ray_gym.play import Stage, new_episode, set_up
-from ray_gym.run.directory import CONFIG, RunDirectory
+from ray_gym.play.play import Stage, new_episode, set_up
+from ray_gym.run.directory.directory import CONFIG, RunDirectory
 from ray_gym.run.plan import has_tools, make_environment, participants_of
-from ray_gym.spec import EpisodeSpec
 
 POLICY = "policy"
 WAY_OUT = "--no-tools writes the conversations without tools"

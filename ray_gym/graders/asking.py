@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from ray_gym.messages import Message
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 Found = TypeVar("Found")
 

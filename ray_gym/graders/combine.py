@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ray_gym.concurrent import concurrently
+from ray_gym.aio.concurrent import concurrently
 from ray_gym.graders.grader import Grader, Verdict
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 
 class Weighted(Grader):

@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ray_gym.concurrent import concurrently
+from ray_gym.aio.concurrent import concurrently
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Verdict
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 LOWEST, HIGHEST = 1, 5
 FIRST_MUCH_BETTER, SECOND_MUCH_BETTER = 1, 6

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import StringConstraints, model_validator
 
-from ray_gym.environment import Task
 from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.graders.judge import Judge, SwapCheck
 from ray_gym.graders.match import folded
 from ray_gym.graders.prompt import JudgePrompt, fenced_texts
 from ray_gym.messages import Message
+from ray_gym.task import Task
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
     from ray_gym.models.base import CompletionRequest
 
 EQUAL, DIFFERENT = "[[A=B]]", "[[A!=B]]"

@@ -15,10 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ray_gym.environment import Score
+from ray_gym.score import Score
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 
 SHOWN = 200

@@ -15,7 +15,7 @@ from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Grader, Verdict
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.grader import Grader, Verdict
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 
 @dataclass(frozen=True)

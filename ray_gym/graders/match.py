@@ -10,7 +10,7 @@ from ray_gym.graders.extract import Extract, whole
 from ray_gym.graders.grader import Grader, Verdict, shown
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 
 def folded(text: str) -> str:

@@ -15,8 +15,8 @@ from pydantic import AfterValidator, Field
 from ray_gym.graders.extract import by_regex
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
-    from ray_gym.library import Isolated
+    from ray_gym.episode.episode import Episode
+    from ray_gym.tools.library import Isolated
 
 LONGEST = 1000
 """Characters of a pattern."""

@@ -12,7 +12,7 @@ from ray_gym.graders.grader import Grader, Verdict
 from ray_gym.messages import Message
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 
 @dataclass(frozen=True)

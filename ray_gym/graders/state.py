@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ray_gym.graders.grader import Grader, Verdict, shown
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 MOST = 5
 """Differences that a verdict names; the rest are counted."""

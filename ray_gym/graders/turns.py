@@ -10,12 +10,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ray_gym.concurrent import concurrently
+from ray_gym.aio.concurrent import concurrently
 from ray_gym.events import Event
 from ray_gym.graders.grader import Grader, Verdict
 
 if TYPE_CHECKING:
-    from ray_gym.episode import Episode
+    from ray_gym.episode.episode import Episode
 
 Evaluate = Callable[[Event, Sequence[Event]], float | Awaitable[float]]
 """What one message (with its tool calls) is worth, given the events before it. Awaited ones are at the same time."""

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import xxhash
 
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
-from ray_gym.spec import EpisodeSpec
 
 if TYPE_CHECKING:
     from ray_gym.run.plan import Plan

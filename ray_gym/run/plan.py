@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ray_gym.config import RunConfig
-from ray_gym.config_file import validate
+from ray_gym.config.file import validate
+from ray_gym.config.sections import RunConfig
+from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck
-from ray_gym.participant import Participant
 from ray_gym.plugins import find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
-from ray_gym.spec import EpisodeSpec
-from ray_gym.tasks import TaskRow, read_tasks
 
 SUBMISSION = 0
 """A run of the command line has one submission; a service numbers them."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import yaml
 
-from ray_gym.config import RunConfig
-from ray_gym.config_file import as_yaml, read_config, read_config_text
+from ray_gym.config.file import as_yaml, read_config, read_config_text
+from ray_gym.config.sections import RunConfig
+from ray_gym.data.tasks import locate
 from ray_gym.errors import UserError
-from ray_gym.tasks import locate
 
 MAY_CHANGE = (
     "fanout.*",

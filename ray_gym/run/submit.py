@@ -14,16 +14,16 @@ from typing import Any
 import ray
 from rich.console import Console
 
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
 from ray_gym.errors import UserError
 from ray_gym.logs import configure, is_json
-from ray_gym.run import cluster
-from ray_gym.run.directory import STREAM, RunDirectory, closed, create, plan_directory, reopen
-from ray_gym.run.driver import MakeWorker, Outcome, carry_out, make_worker, summary_of
-from ray_gym.run.early_workers import coming_up
+from ray_gym.run.cluster import cluster
+from ray_gym.run.cluster.early_workers import coming_up
+from ray_gym.run.directory.directory import STREAM, RunDirectory, closed, create, plan_directory, reopen
+from ray_gym.run.driver.driver import MakeWorker, Outcome, carry_out, make_worker, summary_of
+from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
-from ray_gym.run.progress import LoggedProgress, Reporter
 from ray_gym.run.resume import resumed_config, with_absolute_path
 
 logger = logging.getLogger(__name__)

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+import json
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, Strict
+from pydantic import BaseModel, ConfigDict, Field
 
 from ray_gym.messages import ToolChoice
+from ray_gym.openai_api.sampling import Request, SamplingChange, Whole
+
+Sent = TypeVar("Sent", bound=Request)
+
+
+def written(request: Request) -> bytes:
+    """Some milliseconds a megabyte."""
+    return request.model_dump_json(exclude_unset=True).encode()
+
+
+def read(kind: type[Sent], text: bytes) -> Sent:
+    """For threads: others have their turn after every object."""
+    return kind.model_validate(json.loads(text, object_pairs_hook=_object))
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """In Python, where the interpreter lets go."""
+    return dict(pairs)
+
 
 JsonObject = dict[str, Any]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 LONGEST_TEXT = 1_000_000
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
-Whole = Annotated[int, Strict()]
-"""Of JSON: `true` is none, nor is "1"."""
-Number = Annotated[float, Strict()]
 Seed = Annotated[Whole, Field(ge=0, lt=2**63)]
 
 RolloutState = Literal["queued", "running", "done", "failed", "cancelled"]
-
-
-class Request(BaseModel):
-    """Unknown fields are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Answer(BaseModel):
@@ -73,20 +84,6 @@ class EnvironmentList(Answer):
 # ---- rollouts ----
 
 
-class SamplingChange(Request):
-    """What differs from the service's config."""
-
-    temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
-    max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
-    top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
-    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = None
-    min_p: Annotated[Number, Field(ge=0, le=1)] | None = None
-    presence_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
-    frequency_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
-    repetition_penalty: Annotated[Number, Field(gt=0, le=100)] | None = None
-    stop: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)] | None = None
-
-
 class ParticipantChange(Request):
     """What differs from the service's config."""
 
@@ -109,7 +106,7 @@ class RolloutRequest(Request):
     limit: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
     repeats: Annotated[Whole, Field(ge=1, le=10_000)] = 1
     seed: Seed = 0
-    participants: Annotated[dict[Name, ParticipantChange], Field(max_length=16)] = {}
+    participants: Annotated[dict[Name, ParticipantChange], Field(max_length=16)] = {}  # noqa: RUF012 (pydantic copies it)
 
 
 class RolloutStatus(Answer):

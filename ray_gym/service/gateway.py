@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
-from ray_gym.config import ServiceSection
+from ray_gym.config.sections import ServiceSection
 from ray_gym.models.base import Engine
 
 

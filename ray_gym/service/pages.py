@@ -8,21 +8,61 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ray_gym.run.commit_order import number_of
-from ray_gym.run.location import storage_at
-from ray_gym.run.storage import EPISODES, Storage
-from ray_gym.service.errors import Refused, invalid
-from ray_gym.trajectory import SCHEMA
+from ray_gym.openai_api.refused import Refused, invalid
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.commit_order import number_of
+from ray_gym.run.directory.location import storage_at
+from ray_gym.run.directory.storage import EPISODES, Storage
+
+CURSOR = r"^[0-9]{1,17}-[0-9a-f]{32}$"
+
+
+class Listed(Protocol):
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def created_at(self) -> float: ...
+
+
+Item = TypeVar("Item", bound=Listed)
+
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[Item]):
+    items: list[Item]
+    next: str | None
+    """The cursor of the next page; None if this is the last one."""
+
+
+def newest(items: Iterable[Item], cursor: str | None, limit: int) -> Page[Item]:
+    """`cursor`: one that an answer gave (it fits `CURSOR`), or None for the first page."""
+    found = sorted(items, key=_place, reverse=True)
+    if cursor is not None:
+        microseconds, _, id = cursor.partition("-")
+        found = [item for item in found if _place(item) < (int(microseconds), id)]
+    shown = found[:limit]
+    return Page(shown, _cursor(shown[-1]) if len(found) > limit else None)
+
+
+def _place(item: Listed) -> tuple[int, str]:
+    return int(item.created_at * 1e6), item.id
+
+
+def _cursor(item: Listed) -> str:
+    microseconds, id = _place(item)
+    return f"{microseconds}-{id}"
+
 
 logger = logging.getLogger("ray_gym.gateway.pages")
 

@@ -8,7 +8,7 @@ from ray_gym.logs import configure
 from ray_gym.metrics.pulse import Pulse
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.service import wire
+from ray_gym.service import api as wire
 from ray_gym.service.api import (
     EnvironmentList,
     Readiness,
@@ -19,8 +19,8 @@ from ray_gym.service.api import (
     SessionRequest,
 )
 from ray_gym.service.offers import offers_of
-from ray_gym.service.rollouts import Rollouts
-from ray_gym.service.sessions import Placed, Sessions
+from ray_gym.service.rollouts.queue import Rollouts
+from ray_gym.service.sessions.sessions import Placed, Sessions
 from ray_gym.service.setup import ServiceSetup
 
 

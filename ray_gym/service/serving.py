@@ -11,21 +11,19 @@ from typing import Any
 import ray
 from ray.exceptions import GetTimeoutError, RayActorError, RayError, RayTaskError
 
-from ray_gym.application import RELEASE_S
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.hosting.application import RELEASE_S
 from ray_gym.logs import configure
 from ray_gym.models.base import Engine
 from ray_gym.plugins import find_gateway
-from ray_gym.run import cluster
+from ray_gym.run.cluster import cluster
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.run.submit import terminable
-from ray_gym.service.claim import claimed
 from ray_gym.service.gateway import Gateway
-from ray_gym.service.offers import offers_of
-from ray_gym.service.preparing import make_engines
+from ray_gym.service.offers import make_engines, offers_of
 from ray_gym.service.service import Service
-from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, service_directory
+from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, claimed, service_directory
 
 CALLS = 4000
 """To the Service actor at once; most of them wait for episodes."""

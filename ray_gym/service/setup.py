@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import fcntl
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine
-from ray_gym.run.directory import output_root
+from ray_gym.run.directory.directory import output_root
+
+LOCK = ".lock"
+
+
+@contextmanager
+def claimed(directory: Path) -> Iterator[None]:
+    """By a lock that the kernel drops when this process ends, however it ends. Errors: UserError, OSError."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / LOCK).open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                f"service.name: another service is up in {directory}; end that one, or choose another service.name or output.dir"
+            ) from None
+        yield
+
 
 NAMESPACE = "ray_gym"
 

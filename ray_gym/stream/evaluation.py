@@ -11,18 +11,18 @@ import copy
 from pathlib import Path
 from typing import Any
 
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
+from ray_gym.data.tasks import read_tasks
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
-from ray_gym.run.commits import Commits
-from ray_gym.run.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
-from ray_gym.run.driver import drive, standing, summary_of
+from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.directory.location import below, storage_at
+from ray_gym.run.driver.commits import Commits
+from ray_gym.run.driver.driver import drive, standing, summary_of
 from ray_gym.run.fingerprint import Fingerprint
-from ray_gym.run.location import below, storage_at
 from ray_gym.run.plan import Plan, checked, make_environment, make_specs, participants_of
 from ray_gym.run.resume import meaning_diff
-from ray_gym.tasks import read_tasks
 
 
 class Evaluations:

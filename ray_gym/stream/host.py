@@ -8,33 +8,60 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.ray_export import RayExport
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
-from ray_gym.run.commit_order import number_of as commit_of
-from ray_gym.run.driver import Driver, Outcome, setup_of, summary_of
-from ray_gym.run.lease import Group
+from ray_gym.run.directory.commit_order import number_of as commit_of
+from ray_gym.run.driver.driver import Driver, Outcome, setup_of, summary_of
+from ray_gym.run.driver.lease import Group
 from ray_gym.run.plan import Plan, make_environment, participants_of
 from ray_gym.stream.cursor import Cursor
-from ray_gym.stream.dropped import Dropped
 from ray_gym.stream.evaluation import Evaluations
-from ray_gym.stream.finished import groups_of
-from ray_gym.stream.outbox import Outbox
-from ray_gym.stream.place import open_place, remove_before
+from ray_gym.stream.group import Finished, groups_of
+from ray_gym.stream.options import StreamOptions
+from ray_gym.stream.outbox import Dropped, Outbox, Shelf
+from ray_gym.stream.place import Standing, open_place, remove_before, standing_at
 from ray_gym.stream.served import LOOK_S, ServedVersions
-from ray_gym.stream.shelf import Shelf
-from ray_gym.stream.standing import Standing, standing_at
-from ray_gym.stream.supply import Supply
-from ray_gym.stream.tasks import digest_of, source_of
-from ray_gym.stream.wire import Delivery, HostSetup, Opened
+from ray_gym.stream.source import Supply, digest_of, source_of
+
+
+@dataclass(frozen=True, slots=True)
+class HostSetup:
+    config: RunConfig
+    config_file: Path
+    engines: Mapping[str, Engine]
+    """Not started yet."""
+    options: StreamOptions
+    cursor: Cursor | None
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """`dropped`: groups that are settled beside those of the cursor."""
+
+    name: str
+    location: str
+    cursor: Cursor
+    dropped: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A group (None: there will be no more), those that were dropped since the last one, and the version of the weights now."""
+
+    group: Finished | None
+    dropped: tuple[int, ...]
+    version: int
+
 
 ROLL_S = 1.0
 """How long the rows of a finished group may wait for others to share a file with, unless `output.roll_s` says otherwise."""

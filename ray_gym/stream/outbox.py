@@ -3,16 +3,72 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Sequence
+import json
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any
 
-from ray_gym.stream.dropped import Dropped
-from ray_gym.stream.finished import Finished
+from ray_gym.run.directory.storage import Storage
+from ray_gym.stream.group import Finished
 from ray_gym.stream.options import StreamOptions
-from ray_gym.stream.shelf import Shelf
 from ray_gym.stream.window import Window
+
+DROPPED = "dropped"
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """All of it blocks. Errors: OSError."""
+
+    storage: Storage
+
+    def numbers(self) -> set[int]:
+        return {int(stem) for name in self.storage.names(DROPPED) if (stem := PurePath(name).stem).isdigit()}
+
+    def add(self, group: Finished, reason: str, version: int) -> None:
+        said = {
+            "group_id": group.group_id,
+            "reason": reason,
+            "completed": group.completed,
+            "oldest_version": group.version,
+            "version": version,
+        }
+        self.storage.write(f"{DROPPED}/{group.number}.json", json.dumps(said).encode())
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.storage.delete(f"{DROPPED}/{number}.json")
+
+
+@dataclass(slots=True)
+class Shelf:
+    commit: int
+    """Of the newest file that was put here with all before it."""
+    _waiting: deque[Finished] = field(default_factory=deque)
+    _early: dict[int, Sequence[Finished]] = field(default_factory=dict)
+    """Files that came before an older one."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, commit: int, groups: Sequence[Finished]) -> None:
+        self._early[commit] = groups
+        while self.commit + 1 in self._early:
+            self.commit += 1
+            self._waiting.extend(self._early.pop(self.commit))
+
+    def take(self) -> Finished | None:
+        """The next one; None while there is none."""
+        return self._waiting.popleft() if self._waiting else None
+
+    def take_out(self, wrong: Callable[[Finished], str | None]) -> list[tuple[Finished, str]]:
+        """Those that nobody is to have, each with the reason."""
+        found = [(group, reason) for group in self._waiting if (reason := wrong(group)) is not None]
+        gone = {group.number for group, _ in found}
+        self._waiting = deque(group for group in self._waiting if group.number not in gone)
+        return found
 
 
 @dataclass(slots=True)

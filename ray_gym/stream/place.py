@@ -9,20 +9,90 @@ import json
 import secrets
 import shutil
 import time
+from collections.abc import Set
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
-from ray_gym.run.commit_order import number_of
-from ray_gym.run.directory import CONFIG, STREAM, RunDirectory, create, output_root, plan_directory, reopen
-from ray_gym.run.location import below, storage_at
-from ray_gym.run.owner import RunIsTaken
-from ray_gym.run.posix_storage import PosixStorage
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.run.directory.commit_order import number_of as commit_of
+from ray_gym.run.directory.directory import CONFIG, STREAM, RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.directory.location import below, storage_at
+from ray_gym.run.directory.ownership import RunIsTaken
+from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.run.directory.storage import EPISODES, READERS, Storage
+from ray_gym.run.driver.commits import Commits
+from ray_gym.run.driver.dispatcher import Dispatcher
+from ray_gym.run.driver.fences import Fences
+from ray_gym.run.driver.tally import Tally
 from ray_gym.run.resume import MAY_CHANGE, meaning_diff
-from ray_gym.run.storage import EPISODES, Storage
 from ray_gym.stream.cursor import Cursor
-from ray_gym.stream.dropped import Dropped
+from ray_gym.stream.group import Finished, groups_of
+from ray_gym.stream.outbox import Dropped
+from ray_gym.stream.source import GroupSource, number_of
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    commits: Commits
+    files: dict[int, list[Finished]]
+    """The groups that no trainer has had, by commit; also commits without one."""
+    begun: set[int]
+    """Half played: pending again, to go on from the journals."""
+
+    @property
+    def finished(self) -> set[int]:
+        return {group.number for groups in self.files.values() for group in groups}
+
+
+def standing_at(
+    directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int], metrics: RunMetrics
+) -> Standing:
+    """Errors: OSError, UserError from the generator."""
+    settled = dropped | set(cursor.beyond)
+    files = {
+        commit: [group for group in groups if group.number >= cursor.next and group.number not in settled]
+        for commit, groups in _files_after(cursor.commit, directory).items()
+    }
+    over = settled | {group.number for groups in files.values() for group in groups}
+    unfinished = _Unfinished(source, cursor.next, over)
+    fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
+    leases = fences.begun(unfinished)
+    begun = sorted({number_of(episode_id) for episode_id in leases})
+    specs = [spec for number in begun for spec in source.group(number)]
+    tally = Tally(len(specs))
+    dispatcher = Dispatcher.of(specs, leases)
+    commits = Commits(directory, dispatcher, fences, tally, lambda tally, in_flight: None, metrics=metrics)
+    return Standing(commits, files, set(begun))
+
+
+def _files_after(commit: int, directory: RunDirectory) -> dict[int, list[Finished]]:
+    storage = directory.storage
+    names = {number: name for name in storage.names(EPISODES) if (number := commit_of(name) or 0) > commit}
+    with ThreadPoolExecutor(READERS) as pool:
+        return dict(zip(names, pool.map(lambda name: groups_of(storage, name), names.values()), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class _Unfinished:
+    """The episodes that may be in journals and have no row yet, made when they are asked for."""
+
+    source: GroupSource
+    first: int
+    over: Set[int]
+
+    def get(self, episode_id: str, /) -> EpisodeSpec | None:
+        try:
+            number = number_of(episode_id)
+        except ValueError:
+            return None
+        if number < self.first or number in self.over:
+            return None
+        return next((spec for spec in self.source.group(number) if spec.episode_id == episode_id), None)
+
 
 MAY_CHANGE_TOO = (*MAY_CHANGE, "models.*.model", "models.*.weights_version")
 """The weights of a stream change while it is played, so it may be gone on with from a checkpoint."""
@@ -139,7 +209,7 @@ def remove_before(
     storage, newest = directory.storage, directory.order.last
     identity = replace(identity, next=cursor.next)
     identity.write(storage)  # first: who comes with an older cursor from now on is told
-    old = [name for name in storage.names(EPISODES) if (number_of(name) or newest) <= min(cursor.commit, newest - 1)]
+    old = [name for name in storage.names(EPISODES) if (commit_of(name) or newest) <= min(cursor.commit, newest - 1)]
     for name in old:
         storage.delete(f"{EPISODES}/{name}")
     dropped.forget(number for number in dropped.numbers() if number < cursor.next)

@@ -5,17 +5,102 @@ The ids of a group and of its episodes begin with its number: whoever has a row,
 
 from __future__ import annotations
 
+import asyncio
 import random
+from collections import deque
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+import xxhash
+
+from ray_gym.config.sections import RunConfig
 from ray_gym.data.checking import unplayable
+from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError, describe
+from ray_gym.run.driver.lease import Group, Lease
 from ray_gym.seeds import derive_seed, stable_id
-from ray_gym.spec import EpisodeSpec
-from ray_gym.tasks import TaskRow
+
+AHEAD = 64
+"""Groups that are made and not begun."""
+
+
+AT_ONCE = 4
+"""Groups that are made before the first of them can begin."""
+
+
+class Supply:
+    def __init__(self, source: GroupSource, first: int, without: Iterable[int], on_more: Callable[[], None]) -> None:
+        """From group `first` on, but for `without`. `on_more` is told when there are some again."""
+        self._source = source
+        self._number = first
+        self._without = set(without)
+        self._on_more = on_more
+        self._ready: deque[tuple[int, Group]] = deque()
+        self._taken = asyncio.Event()
+        self._all_made = False
+
+    @property
+    def is_exhausted(self) -> bool:
+        return self._all_made and not self._ready
+
+    def take(self) -> tuple[int, Group] | None:
+        self._taken.set()
+        return self._ready.popleft() if self._ready else None
+
+    async def fill(self) -> None:
+        """Until there are no more. Errors: UserError for a generator that fails."""
+        while not self._all_made:
+            self._taken.clear()
+            if len(self._ready) < AHEAD:
+                made = await asyncio.to_thread(self._make, AT_ONCE)
+                self._ready.extend(made)
+                self._on_more()
+            else:
+                await self._taken.wait()
+
+    def _make(self, count: int) -> list[tuple[int, Group]]:
+        made: list[tuple[int, Group]] = []
+        while len(made) < count and not self._all_made:
+            number, self._number = self._number, self._number + 1
+            if self._source.end is not None and number >= self._source.end:
+                self._all_made = True
+            elif number in self._without:
+                self._without.remove(number)
+            else:
+                made.append((number, tuple(Lease(spec) for spec in self._source.group(number))))
+        return made
+
+
+LOOKED_AT = 4
+"""Generated tasks by which a stream is known again."""
+
+
+def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any], epochs: int | None) -> GroupSource:
+    """Errors: UserError for a missing file, a bad row, a generator that fails at once."""
+    section, seed = config.tasks, config.run.seed
+    if section.generate is not None:
+        epoch = min(section.generate, section.limit or section.generate)
+        return GroupSource(environment, seed, section.repeats, epoch, epochs=epochs)
+    rows = tuple(read_tasks(section, environment, seed, folder))
+    return GroupSource(environment, seed, section.repeats, len(rows), rows, epochs)
+
+
+def digest_of(source: GroupSource) -> str:
+    """Of all rows, or of the first generated tasks. Errors: UserError."""
+    hashed = xxhash.xxh3_128()
+    if source.rows:
+        for row in source.rows:
+            hashed.update(f"{row.task_id}\n{row.task}\n".encode())
+    else:
+        for number in range(LOOKED_AT if source.end is None else min(LOOKED_AT, source.end)):
+            hashed.update(source.group(number)[0].task.encode())
+    return hashed.hexdigest()
+
 
 _PART = "stream"
 

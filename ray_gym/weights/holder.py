@@ -1,6 +1,6 @@
 """The holder of a model's weights: a detached actor, one an application, that knows what is served and changes it.
 
-It lives as long as the application (see `ray_gym.application_lease`). What it knows is kept in the cluster's own store, too, so that
+It lives as long as the application (see `ray_gym.hosting.lease`). What it knows is kept in the cluster's own store, too, so that
 it goes on with it when Ray starts it again after its death; replicas then join again, and those that were left in the middle of
 an update are brought to what was served.
 """

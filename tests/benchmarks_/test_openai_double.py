@@ -15,9 +15,9 @@ from benchmarks.cases import Load, config_of, in_one_process
 from benchmarks.chat_environment import TOPICS
 from benchmarks.openai_answers import NAME, answer
 from benchmarks.openai_double import serving
+from ray_gym.engines.openai import OpenAIModel, OpenAIOptions
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Sampling
-from ray_gym.models.openai import OpenAIModel, OpenAIOptions
 
 
 def body_of(http: bytes) -> Any:

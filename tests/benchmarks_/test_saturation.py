@@ -23,12 +23,12 @@ from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import LongRequest, RecordingEngine, least_tokens
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
+from deployments.chat.token_engine import Generation, GenerationRequest
 from deployments.vllm.async_llm import AsyncLLMEngine
-from deployments.vllm.token_engine import Generation, GenerationRequest
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.models.base import Sampling
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_table, failed_row
+from ray_gym.record.schema import as_table, failed_row
 
 WORK = Work(engines=1, episodes=4, concurrency=2, turns=1, least_tokens=1, tokens=8, workers=1, threads=1)
 

@@ -13,7 +13,7 @@ from conftest import REPOSITORY
 
 from benchmarks.trainer_stream.checkpoint import Checkpoint
 from benchmarks.trainer_stream.verdict import judge
-from ray_gym.trajectory import SCHEMA
+from ray_gym.record.schema import SCHEMA
 
 
 @pytest.mark.ray

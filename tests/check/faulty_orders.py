@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolCall, ToolError, Turn, tool
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 SECRET = "Your budget is {budget} coins, and the seller must not learn that."
 

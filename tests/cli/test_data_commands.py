@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from ray_gym.cli import main
-from ray_gym.config import TasksSection
+from ray_gym.config.sections import TasksSection
+from ray_gym.data.tasks import read_tasks
 from ray_gym.plugins import find_environment
-from ray_gym.tasks import read_tasks
 
 
 @dataclass(frozen=True)

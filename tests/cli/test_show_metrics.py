@@ -12,9 +12,9 @@ from rich.console import Console
 
 from ray_gym import Environment, Task
 from ray_gym.cli.show import show_run
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.load import load
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_table, failed_row
+from ray_gym.record.schema import as_table, failed_row
 
 
 class Plain(Environment[Task, None]):

@@ -17,14 +17,14 @@ COMMAND = "import ray_gym.cli.main"
 DRIVER = f"""
 {COMMAND}
 from pathlib import Path
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
 from ray_gym.run import submit
 from ray_gym.run.plan import make_plan
 
 path = Path("configs/tic_tac_toe_scripted.yaml")
 make_plan(read_config(path), path)
 """
-WORKER = "import ray_gym.run.worker, ray_gym.run.posix_storage, ray_gym.metrics.ray_export, envs.tic_tac_toe.players"
+WORKER = "import ray_gym.run.worker.worker, ray_gym.run.directory.posix_storage, ray_gym.metrics.ray_export, envs.tic_tac_toe.players"
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from typer._click.exceptions import UsageError
 import deployments.held_service
 from deployments.held_service import HeldService
 from ray_gym.cli.main import app
-from ray_gym.config_file import read_config
-from ray_gym.plugins import load_object
+from ray_gym.config.file import read_config
+from ray_gym.load_object import load_object
 from ray_gym.run.plan import make_plan
 
 FILES = [*sorted(path for path in CLUSTER.rglob("*") if path.is_file() and "__pycache__" not in path.parts)]

@@ -20,7 +20,7 @@ from ray.serve.schema import ServeDeploySchema
 
 from cluster.constraints import constraints
 from deployments.vllm.options import VllmOptions
-from ray_gym.config_file import read_config, validate
+from ray_gym.config.file import read_config, validate
 
 KUBERAY = ("kuberay/cluster.yaml", "kuberay/service.yaml", "kuberay/job.yaml")
 LOCK = (REPOSITORY / "requirements.lock").read_text()

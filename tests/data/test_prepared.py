@@ -17,15 +17,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ray_gym import Environment, Task
-from ray_gym.config import TasksSection
+from ray_gym.config.sections import TasksSection
 from ray_gym.data.conflicts import conflict_with
 from ray_gym.data.lengths import Spread, characters
 from ray_gym.data.parquet import plain_rows, write_rows
 from ray_gym.data.prepared import Prepared, Settings, files_of, prepare
+from ray_gym.data.tasks import generated, read_tasks, with_ids
 from ray_gym.data.writing import write_file, write_files
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
-from ray_gym.tasks import generated, read_tasks, with_ids
 
 
 class Free(Task):

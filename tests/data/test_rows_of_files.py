@@ -13,7 +13,7 @@ import pytest
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym import Environment, Task
-from ray_gym.config_file import explain
+from ray_gym.config.file import explain
 from ray_gym.data import rows
 from ray_gym.data.lengths import characters
 from ray_gym.data.report import ranges, report_lines

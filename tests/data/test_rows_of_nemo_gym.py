@@ -11,14 +11,14 @@ import pytest
 from playing_tasks import call_of, play_task, reward_of, says
 
 from ray_gym import Environment
-from ray_gym.config import TasksSection
+from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import BadRow, names_of, task_of
 from ray_gym.data.lengths import characters
 from ray_gym.data.nemo_gym import task_fields
 from ray_gym.data.prepared import Settings, files_of, prepare
 from ray_gym.data.rows import Row
+from ray_gym.data.tasks import read_tasks
 from ray_gym.plugins import find_environment
-from ray_gym.tasks import read_tasks
 
 
 def asked(*texts: str, **settings: Any) -> dict[str, Any]:

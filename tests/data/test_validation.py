@@ -16,10 +16,10 @@ from ray_gym.data.lengths import Spread, characters, tokens
 from ray_gym.data.prepared import rows_of
 from ray_gym.data.report import report_lines
 from ray_gym.data.rows import TaskFile
+from ray_gym.data.tasks import generated
 from ray_gym.data.validation import Report, validate
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
-from ray_gym.tasks import generated
 
 SMALL_MODEL = "smollm2-135m-instruct"
 ROWS, SECONDS = 10_000, 10.0

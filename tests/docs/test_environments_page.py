@@ -14,9 +14,9 @@ from playing_tasks import call_of, play_group, play_task, reward_of, says
 from ray_gym import Environment, Message
 from ray_gym.errors import FailureKind
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
-from ray_gym.play import Played
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played
+from ray_gym.tools.runner import ToolRunner
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "environments.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)

@@ -15,9 +15,9 @@ from pydantic import TypeAdapter
 import ray_gym.graders
 from deployments.vllm_reward.options import RewardOptions
 from ray_gym import Environment, Episode, Opening, Task
-from ray_gym.config import ParticipantSection
+from ray_gym.config.sections import ParticipantSection
 from ray_gym.graders import Constraints, ExactMatch, Judge, folded
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.tools.runner import ToolRunner
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "graders.md").read_text()
 TABLE: dict[str, str] = dict(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \| `(.+?)` \|", PAGE, re.MULTILINE))

@@ -12,7 +12,7 @@ import yaml
 from playing_tasks import call_of, generated, play_task, reward_of, says
 
 from ray_gym import Environment
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 
 README = (Path(__file__).resolve().parents[2] / "README.md").read_text()
 

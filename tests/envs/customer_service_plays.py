@@ -13,8 +13,8 @@ from envs.customer_service.judging import GOOD, TRUE_TO_ROLE
 from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
-from ray_gym.play import Played
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played
 
 STOP = "[END]"
 MORE = Message("assistant", "There you are. Is there anything else?")

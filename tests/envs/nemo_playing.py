@@ -14,11 +14,11 @@ from playing_tasks import call_of, play_task, says, stage_of
 from envs.nemo_gym import NemoGym
 from envs.nemo_gym.row import NemoRow
 from ray_gym import Message
-from ray_gym.config import LimitsSection
+from ray_gym.config.sections import LimitsSection
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.models.scripted import Player
-from ray_gym.play import Played, play
-from ray_gym.spec import EpisodeSpec
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played, play
 
 TOOLS = [
     {"type": "function", "name": "increment_counter", "parameters": {"type": "object", "properties": {"count": {}}}},

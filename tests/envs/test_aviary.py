@@ -23,7 +23,7 @@ from envs.aviary.environment import AviaryTask
 from ray_gym import Message
 from ray_gym import ToolCall as Called
 from ray_gym.errors import FailureKind, UserError
-from ray_gym.play import Played
+from ray_gym.play.play import Played
 
 SAFE = "aviary_games:Safe"
 Action = list[tuple[str, dict[str, Any]]] | str

@@ -20,7 +20,7 @@ from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
 from ray_gym import Message
 from ray_gym.models.base import CompletionRequest
-from ray_gym.play import Played
+from ray_gym.play.play import Played
 from ray_gym.stop import StopReason
 
 

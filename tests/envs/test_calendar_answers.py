@@ -11,7 +11,7 @@ from playing_tasks import generated, play_task, reward_of, says
 
 from envs.calendar.check import PARTS, check
 from envs.calendar.task import CalendarTask
-from ray_gym.play import Played
+from ray_gym.play.play import Played
 
 
 def but(position: int, **fields: Any) -> str:

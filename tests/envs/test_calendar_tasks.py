@@ -23,11 +23,11 @@ from envs.calendar.events import ExpectedEvent
 from envs.calendar.phrases import ask_for
 from envs.calendar.solver import solve
 from envs.calendar.task import CalendarTask
-from ray_gym.config import TasksSection
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import task_of
 from ray_gym.data.rows import Row
-from ray_gym.tasks import read_tasks
+from ray_gym.data.tasks import read_tasks
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "calendar" / "example.jsonl"
 

@@ -13,10 +13,10 @@ import pytest
 from playing_tasks import generated, play_task, reward_of
 
 from ray_gym import Environment, Task
-from ray_gym.config import RunConfig
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import RunConfig
 from ray_gym.run.plan import make_environment
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.tools.runner import ToolRunner
 
 CONFIGS = sorted(Path("configs").rglob("*.yaml"))
 TASKS = 20

@@ -19,15 +19,15 @@ from envs.equivalence_judge.generator import FAMILIES
 from envs.equivalence_judge.players import judge_who_knows
 from envs.equivalence_judge.prompt import PROMPT
 from ray_gym import Message
-from ray_gym.config import LimitsSection
+from ray_gym.config.sections import LimitsSection
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.graders import fenced_texts
 from ray_gym.graders.equivalence import literal_judge
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.models.scripted import Player
-from ray_gym.play import Played, play
-from ray_gym.spec import EpisodeSpec
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played, play
+from ray_gym.tools.runner import ToolRunner
 
 GOLD = "7 September 2016"
 TASK = QuestionTask(question="When does the library open?", expected_answer=GOLD)

@@ -21,9 +21,9 @@ from ray_gym import Message
 from ray_gym.errors import FailureKind
 from ray_gym.graders import fenced_texts
 from ray_gym.models.base import CompletionRequest, Sampling
-from ray_gym.models.scripted import Player
-from ray_gym.play import Played
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played
+from ray_gym.tools.runner import ToolRunner
 
 HALF = MathTask(question="What is one divided by two?", expected_answer="\\frac{1}{2}")
 EXAMPLES = Path("envs/math/example.jsonl").read_text().splitlines()

@@ -21,15 +21,15 @@ from envs.mcqa.grader import letter_on_record
 from envs.mcqa.majority import Ballot, ballots_of, majority, majority_at
 from envs.mcqa.reading import READERS, Grading
 from ray_gym.cli.show import show_run
-from ray_gym.config import TasksSection
+from ray_gym.config.sections import TasksSection
 from ray_gym.data import checking
 from ray_gym.data.rows import Row
+from ray_gym.data.tasks import read_tasks
 from ray_gym.load import load
-from ray_gym.play import Played
-from ray_gym.record import row_of
-from ray_gym.tasks import read_tasks
-from ray_gym.tool_runner import ToolRunner
-from ray_gym.trajectory import as_table
+from ray_gym.play.play import Played
+from ray_gym.record.rows import row_of
+from ray_gym.record.schema import as_table
+from ray_gym.tools.runner import ToolRunner
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "mcqa" / "example.jsonl"
 OPTIONS = {"A": "12 km", "B": "15 km", "C": "Vitamin C", "D": "a tie", "E": "a tie", "I": "none of these"}

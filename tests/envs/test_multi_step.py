@@ -15,10 +15,10 @@ from envs.multi_step import MultiStep
 from envs.multi_step.environment import MOST, SynonymsTask
 from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Message
-from ray_gym.config import TasksSection
-from ray_gym.config_file import read_config
-from ray_gym.play import Played
-from ray_gym.tasks import read_tasks
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import TasksSection
+from ray_gym.data.tasks import read_tasks
+from ray_gym.play.play import Played
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "multi_step" / "example.jsonl"
 CONFIG = Path(__file__).parents[2] / "configs" / "multi_step.yaml"

@@ -21,10 +21,10 @@ from ray_gym import Message, ToolCall
 from ray_gym.check.all_checks import carry_out
 from ray_gym.check.command import read_subject
 from ray_gym.check.other_process import OtherProcess
-from ray_gym.conversation import plain
 from ray_gym.errors import UserError
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play import Played
+from ray_gym.openai_api.conversation import plain
+from ray_gym.play.play import Played
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "nemo_gym" / "example.jsonl"
 

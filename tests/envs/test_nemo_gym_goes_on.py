@@ -15,15 +15,15 @@ from playing_tasks import reward_of, says, stage_of
 from envs.nemo_gym import NemoGym
 from envs.nemo_gym.row import NemoRow
 from ray_gym import Message
-from ray_gym.config import GroupsSection, LimitsSection
+from ray_gym.config.sections import GroupsSection, LimitsSection
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.journal import Journal
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player as Policy
-from ray_gym.play import Played
-from ray_gym.run.lease import Lease
-from ray_gym.run.player import Player
-from ray_gym.spec import EpisodeSpec
+from ray_gym.models.player import Player as Policy
+from ray_gym.play.play import Played
+from ray_gym.run.driver.lease import Lease
+from ray_gym.run.worker.player import Player
 
 ROUTES = {"/close_session": False}
 SPEC = EpisodeSpec("e", "g", "t", 0, 7, NemoRow.model_validate(counter_row()).model_dump_json())

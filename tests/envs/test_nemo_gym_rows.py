@@ -12,9 +12,9 @@ from pydantic import ValidationError
 
 from envs.nemo_gym import NemoGym
 from envs.nemo_gym.row import NemoRow
-from ray_gym.config import TasksSection
+from ray_gym.config.sections import TasksSection
+from ray_gym.data.tasks import read_tasks
 from ray_gym.errors import UserError
-from ray_gym.tasks import read_tasks
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "nemo_gym" / "example.jsonl"
 ENVIRONMENT = NemoGym(NemoGym.Options(base_url="http://127.0.0.1:1"))

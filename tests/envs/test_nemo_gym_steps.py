@@ -12,7 +12,7 @@ from playing_tasks import call_of, reward_of, says
 
 from ray_gym import Message, ToolCall
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play import Played
+from ray_gym.play.play import Played
 
 ROUTES = {"/reset": True, "/step": True}
 ROW = {"responses_create_params": {"input": [{"role": "system", "content": "Play."}], "tools": TOOLS}, "level": 3}

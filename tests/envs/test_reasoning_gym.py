@@ -21,7 +21,7 @@ from envs.reasoning_gym.environment import Item, ReasoningGymTask, answer_in
 from ray_gym import Message, Opening, Task
 from ray_gym.errors import FailureKind, UserError
 from ray_gym.models.base import CompletionRequest
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.tools.runner import ToolRunner
 
 SUM = {"dataset": "chain_sum", "settings": {"min_terms": 2, "max_terms": 2}}
 SMALL: dict[str, dict[str, Any]] = {

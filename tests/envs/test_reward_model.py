@@ -21,7 +21,7 @@ from envs.reward_model.question import question
 from ray_gym import Message
 from ray_gym.errors import FailureKind
 from ray_gym.models.base import CompletionRequest, Sampling
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 BEES = OpenEndedTask(prompt="Explain how bees find their way home.")
 TALK = OpenEndedTask.model_validate(

@@ -16,12 +16,13 @@ from envs.reward_model.environment import OpenEndedTask
 from envs.reward_model.players import best_player, comparing_player, quality
 from envs.reward_model.question import question
 from ray_gym import Message
-from ray_gym.config import LimitsSection
+from ray_gym.config.sections import LimitsSection
+from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest, Model
-from ray_gym.models.scripted import Player, ScriptedModel
-from ray_gym.play import Played, play, score_group
-from ray_gym.spec import EpisodeSpec
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played, play, score_group
 
 BEES = OpenEndedTask(prompt="Explain how bees find their way home.")
 TALK = OpenEndedTask.model_validate(

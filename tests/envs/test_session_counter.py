@@ -14,11 +14,11 @@ from pydantic import ValidationError
 from envs.session_counter import SessionCounter
 from envs.session_counter.environment import CounterTask
 from ray_gym import Message, ToolCall
-from ray_gym.config import TasksSection
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import TasksSection
+from ray_gym.data.tasks import read_tasks
 from ray_gym.models.base import CompletionRequest
-from ray_gym.play import Played
-from ray_gym.tasks import read_tasks
+from ray_gym.play.play import Played
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "session_counter" / "example.jsonl"
 CONFIG = Path(__file__).parents[2] / "configs" / "session_counter.yaml"

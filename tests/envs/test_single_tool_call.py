@@ -16,9 +16,9 @@ from envs.single_tool_call import weather as weather_module
 from envs.single_tool_call.environment import WeatherTask
 from envs.single_tool_call.weather import Weather
 from ray_gym import Message, ToolCall
-from ray_gym.config import TasksSection
-from ray_gym.play import Played
-from ray_gym.tasks import read_tasks
+from ray_gym.config.sections import TasksSection
+from ray_gym.data.tasks import read_tasks
+from ray_gym.play.play import Played
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "single_tool_call" / "example.jsonl"
 WEATHER = {

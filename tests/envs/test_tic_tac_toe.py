@@ -18,14 +18,15 @@ from envs.tic_tac_toe.board import read_board, render
 from envs.tic_tac_toe.environment import TicTacToeTask
 from envs.tic_tac_toe.players import occupied_player, prose_player, random_player, string_player
 from ray_gym import Message, Participant, ToolCall
-from ray_gym.config import LimitsSection
-from ray_gym.config_file import read_config
-from ray_gym.episode import Episode
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import LimitsSection
+from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.episode.episode import Episode
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import CompletionRequest, Sampling
-from ray_gym.models.scripted import Player, ScriptedModel
-from ray_gym.play import Played, Stage, play
-from ray_gym.spec import EpisodeSpec
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played, Stage, play
 from ray_gym.stop import StopReason
 
 X_WINS_AT_2 = ((0, "X"), (3, "O"), (1, "X"), (4, "O"))  # X is next and wins at 2

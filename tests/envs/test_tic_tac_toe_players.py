@@ -13,7 +13,7 @@ from test_tic_tac_toe import X_WINS_AT_2, end_of, game, generated, moves_of, tas
 from envs.tic_tac_toe import TicTacToe
 from envs.tic_tac_toe.environment import TicTacToeTask
 from envs.tic_tac_toe.players import minimax_player, random_player
-from ray_gym.episode import Episode
+from ray_gym.episode.episode import Episode
 from ray_gym.stop import StopReason
 
 LINES = [{0, 1, 2}, {3, 4, 5}, {6, 7, 8}, {0, 3, 6}, {1, 4, 7}, {2, 5, 8}, {0, 4, 8}, {2, 4, 6}]

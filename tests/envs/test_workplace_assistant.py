@@ -23,8 +23,8 @@ from envs.workplace_assistant.requests.wanted import Wanted, call
 from envs.workplace_assistant.task import ExpectedCall, WorkplaceTask, played
 from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Episode, Message, ToolCall
-from ray_gym.models.scripted import Player
-from ray_gym.play import Played
+from ray_gym.models.player import Player
+from ray_gym.play.play import Played
 
 ENVIRONMENT = WorkplaceAssistant()
 EXAMPLES = Path("envs/workplace_assistant/example.jsonl").read_text().splitlines()

@@ -13,17 +13,17 @@ import numpy as np
 
 import ray_gym
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.messages import ToolSchema, tool_call_message
 from ray_gym.models.base import Completion, CompletionRequest, Model, VersionSpan
-from ray_gym.play import Stage, play
-from ray_gym.record import row_of
-from ray_gym.run.directory import create, plan_directory
+from ray_gym.play.play import Stage, play
+from ray_gym.record.rows import row_of
+from ray_gym.record.schema import as_table
+from ray_gym.run.directory.directory import create, plan_directory
 from ray_gym.run.fingerprint import Fingerprint
-from ray_gym.run.group import settle
 from ray_gym.run.plan import Plan, make_plan
-from ray_gym.tools import Tool, tool_by_schema
-from ray_gym.trajectory import as_table
+from ray_gym.run.worker.group import settle
+from ray_gym.tools.tool import Tool, tool_by_schema
 
 GAMES = {
     "environment": {"id": "tic_tac_toe"},

@@ -16,8 +16,9 @@ from typing import Any, Literal
 import numpy as np
 
 from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, tool
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
 
 END = b"\n"
 ASSISTANT = b"assistant: "

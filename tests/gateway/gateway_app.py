@@ -13,13 +13,13 @@ from ray.exceptions import RayTaskError
 from starlette.responses import StreamingResponse
 
 from deployments.gateway.app import AppSlots, make_app
-from deployments.gateway.auth import Caller, Doorkeeper
-from deployments.gateway.general import general_routes
+from deployments.gateway.doors.general import general_routes
+from deployments.gateway.guards.auth import Caller, Doorkeeper
+from deployments.gateway.guards.tokens import digests
 from deployments.gateway.metrics import Metrics
-from deployments.gateway.tokens import digests
-from ray_gym.config import ServiceSection, TokensSection
+from ray_gym.config.sections import ServiceSection, TokensSection
+from ray_gym.openai_api.refused import unavailable, unknown
 from ray_gym.service.api import EnvironmentList, Readiness
-from ray_gym.service.errors import unavailable, unknown
 
 SECRET = b"s" * 32
 TOKENS = {"alice": "alices-token-0123456789", "bob": "bobs-token-0123456789ab"}

@@ -11,9 +11,9 @@ from pathlib import Path
 from ray import serve
 
 from deployments.gateway.gateway import HttpGateway
-from ray_gym.config import ServiceSection
+from ray_gym.config.sections import ServiceSection
 from ray_gym.errors import UserError
-from ray_gym.run.cluster import connected
+from ray_gym.run.cluster.cluster import connected
 from ray_gym.service import serving
 
 

@@ -9,8 +9,8 @@ from gateway_app import Item, client, make, problem
 from ray.exceptions import ActorDiedError, ActorUnavailableError, GetTimeoutError, RayTaskError
 from ray.serve.exceptions import BackPressureError
 
-from deployments.gateway.errors import MOST_PROBLEMS, refusal_of
-from ray_gym.service.errors import Refused, busy, invalid
+from deployments.gateway.guards.errors import MOST_PROBLEMS, refusal_of
+from ray_gym.openai_api.refused import Refused, busy, invalid
 
 
 async def test_what_is_refused_keeps_its_words_also_through_ray() -> None:

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from deployments.gateway.leaving import Watched
-from deployments.gateway.placement import Placement, SessionService
+from deployments.gateway.doors.placement import Placement, SessionService
+from deployments.gateway.guards.leaving import Watched
 
 SCOPES = [{"type": "http", "asgi": {"spec_version": version}} for version in ("2.3", "2.4")]
 

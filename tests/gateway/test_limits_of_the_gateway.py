@@ -9,7 +9,7 @@ import pytest
 from gateway_app import TOKENS, Waiting, client, make, problem
 
 from deployments.gateway.gateway import HttpGateway
-from ray_gym.config import ServiceSection, TokensSection
+from ray_gym.config.sections import ServiceSection, TokensSection
 
 
 async def test_requests_on_top_are_told_to_come_back_and_places_are_given_back() -> None:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from test_serve_command import OFFER, config
 
-from ray_gym.config_file import read_config
-from ray_gym.service.offers import offers_of
-from ray_gym.service.preparing import make_engines
+from ray_gym.config.file import read_config
+from ray_gym.service.offers import make_engines, offers_of
 
 __all__ = ["config"]
 

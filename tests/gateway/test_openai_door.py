@@ -14,11 +14,11 @@ import pytest
 from door_app import door_app
 from fastapi import Response
 
-from deployments.gateway.door_targets import ModelTarget
+from deployments.gateway.doors.door_targets import ModelTarget
+from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, tool_call_message
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.models.scripted import ScriptedModel
 
 TOOL: Any = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 HELLO: Any = [{"role": "user", "content": "Hello"}]

@@ -8,9 +8,9 @@ import pytest
 from gateway_app import SECRET, TOKENS, client, make, problem
 
 from deployments.gateway.app import GatewaySetup
-from deployments.gateway.auth import Doorkeeper, is_loopback
-from deployments.gateway.tokens import digests
-from ray_gym.config import ServiceSection
+from deployments.gateway.guards.auth import Doorkeeper, is_loopback
+from deployments.gateway.guards.tokens import digests
+from ray_gym.config.sections import ServiceSection
 
 KEEPER = Doorkeeper(SECRET, digests(SECRET, TOKENS))
 

@@ -10,7 +10,7 @@ import pytest
 from grading import failure_of, graded, value, verdicts
 
 from ray_gym import Episode
-from ray_gym.concurrent import concurrently
+from ray_gym.aio.concurrent import concurrently
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, Constraints, ExactMatch, FirstThatPasses, Grader, Verdict, Weighted, last_boxed
 

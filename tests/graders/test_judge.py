@@ -14,7 +14,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, FirstThatPasses, Judge, RewardModel, SwapCheck, Weighted
 from ray_gym.graders.judge import first_label
 from ray_gym.models.base import CompletionRequest
-from ray_gym.models.scripted import Player
+from ray_gym.models.player import Player
 
 LABELS = {"[[A=B]]": 1.0, "[[A!=B]]": 0.0}
 ONE_WAY = Judge("A: x, B: y?", LABELS)

@@ -12,7 +12,7 @@ from grading import failure_of, graded, verdicts
 from ray_gym import Episode
 from ray_gym.errors import FailureKind
 from ray_gym.graders import Grader, Library, Verdict
-from ray_gym.tool_runner import ToolRunner
+from ray_gym.tools.runner import ToolRunner
 
 on_one_loop = pytest.mark.asyncio(loop_scope="module")
 """The tests share a runner, whose processes belong to one loop."""

@@ -14,8 +14,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, tool
-from ray_gym.agent_call import AgentCall, command_of
-from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.config.sections import LimitsSection, ParticipantSection
+from ray_gym.episode.participant import Participant as Cast
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.frames import HEAD, Scan, frame
@@ -24,13 +25,12 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.openai_request import Asked
-from ray_gym.participant import Participant as Cast
-from ray_gym.play import Stage
-from ray_gym.record import row_of
-from ray_gym.session import Done, Session
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import without_volatile
+from ray_gym.openai_api.request import Asked
+from ray_gym.play.agent_call import AgentCall, command_of
+from ray_gym.play.play import Stage
+from ray_gym.play.session import Done, Session
+from ray_gym.record.rows import row_of
+from ray_gym.record.schema import without_volatile
 
 SHELF = ToolSchema("take", "Take something.", {"type": "object", "properties": {"item": {"type": "string"}}})
 _files = itertools.count()

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym import Environment, Episode, IdempotencyKey, Message, Opening, Participant, Task, ToolCall, tool
-from ray_gym.commands import Command
-from ray_gym.config import LimitsSection, ParticipantSection
-from ray_gym.entrance import MOST_WAITING
+from ray_gym.config.sections import MOST_WAITING, LimitsSection, ParticipantSection
+from ray_gym.episode.participant import Participant as Cast
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.frames import HEAD, Scan, frame
@@ -22,12 +22,11 @@ from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.participant import Participant as Cast
-from ray_gym.play import Stage
-from ray_gym.record import row_of
-from ray_gym.session import Session
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import without_volatile
+from ray_gym.play.commands import Command
+from ray_gym.play.play import Stage
+from ray_gym.play.session import Session
+from ray_gym.record.rows import row_of
+from ray_gym.record.schema import without_volatile
 
 
 class Market(Environment[Task, dict[str, Any]]):

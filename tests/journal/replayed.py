@@ -23,19 +23,19 @@ from ray_gym import (
     ToolCall,
     tool,
 )
-from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection
+from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Called, decode
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage
-from ray_gym.record import row_of
-from ray_gym.run.lease import Lease
-from ray_gym.run.player import Player
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import without_volatile
+from ray_gym.play.play import Played, Stage
+from ray_gym.record.rows import row_of
+from ray_gym.record.schema import without_volatile
+from ray_gym.run.driver.lease import Lease
+from ray_gym.run.worker.player import Player
 
 GROUPS = GroupsSection()
 

@@ -10,9 +10,9 @@ import pytest
 from captured_agent import HELLO, SYSTEM, Echo, cuts, echoed, opened, user
 
 from ray_gym import Message
-from ray_gym.agent_call import TurnIsOver
-from ray_gym.commands import CallTool, Close, End, Say
 from ray_gym.journal.history import HistoryReader
+from ray_gym.play.agent_call import TurnIsOver
+from ray_gym.play.commands import CallTool, Close, End, Say
 from ray_gym.stop import EpisodeOver
 
 

@@ -12,12 +12,12 @@ import pytest
 from market import Driven, Market, Voices, cuts, opened
 
 from ray_gym import Message, Participant, ToolCall, tool
-from ray_gym import session as session_module
-from ray_gym.agent_call import AgentCall, command_of
-from ray_gym.commands import CallTool, Close, Command, End, Say, Tell, Turn
-from ray_gym.entrance import TooManyWaiting
 from ray_gym.journal.history import HistoryReader
 from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.play import session as session_module
+from ray_gym.play.agent_call import AgentCall, command_of
+from ray_gym.play.commands import CallTool, Close, Command, End, Say, Tell, Turn
+from ray_gym.play.entrance import TooManyWaiting
 from ray_gym.stop import Closed, EpisodeOver
 
 WITHIN_S = 10

@@ -12,15 +12,16 @@ from captured_agent import HELLO, Echo
 from captured_agent import opened as opened_for_agent
 from market import Market, opened
 
-from ray_gym import Message, Participant, session, tool
-from ray_gym.agent_call import AgentCall
-from ray_gym.commands import CallTool
-from ray_gym.entrance import TooManyWaiting
-from ray_gym.service import desk
+from ray_gym import Message, Participant, tool
+from ray_gym.openai_api.refused import Refused
+from ray_gym.play import session
+from ray_gym.play.agent_call import AgentCall
+from ray_gym.play.commands import CallTool
+from ray_gym.play.entrance import TooManyWaiting
+from ray_gym.play.session import Session
 from ray_gym.service.api import ToolCallRequest
-from ray_gym.service.desk import Desk
-from ray_gym.service.errors import Refused
-from ray_gym.session import Session
+from ray_gym.service.sessions import desk
+from ray_gym.service.sessions.desk import Desk
 
 
 class Slow(Market):

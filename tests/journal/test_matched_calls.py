@@ -11,10 +11,10 @@ from captured_agent import HELLO, SYSTEM, Aloud, Mute, Strict, Twice, cuts, echo
 from msgspec.structs import replace
 
 from ray_gym import Message, ToolCall
-from ray_gym.agent_call import UnknownAnswer
-from ray_gym.capture import canonical, without_thought
-from ray_gym.commands import End, Say
-from ray_gym.response_ids import Place
+from ray_gym.openai_api.response_ids import Place
+from ray_gym.play.agent_call import UnknownAnswer
+from ray_gym.play.capture import canonical, without_thought
+from ray_gym.play.commands import End, Say
 
 
 async def test_an_edited_history_forks(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ from ray_gym import (
     tool,
     tool_by_schema,
 )
+from ray_gym.episode.participant import Participant
 from ray_gym.models.base import CompletionRequest
-from ray_gym.participant import Participant
 
 
 class WithTools(ThreeAtOnce):

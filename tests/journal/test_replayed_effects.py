@@ -18,7 +18,7 @@ from ray_gym import (
     ToolCall,
     tool,
 )
-from ray_gym.participant import Participant
+from ray_gym.episode.participant import Participant
 
 
 class EffectsInTools(Plain):

@@ -10,8 +10,8 @@ import pytest
 from captured_agent import HELLO, SYSTEM, Echo, cuts, opened, user
 
 from ray_gym import Message
-from ray_gym.commands import CallTool, End, Say
-from ray_gym.session import KeyReused
+from ray_gym.play.commands import CallTool, End, Say
+from ray_gym.play.session import KeyReused
 
 
 async def test_a_key_is_one_commands(tmp_path: Path) -> None:

@@ -13,10 +13,10 @@ from captured_agent import opened as opened_for_agent
 from market import Market, Voices, cuts, opened
 
 from ray_gym import Participant, tool
-from ray_gym.commands import CallTool, Command, Say
 from ray_gym.journal.replay import Diverged, Replay
 from ray_gym.journal.stillness import Stillness
-from ray_gym.service import views
+from ray_gym.play.commands import CallTool, Command, Say
+from ray_gym.service.sessions import views
 
 
 class Slow(Market):

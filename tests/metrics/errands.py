@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ray_gym import Environment, Message, Opening, Task, tool
-from ray_gym.config import (
+from ray_gym.config.sections import (
     FanoutSection,
     GroupsSection,
     LimitsSection,
@@ -18,19 +18,19 @@ from ray_gym.config import (
     ParticipantSection,
     RunConfig,
 )
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.messages import ToolCall
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Completion, CompletionRequest, VersionSpan
-from ray_gym.participant import Participant
-from ray_gym.run.commits import Commits
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.dispatcher import Dispatcher
-from ray_gym.run.fences import Fences
-from ray_gym.run.report import Report
-from ray_gym.run.tally import Tally
-from ray_gym.run.worker import Worker, WorkerSetup
-from ray_gym.spec import EpisodeSpec
+from ray_gym.run.directory.directory import create, plan_directory
+from ray_gym.run.driver.commits import Commits
+from ray_gym.run.driver.dispatcher import Dispatcher
+from ray_gym.run.driver.fences import Fences
+from ray_gym.run.driver.tally import Tally
+from ray_gym.run.worker.report import Report
+from ray_gym.run.worker.worker import Worker, WorkerSetup
 
 LIMITS = LimitsSection(max_turns=1)
 SPECS = [EpisodeSpec(f"e{number}", f"g{number}", "t", 0, number, "{}") for number in range(6)]

@@ -13,18 +13,18 @@ from typing import Any
 import pytest
 from errands import LIMITS, SPECS, Errand, Walker, played, setup_of_errands
 
-from ray_gym.commands import Turn
-from ray_gym.config import GroupsSection, LogSection, ParticipantSection, RetriesSection
+from ray_gym.config.sections import GroupsSection, LogSection, ParticipantSection, RetriesSection
+from ray_gym.episode.participant import Participant
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.logs import OURS, about, configure, is_json, last_words
-from ray_gym.participant import Participant
-from ray_gym.play import Stage
-from ray_gym.run.lease import EpisodeKey, Lease
-from ray_gym.run.player import Player
-from ray_gym.run.report import Report, StagedFile
-from ray_gym.run.worker import Worker
-from ray_gym.session import Session
+from ray_gym.play.commands import Turn
+from ray_gym.play.play import Stage
+from ray_gym.play.session import Session
+from ray_gym.run.driver.lease import EpisodeKey, Lease
+from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.report import Report, StagedFile
+from ray_gym.run.worker.worker import Worker
 
 logger = logging.getLogger("ray_gym.tests")
 
@@ -122,7 +122,7 @@ def test_last_words_wait_for_nobody(capfd: pytest.CaptureFixture[str]) -> None:
     configure(LogSection(format="json"), run="r1")
     (handler,) = (each for each in logging.getLogger().handlers if type(each).__module__ == "ray_gym.logs")
     spoken = threading.Thread(
-        target=last_words, args=("ray_gym.run.worker", "stuck"), kwargs={"episode": "e1"}, daemon=True
+        target=last_words, args=("ray_gym.run.worker.worker", "stuck"), kwargs={"episode": "e1"}, daemon=True
     )
     assert handler.lock is not None
     with handler.lock:

@@ -34,9 +34,9 @@ from ray_gym.metrics.table import (
     WORKERS_LOST,
     Metric,
 )
-from ray_gym.play import Stage
-from ray_gym.run.commits import Commits
-from ray_gym.run.worker import Worker
+from ray_gym.play.play import Stage
+from ray_gym.run.driver.commits import Commits
+from ray_gym.run.worker.worker import Worker
 
 
 class Sums:

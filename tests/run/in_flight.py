@@ -8,12 +8,12 @@ from pathlib import Path
 
 from conftest import REPOSITORY
 
-from ray_gym.config_file import read_config
-from ray_gym.run import cluster
-from ray_gym.run.directory import create, plan_directory
-from ray_gym.run.driver import carry_out
+from ray_gym.config.file import read_config
+from ray_gym.run.cluster import cluster
+from ray_gym.run.directory.directory import create, plan_directory
+from ray_gym.run.driver.driver import carry_out
+from ray_gym.run.driver.tally import Tally
 from ray_gym.run.plan import make_plan
-from ray_gym.run.tally import Tally
 
 
 def main(folder: str, delay_s: str, games: str) -> None:

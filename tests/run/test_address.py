@@ -13,8 +13,8 @@ import pytest
 from conftest import free_port, ray_gym
 
 from ray_gym.errors import UserError
-from ray_gym.run import address
-from ray_gym.run.address import NoCluster, address_here, check_address
+from ray_gym.run.cluster import address
+from ray_gym.run.cluster.address import NoCluster, address_here, check_address
 
 CONFIG = "configs/tic_tac_toe_scripted.yaml"
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from ray_gym.admission import LOOK_S, Admission, AdmissionLimits, Gate, Load, room
+from ray_gym.hosting.admission import LOOK_S, Admission, AdmissionLimits, Gate, Load, room
 
 EASY = Load(kv_use=0.2, waiting=0, running=3, recomputed=0.0)
 LIMITS = AdmissionLimits(max_kv_use=0.9, max_waiting=4, max_recomputed=0.1, max_conversations=8)

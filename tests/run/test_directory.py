@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from ray_gym.config import OutputSection, RunConfig
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RunFailed, UserError
-from ray_gym.run.commit_order import number_of, staged_name
-from ray_gym.run.directory import RunDirectory, create, output_root, plan_directory, reopen
-from ray_gym.run.owner import FileOwner
-from ray_gym.trajectory import SCHEMA
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.commit_order import number_of, staged_name
+from ray_gym.run.directory.directory import RunDirectory, create, output_root, plan_directory, reopen
+from ray_gym.run.directory.owner import FileOwner
 
 CONFIG = Path("configs/mine.yaml")
 
@@ -100,7 +100,7 @@ def test_the_config_that_is_kept_reads_back_the_same(directory: RunDirectory, tm
     assert read_config(directory.config_file) == config(tmp_path, name="mine")
 
 
-TRY = "import sys; from pathlib import Path; from ray_gym.run.directory import reopen; reopen(Path(sys.argv[1]))"
+TRY = "import sys; from pathlib import Path; from ray_gym.run.directory.directory import reopen; reopen(Path(sys.argv[1]))"
 
 
 def another_driver(path: Path) -> subprocess.CompletedProcess[str]:

@@ -8,11 +8,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import FencedFile, Found
-from ray_gym.run.dispatcher import Dispatcher
-from ray_gym.run.lease import EpisodeKey, Group
-from ray_gym.run.suspects import SUSPECT_AFTER, SuspectSessions
-from ray_gym.spec import EpisodeSpec
+from ray_gym.run.driver.dispatcher import Dispatcher
+from ray_gym.run.driver.lease import EpisodeKey, Group
+from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 
 
 def specs(count: int, size: int = 1) -> list[EpisodeSpec]:

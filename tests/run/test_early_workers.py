@@ -14,9 +14,9 @@ from conftest import REPOSITORY, eventually, ray_gym, raylet_children
 from ray import cloudpickle
 from test_worker import Connected, setup_of
 
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
 from ray_gym.errors import UserError
-from ray_gym.run import early_workers
+from ray_gym.run.cluster import early_workers
 
 SCRIPTED = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, Called
-from ray_gym.run.fences import Fences
-from ray_gym.spec import EpisodeSpec
+from ray_gym.run.driver.fences import Fences
 
 SPECS = {"e": EpisodeSpec("e", "g", "t", 0, 1, "{}")}
 

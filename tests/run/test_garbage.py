@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ray_gym.run.garbage import AN_EPISODE, EPISODES, IN_ALL, look_seldom, overlook_what_is_there
+from ray_gym.run.worker.garbage import AN_EPISODE, EPISODES, IN_ALL, look_seldom, overlook_what_is_there
 
 
 @pytest.fixture(autouse=True)

@@ -13,7 +13,7 @@ from conftest import REPOSITORY, ray_gym
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
 from ray_gym.models.placement import Replicas
-from ray_gym.run.gpus import asked, lacking
+from ray_gym.run.cluster.gpus import asked, lacking
 
 
 def engine(**options: Any) -> VllmEngine:
@@ -87,8 +87,8 @@ import asyncio, contextlib, time
 from ray.util.placement_group import placement_group_table
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.run import gpu_wait
-from ray_gym.run.cluster import check_gpus_meanwhile, connected
+from ray_gym.run.cluster import gpu_wait
+from ray_gym.run.cluster.cluster import check_gpus_meanwhile, connected
 
 async def main() -> None:
     engines = {"m": VllmEngine(VllmOptions(model="smollm2-135m-instruct", gpus=1))}

@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 from ray_gym import Environment, Episode, Message, Opening, Task
-from ray_gym.config import GroupsSection, LimitsSection, ParticipantSection
-from ray_gym.environment import Score
+from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage, bare_episode
-from ray_gym.record import row_of
-from ray_gym.run.group import settle, to_play_again
-from ray_gym.run.lease import Lease
-from ray_gym.run.player import Player
-from ray_gym.spec import EpisodeSpec
+from ray_gym.play.play import Played, Stage, bare_episode
+from ray_gym.record.rows import row_of
+from ray_gym.run.driver.lease import Lease
+from ray_gym.run.worker.group import settle, to_play_again
+from ray_gym.run.worker.player import Player
+from ray_gym.score import Score
 
 
 class Dice(Environment[Task, int]):

@@ -7,12 +7,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from ray_gym.config import OutputSection, RunConfig
+from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import UserError
-from ray_gym.run.directory import output_root, plan_directory
-from ray_gym.run.location import above, absolute, below, is_relative, is_uri, storage_at, typed
-from ray_gym.run.object_storage import ObjectStorage, s3_options
-from ray_gym.run.posix_storage import PosixStorage
+from ray_gym.run.directory.directory import output_root, plan_directory
+from ray_gym.run.directory.location import above, absolute, below, is_relative, is_uri, storage_at, typed
+from ray_gym.run.directory.object_storage import ObjectStorage, s3_options
+from ray_gym.run.directory.posix_storage import PosixStorage
 
 HERE = "s3://bucket/runs?endpoint_override=127.0.0.1:1&scheme=http"
 

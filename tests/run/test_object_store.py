@@ -21,15 +21,16 @@ import pytest
 from conftest import REPOSITORY, eventually, ray_gym
 from s3_double import BUCKET, KEYS, serving
 
-from ray_gym.config import OutputSection, RunConfig
+from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import load
-from ray_gym.run import owner
-from ray_gym.run.directory import RunDirectory, create, plan_directory, reopen
-from ray_gym.run.location import below, storage_at
-from ray_gym.run.object_storage import ObjectStorage
-from ray_gym.run.owner import ObjectOwner, RunIsTaken
-from ray_gym.trajectory import SCHEMA, without_volatile
+from ray_gym.record.schema import SCHEMA, without_volatile
+from ray_gym.run.directory import owner
+from ray_gym.run.directory.directory import RunDirectory, create, plan_directory, reopen
+from ray_gym.run.directory.location import below, storage_at
+from ray_gym.run.directory.object_storage import ObjectStorage
+from ray_gym.run.directory.owner import ObjectOwner
+from ray_gym.run.directory.ownership import RunIsTaken
 
 SCRIPTED = "configs/tic_tac_toe_scripted.yaml"
 Environment = dict[str, str]

@@ -17,7 +17,7 @@ import pytest
 from conftest import RAY, REPOSITORY, eventually, ray_gym, raylet_children
 
 from ray_gym.load import load
-from ray_gym.trajectory import without_volatile
+from ray_gym.record.schema import without_volatile
 
 pytestmark = pytest.mark.ray
 

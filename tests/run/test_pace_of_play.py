@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from ray_gym.pace import AT_ONCE, Pace
+from ray_gym.aio.pace import AT_ONCE, Pace
 
 
 async def passed(pace: Pace, number: int, into: list[int]) -> None:

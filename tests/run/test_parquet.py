@@ -6,9 +6,9 @@ import io
 
 import pyarrow.parquet as pq
 
-from ray_gym.run.parquet import write_rows
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_table, failed_row
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.record.schema import as_table, failed_row
+from ray_gym.run.directory.parquet import write_rows
 
 SAMPLE = {"thread": "policy", "token_ids": [5, 6, 7], "loss_mask": [0, 1, 1], "logprobs": [0.0, -0.5, -0.25]}
 

@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 SCRIPT = """
 import json, sys
 import ray
-from ray_gym.run.cluster import connected
+from ray_gym.run.cluster.cluster import connected
 
 def seen():
     return sys.path, dict(ray.get_runtime_context().runtime_env)

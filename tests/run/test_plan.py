@@ -11,13 +11,13 @@ from omegaconf import OmegaConf
 
 from deployments.vllm.engine import VllmEngine
 from ray_gym import Environment, Task
-from ray_gym.config import RunConfig
-from ray_gym.config_file import read_config
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import RunConfig
+from ray_gym.data.tasks import TaskRow
+from ray_gym.engines.openai import OpenAIEngine
+from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.errors import UserError
-from ray_gym.models.openai import OpenAIEngine
-from ray_gym.models.scripted import ScriptedEngine
 from ray_gym.run.plan import Plan, make_plan, make_specs
-from ray_gym.tasks import TaskRow
 
 FILE = Path("configs/mine.yaml")
 RANDOM = {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from ray_gym.config import RunConfig
-from ray_gym.config_file import as_yaml, read_config
+from ray_gym.config.file import as_yaml, read_config
+from ray_gym.config.sections import RunConfig
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
 from ray_gym.run.fingerprint import Fingerprint, digest
 from ray_gym.run.resume import MAY_CHANGE, may_change, meaning_diff, resumed_config
-from ray_gym.spec import EpisodeSpec
 
 RUN: dict[str, Any] = {
     "run": {"seed": 1},

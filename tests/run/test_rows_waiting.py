@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 
 from ray_gym import Environment, Episode, Message, Opening, Task
-from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.config.sections import LimitsSection, ParticipantSection
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage, play
-from ray_gym.record import row_of
-from ray_gym.run.receipt import receipt_of
-from ray_gym.run.rows import AT_ONCE, EVENTS_AT_ONCE, Rows, take_batch
-from ray_gym.spec import EpisodeSpec
+from ray_gym.play.play import Played, Stage, play
+from ray_gym.record.rows import row_of
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.worker.receipt import receipt_of
+from ray_gym.run.worker.rows import AT_ONCE, EVENTS_AT_ONCE, Rows, take_batch
 from ray_gym.stop import Stop, StopReason
-from ray_gym.trajectory import SCHEMA
 
 
 class Alone(Environment[Task, None]):

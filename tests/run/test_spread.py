@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ray_gym.run.nodes import for_workers
-from ray_gym.run.spread import DYING_S, Spread
+from ray_gym.run.cluster.nodes import for_workers
+from ray_gym.run.cluster.spread import DYING_S, Spread
 
 
 def on(spread: Spread, nodes: str, workers: str, now: float = 0) -> str:

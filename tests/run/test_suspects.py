@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ray_gym.journal.history import Found
 from ray_gym.journal.records import SETUP
-from ray_gym.run.suspects import SUSPECT_AFTER, SuspectSessions
+from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 
 
 def died(suspects: SuspectSessions, reason: str = "exit code 3", **sessions: Found) -> dict[str, str]:

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pytest
 
 from ray_gym import Environment, Episode, Opening, Task
-from ray_gym.blocking import BlockingPool
-from ray_gym.config import FanoutSection, GroupsSection, LimitsSection, OutputSection
+from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, OutputSection
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.models.base import Sampling
-from ray_gym.participant import Participant
-from ray_gym.run.lease import Lease
-from ray_gym.run.posix_storage import PosixStorage
-from ray_gym.run.report import Report
-from ray_gym.run.worker import GATHER_S, GATHER_TIMES, HEARTBEAT_S, Worker, WorkerSetup
-from ray_gym.spec import EpisodeSpec
+from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.run.driver.lease import Lease
+from ray_gym.run.worker.report import Report
+from ray_gym.run.worker.worker import GATHER_S, GATHER_TIMES, HEARTBEAT_S, Worker, WorkerSetup
+from ray_gym.tools.blocking import BlockingPool
 
 
 class Connected(Environment[Task, Any]):

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ray_gym.run.commit_order import committed_name
-from ray_gym.run.posix_storage import PosixStorage
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.record.schema import as_table, failed_row
+from ray_gym.run.directory.commit_order import committed_name
+from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.service.pages import episodes_after, groups_after
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_table, failed_row
 
 
 def row(episode_id: str, group_id: str, **changes: Any) -> dict[str, Any]:

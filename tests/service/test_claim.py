@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ray_gym.errors import UserError
-from ray_gym.service.claim import claimed
+from ray_gym.service.setup import claimed
 
 
 def test_a_directory_is_one_service_s_until_that_has_ended(tmp_path: Path) -> None:

@@ -8,18 +8,19 @@ from typing import Any
 import pytest
 
 from ray_gym import Environment, Episode, Task
-from ray_gym.config import LimitsSection, ParticipantSection
+from ray_gym.config.sections import LimitsSection, ParticipantSection
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedOptions
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.journal.call_log import CallLog
-from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
-from ray_gym.participant import Participant
-from ray_gym.play import Played, Stage, bare_episode, failed
-from ray_gym.service import desk
+from ray_gym.openai_api.refused import Refused
+from ray_gym.play.play import Played, Stage, bare_episode, failed
+from ray_gym.play.session import Session
 from ray_gym.service.api import MessageRequest, ToolCallRequest
-from ray_gym.service.desk import Desk
-from ray_gym.service.errors import Refused
-from ray_gym.session import Session
-from ray_gym.spec import EpisodeSpec
+from ray_gym.service.sessions import desk
+from ray_gym.service.sessions.desk import Desk
 
 
 class Opened:

@@ -13,19 +13,21 @@ import pytest
 from conftest import REPOSITORY
 from fastapi import FastAPI
 
-from deployments.gateway import errors, placement
-from deployments.gateway.sessions import session_routes
-from ray_gym.config import GroupsSection, RunConfig
+from deployments.gateway.doors import placement
+from deployments.gateway.doors.sessions import session_routes
+from deployments.gateway.guards import errors
+from ray_gym.config.sections import GroupsSection, RunConfig
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
-from ray_gym.run.cluster import connected
-from ray_gym.service import sessions as module
+from ray_gym.run.cluster.cluster import connected
 from ray_gym.service.api import SessionInfo, SessionRequest
-from ray_gym.service.hall import Hall
 from ray_gym.service.offers import offers_of
-from ray_gym.service.registry import Registry
 from ray_gym.service.service import Service
-from ray_gym.service.sessions import Placed, Sessions
+from ray_gym.service.sessions import sessions as module
+from ray_gym.service.sessions.hall import Hall
+from ray_gym.service.sessions.registry import Registry
+from ray_gym.service.sessions.sessions import Placed, Sessions
 from ray_gym.service.setup import ServiceSetup
 
 pytestmark = pytest.mark.ray

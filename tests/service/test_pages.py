@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from committed_run import CommittedRun, row
 
-from ray_gym.run.commit_order import committed_name
+from ray_gym.openai_api.refused import Refused
+from ray_gym.record.schema import as_table
+from ray_gym.run.directory.commit_order import committed_name
 from ray_gym.service import pages
-from ray_gym.service.errors import Refused
 from ray_gym.service.pages import episodes_after, find_episode, groups_after, has_more, last_commit
-from ray_gym.trajectory import as_table
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ray_gym.service.remembered import Remembered
-from ray_gym.service.rollout import CANCELLED, Rollout
+from ray_gym.service.rollouts.remembered import Remembered
+from ray_gym.service.rollouts.rollout import CANCELLED, Rollout
 
 
 def name(n: int) -> str:

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from ray_gym.run.directory import RunDirectory
-from ray_gym.run.driver import Outcome
-from ray_gym.run.location import storage_at
-from ray_gym.run.tally import Tally
-from ray_gym.service.rollout import CANCELLED, Rollout, recovered
-from ray_gym.spec import EpisodeSpec
-from ray_gym.trajectory import as_table, failed_row
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.record.schema import as_table, failed_row
+from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.directory.location import storage_at
+from ray_gym.run.driver.driver import Outcome
+from ray_gym.run.driver.tally import Tally
+from ray_gym.service.rollouts.rollout import CANCELLED, Rollout, recovered
 
 
 @pytest.fixture

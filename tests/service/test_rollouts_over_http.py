@@ -16,14 +16,15 @@ from conftest import REPOSITORY
 from fastapi import FastAPI, Header
 from starlette.responses import JSONResponse
 
-from deployments.gateway.rollouts import rollout_routes
-from ray_gym.config import RunConfig
+from deployments.gateway.doors.rollouts import rollout_routes
+from ray_gym.config.sections import RunConfig
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.load import load
-from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
-from ray_gym.run.cluster import connected
-from ray_gym.service.errors import Refused
+from ray_gym.openai_api.refused import Refused
+from ray_gym.record.schema import without_volatile
+from ray_gym.run.cluster.cluster import connected
 from ray_gym.service.service import Service, ServiceSetup
-from ray_gym.trajectory import without_volatile
 
 pytestmark = pytest.mark.ray
 

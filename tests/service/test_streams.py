@@ -12,9 +12,10 @@ import pytest
 from committed_run import CommittedRun
 from fastapi import FastAPI
 
-from deployments.gateway import errors, group_events, rollouts
-from deployments.gateway.group_events import GroupEvents
-from deployments.gateway.rollouts import RolloutService, rollout_routes
+from deployments.gateway.doors import group_events, rollouts
+from deployments.gateway.doors.group_events import GroupEvents
+from deployments.gateway.doors.rollouts import RolloutService, rollout_routes
+from deployments.gateway.guards import errors
 from ray_gym.service.api import RolloutStatus
 
 STATUS = RolloutStatus(

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from ray_gym.config import RunConfig
-from ray_gym.models.scripted import ScriptedEngine, ScriptedOptions
+from ray_gym.config.sections import RunConfig
+from ray_gym.engines.scripted import ScriptedEngine
+from ray_gym.engines.scripted_model import ScriptedOptions
+from ray_gym.openai_api.refused import Refused
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.service.api import RolloutRequest
-from ray_gym.service.errors import Refused
 from ray_gym.service.offers import chosen, offers_of
-from ray_gym.service.submission import TASKS, Submission, plan_again, submission_of
+from ray_gym.service.rollouts.submission import TASKS, Submission, plan_again, submission_of
 
 PLAYERS = {
     "random": "envs.tic_tac_toe.players:random_player",

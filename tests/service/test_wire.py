@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from ray_gym.service import wire
-from ray_gym.service.api import RolloutRequest, SamplingChange, SessionRequest
-from ray_gym.service.listing import newest
+from ray_gym.openai_api.sampling import SamplingChange
+from ray_gym.service import api as wire
+from ray_gym.service.api import RolloutRequest, SessionRequest
+from ray_gym.service.pages import newest
 
 
 @dataclass(frozen=True)

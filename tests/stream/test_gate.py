@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ray_gym.run.dispatcher import Dispatcher
-from ray_gym.run.lease import Group, Lease
-from ray_gym.spec import EpisodeSpec
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.run.driver.dispatcher import Dispatcher
+from ray_gym.run.driver.lease import Group, Lease
 
 
 def group(number: int) -> list[EpisodeSpec]:

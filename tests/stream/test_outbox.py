@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ray_gym.run.posix_storage import PosixStorage
-from ray_gym.stream.dropped import Dropped
-from ray_gym.stream.finished import Finished
+from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.stream.group import Finished
 from ray_gym.stream.options import StreamOptions
-from ray_gym.stream.outbox import Outbox
-from ray_gym.stream.shelf import Shelf
+from ray_gym.stream.outbox import Dropped, Outbox, Shelf
 from ray_gym.stream.window import Window
 
 

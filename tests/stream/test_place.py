@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
-from ray_gym.run.directory import RunDirectory
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.submit import resume
 from ray_gym.stream.cursor import Cursor
-from ray_gym.stream.dropped import Dropped
+from ray_gym.stream.outbox import Dropped
 from ray_gym.stream.place import Identity, open_place, remove_before
-from ray_gym.trajectory import SCHEMA
 
 
 def config_of(tmp_path: Path, **changes: Any) -> RunConfig:

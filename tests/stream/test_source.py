@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.trainer_stream.play import Ask
+from ray_gym.data.tasks import TaskRow
 from ray_gym.errors import UserError
 from ray_gym.stream.source import GroupSource, number_of
-from ray_gym.tasks import TaskRow
 
 ROWS = tuple(TaskRow(f"t{n}", "{}") for n in range(5))
 

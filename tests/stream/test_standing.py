@@ -13,14 +13,12 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.run.directory import RunDirectory
+from ray_gym.record.schema import as_table, failed_row
+from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.stream.cursor import Cursor
-from ray_gym.stream.finished import groups_of
-from ray_gym.stream.group import Files, Group
-from ray_gym.stream.place import open_place
+from ray_gym.stream.group import Files, Group, groups_of
+from ray_gym.stream.place import open_place, standing_at
 from ray_gym.stream.source import GroupSource, number_of
-from ray_gym.stream.standing import standing_at
-from ray_gym.trajectory import as_table, failed_row
 
 UNSEEN = RunMetrics(Recorder(), "ask")
 SOURCE = GroupSource(Ask(Ask.Options()), seed=0, repeats=2, epoch=8)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ray_gym.config import RunConfig
+from ray_gym.config.sections import RunConfig
 from ray_gym.errors import UserError
 from ray_gym.stream.options import StreamOptions
 

@@ -8,8 +8,7 @@ import pytest
 
 from benchmarks.trainer_stream.play import Ask, AskOptions
 from ray_gym.errors import UserError
-from ray_gym.stream.source import GroupSource, number_of
-from ray_gym.stream.supply import AHEAD, Supply
+from ray_gym.stream.source import AHEAD, GroupSource, Supply, number_of
 
 
 def source(epochs: int | None = None, **options: int) -> GroupSource:

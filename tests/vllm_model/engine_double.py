@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deployments.vllm.token_engine import Generation, GenerationRequest
+from deployments.chat.token_engine import Generation, GenerationRequest
 from ray_gym.models.base import VersionSpan
 
 

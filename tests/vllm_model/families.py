@@ -41,7 +41,7 @@ LLAMA3_2_NAMES = {  # tokens that Llama 3 keeps in reserve, and what they became
     "<|reserved_special_token_4|>": "<|eom_id|>",
     "<|reserved_special_token_5|>": "<|python_tag|>",
 }
-TOOL_TEMPLATE = Path(__file__).parents[2] / "deployments" / "vllm" / "templates" / "chatml_tools.jinja"
+TOOL_TEMPLATE = Path(__file__).parents[2] / "deployments" / "chat" / "templates" / "chatml_tools.jinja"
 GGUF_NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 GGUF_STRING, GGUF_ARRAY = 8, 9
 CONTROL_TOKEN, USER_DEFINED_TOKEN = 3, 4

@@ -23,10 +23,10 @@ from benchmarks.admission import measure
 from benchmarks.talks import Counts, Talk, hold
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
-from ray_gym.admission import AdmissionLimits
+from ray_gym.hosting.admission import AdmissionLimits
+from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck, Sampling
-from ray_gym.run.cluster import connected
-from ray_gym.transport import ServeModel
+from ray_gym.run.cluster.cluster import connected
 from ray_gym.weights.client import Weights
 
 BLOCK = 32

@@ -12,17 +12,17 @@ from conftest import one_call
 from engine_double import EngineDouble, Line
 from families import family
 
-from deployments.vllm.chat_format import ChatFormat
-from deployments.vllm.completer import Completer
-from deployments.vllm.options import ChatOptions
-from deployments.vllm.parsers import choose_parsers
-from deployments.vllm.rendering import Rendering
-from deployments.vllm.tool_format import ToolFormat
+from deployments.chat.chat_format import ChatFormat
+from deployments.chat.completer import Completer
+from deployments.chat.options import ChatOptions
+from deployments.chat.parsers import choose_parsers
+from deployments.chat.rendering import Rendering
+from deployments.chat.tool_format import ToolFormat
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.thread import Thread
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Sampling
-from ray_gym.participant import Participant
-from ray_gym.thread import Thread
 
 TOOL = ToolSchema(
     "make_move",
@@ -171,7 +171,7 @@ def harmless(message: Message) -> Message:
 
 def as_text(chosen: Formats, text: str) -> list[int]:
     """Ids of a text that a model generates: control strings in it are text."""
-    from deployments.vllm.text_tokens import Placeholders
+    from deployments.chat.text_tokens import Placeholders
 
     placeholders = Placeholders()
     return chosen.chat._text.encode(chosen.chat._text.protect(text, placeholders), placeholders, continued=True)

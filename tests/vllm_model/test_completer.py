@@ -14,15 +14,15 @@ import xgrammar.testing
 from engine_double import EngineDouble, Line
 from msgspec import structs
 
+from deployments.chat import completer as completer_module
+from deployments.chat.chat_format import ChatFormat
+from deployments.chat.checkpoint import load_tokens
+from deployments.chat.completer import Completer
+from deployments.chat.formats import make_formats
+from deployments.chat.options import ChatOptions
+from deployments.chat.token_engine import Generation, GenerationRequest, Grammar
+from deployments.chat.tool_format import ToolFormat
 from deployments.small_model import NAME
-from deployments.vllm import completer as completer_module
-from deployments.vllm.chat_format import ChatFormat
-from deployments.vllm.checkpoint import load_tokens
-from deployments.vllm.completer import Completer
-from deployments.vllm.formats import make_formats
-from deployments.vllm.options import ChatOptions
-from deployments.vllm.token_engine import Generation, GenerationRequest, Grammar
-from deployments.vllm.tool_format import ToolFormat
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import CompletionRequest, Sampling

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from deployments.vllm.plain_calls import CallStream, read
+from deployments.chat.plain_calls import CallStream, read
 
 TEXTS = [
     "Hello there, world.",

@@ -13,7 +13,7 @@ from deployments.vllm.engine_stats import EngineStats
 from deployments.vllm.load_meter import LoadMeter, cacheable
 from deployments.vllm.options import VllmOptions
 from deployments.vllm.replicas import calls_at_once, replicas
-from ray_gym.affinity import Affinity, routing_key
+from ray_gym.hosting.affinity import Affinity, routing_key
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 

@@ -18,12 +18,12 @@ from ray import serve
 
 from deployments.vllm import VllmEngine
 from deployments.vllm.options import VllmOptions
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.thread import Thread
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.messages import Message
 from ray_gym.models.base import EngineCheck, Model, Sampling
-from ray_gym.participant import Participant
-from ray_gym.run.cluster import connected
-from ray_gym.thread import Thread
+from ray_gym.run.cluster.cluster import connected
 from ray_gym.weights.client import Weights
 
 CONVERSATIONS, TURNS, MAX_TOKENS = 100, 5, 24

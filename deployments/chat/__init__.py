@@ -1,0 +1,1 @@
+"""How conversations become tokens and back, for every engine that is given token ids."""

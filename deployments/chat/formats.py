@@ -1,0 +1,40 @@
+"""How a model's conversations are written and read, from what a config says of it and what the checkpoint brings along."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from deployments.chat.chat_format import ChatFormat
+from deployments.chat.checkpoint import Tokens, local_template
+from deployments.chat.options import ChatOptions
+from deployments.chat.parsers import choose_parsers
+from deployments.chat.tool_format import ToolFormat
+from ray_gym.errors import UserError
+
+
+def make_formats(options: ChatOptions, model: str, tokens: Tokens, uses_tools: bool) -> tuple[ChatFormat, ToolFormat]:
+    """Errors: UserError for a template or parser that doesn't fit, or none that is known."""
+    template = Path(options.chat_template).read_text() if options.chat_template else None
+    chat_format = ChatFormat(tokens.tokenizer, tokens.stop_ids, template, options.chat_template_kwargs)
+    source = chat_format.template.source
+    parsers = choose_parsers(options, model, source, shows_tools=chat_format.shows_tools, uses_tools=uses_tools)
+    return chat_format, ToolFormat(parsers.tool, parsers.reasoning, tokens.tokenizer)
+
+
+def check_formats(options: ChatOptions, model: str, where: str, uses_tools: bool) -> None:
+    """What can be said before anything loads, if the template is on this machine; `make_formats` sees all, later.
+
+    Errors: UserError that names `where` (the config's section).
+    """
+    given = options.chat_template
+    if given and not Path(given).is_file():
+        raise UserError(f"{where}.chat_template: there is no file {given}")
+    template = Path(given).read_text() if given else local_template(model)
+    if template is None:
+        return
+    written = re.sub(r"\{#.*?#\}", "", template, flags=re.DOTALL)  # without comments
+    try:
+        choose_parsers(options, model, template, shows_tools="tools" in written, uses_tools=uses_tools)
+    except UserError as error:
+        raise UserError(f"{where}: {error}") from None

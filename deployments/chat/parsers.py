@@ -1,0 +1,102 @@
+"""Which of vLLM's parsers reads a model's tool calls and reasoning, guessed from what its chat template writes.
+
+A template that shows tools says how calls are written, since it has to show those of earlier turns. The marks
+are those that vLLM's own parsers look for. The config's tool_parser and reasoning_parser win over any guess.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from deployments.chat import plain_calls
+from deployments.chat.options import ChatOptions
+from ray_gym.errors import UserError
+
+REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|thought)")
+"""Where reasoning begins or ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parsers:
+    """vLLM's names; None reads nothing."""
+
+    tool: str | None
+    reasoning: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """`marks` must all be in the template and `name`, a pattern, in the model's name."""
+
+    marks: tuple[str, ...]
+    tool: str | None
+    reasoning: str | None = None
+    name: str = ""
+
+
+_FAMILIES = (
+    _Family(("NAME {...}",), plain_calls.NAME),  # our own template
+    _Family(("<|channel|>", "<|call|>"), "openai", "openai_gptoss"),
+    _Family(("<｜tool▁calls▁begin｜>", "```json"), "deepseek_v3", "deepseek_r1", name=r"r1"),
+    _Family(("<｜tool▁calls▁begin｜>", "```json", "<think>\\n'"), "deepseek_v3", "deepseek_r1"),
+    _Family(("<｜tool▁calls▁begin｜>", "```json"), "deepseek_v3"),
+    _Family(("<｜tool▁calls▁begin｜>",), "deepseek_v31", "deepseek_v3"),
+    _Family(("[TOOL_CALLS]", "[THINK]"), "mistral", "mistral"),
+    _Family(("[TOOL_CALLS]",), "mistral"),
+    _Family(("<|tool_calls_section_begin|>",), "kimi_k2", "kimi_k2"),
+    _Family(("<minimax:tool_call>",), "minimax_m2", "minimax_m2"),
+    _Family(("<seed:tool_call>",), "seed_oss", "seed_oss"),
+    _Family(("<|tool_call_start|>", "<think>"), "lfm2", "qwen3"),
+    _Family(("<|tool_call_start|>",), "lfm2"),
+    _Family(("<start_function_call>",), "functiongemma"),
+    _Family(("<|tool_call>", "<tool_call|>"), "gemma4", "gemma4"),
+    _Family(("<longcat_tool_call>",), "longcat"),
+    _Family(("<|header_start|>", "<|python_start|>"), "llama4_pythonic"),
+    _Family(("<|header_start|>",), "llama4_json"),
+    _Family(("<|start_header_id|>", '"parameters": '), "llama3_json"),
+    _Family(("<function_calls>",), "olmo3", name=r"olmo"),
+    _Family(("<tool_call>", "<arg_key>"), "glm47", "glm47", name=r"glm-?(4\.[7-9]|5)"),
+    _Family(("<tool_call>", "<arg_key>"), "glm45", "glm45"),
+    _Family(("<tool_call>", "<function="), "qwen3_xml", "nemotron_v3", name=r"nemotron"),
+    _Family(("<tool_call>", "<function=", "<think>"), "qwen3_xml", "qwen3"),
+    _Family(("<tool_call>", "<function="), "qwen3_xml"),
+    _Family(("<tool_call>",), "granite4", name=r"granite-?4"),
+    _Family(("<tool_call>", "<think>"), "hermes", "qwen3"),
+    _Family(("<tool_call>",), "hermes"),
+    _Family(("<|tool_call|>",), "granite", name=r"granite"),
+    _Family(("<|tool|>",), "phi4_mini_json", name=r"phi-?4"),
+    _Family(("<think>",), None, "deepseek_r1", name=r"r1"),
+    _Family(("<think>", "enable_thinking"), None, "qwen3"),
+)
+"""The first that fits counts, so the more particular come first."""
+
+
+def guess(model: str, template: str) -> Parsers:
+    """From a model's name or path, and the source of its chat template."""
+    for family in _FAMILIES:
+        if all(mark in template for mark in family.marks) and re.search(family.name, model, re.IGNORECASE):
+            return Parsers(family.tool, family.reasoning)
+    return Parsers(None, None)
+
+
+def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_tools: bool, uses_tools: bool) -> Parsers:
+    """What the config says, or else the guess. `shows_tools` tells whether the template has a place for tools.
+
+    Errors: UserError if participants have tools and nobody knows how this model calls them.
+    """
+    guessed = guess(model, template)
+    reasoning = options.reasoning_parser or guessed.reasoning
+    if options.reasoning_parser == "none":
+        reasoning = None
+    if not uses_tools:
+        return Parsers(options.tool_parser or guessed.tool, reasoning)
+    if not shows_tools and "<|im_start|>" not in template:
+        problem = "the participants have tools, but the model's chat template does not show them and is not ChatML"
+        raise UserError(f"{problem}; set chat_template and tool_parser")
+    if not shows_tools:
+        return Parsers(options.tool_parser or plain_calls.NAME, reasoning)  # what our template asks for
+    if options.tool_parser or guessed.tool:
+        return Parsers(options.tool_parser or guessed.tool, reasoning)
+    problem = "its chat template shows tools in a form that is not known here"
+    raise UserError(f"{problem}; set tool_parser to vLLM's name for it (hermes, llama3_json, ...)")

@@ -1,0 +1,91 @@
+"""Our own tool format (`plain_calls`) for vLLM's serving classes, under the name `plain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from vllm.entrypoints.generate.base.protocol import (
+    DeltaFunctionCall,
+    DeltaMessage,
+    DeltaToolCall,
+    ExtractedToolCallInformation,
+    FunctionCall,
+    ToolCall,
+)
+from vllm.renderers.chat_utils import make_tool_call_id
+from vllm.sampling_params import StructuredOutputsParams
+from vllm.tool_parsers import ToolParser
+
+from deployments.chat import plain_calls
+from deployments.chat.tool_format import compact
+from ray_gym.messages import ToolSchema
+
+
+class PlainToolParser(ToolParser):  # type: ignore[misc]  # vLLM's types are not looked at
+    supports_required_and_named = False  # forced calls are written as any others, not in vLLM's own JSON
+    engine_based_streaming = True  # so that `finish_streaming` is asked for what was held back
+
+    def __init__(self, tokenizer: Any, tools: Any = None) -> None:
+        super().__init__(tokenizer, tools)
+        self._stream = plain_calls.CallStream()
+
+    def adjust_request(self, request: Any) -> Any:
+        """Hold a forced call to its grammar."""
+        forced = self._forced(request.tool_choice)
+        if forced:
+            tag = plain_calls.structural_tag(forced, bool(request.parallel_tool_calls))
+            text = json.dumps(compact(tag, bool(request.parallel_tool_calls)))
+            request.structured_outputs = StructuredOutputsParams(structural_tag=text)
+            for other in ("response_format", "text"):  # a forced call leaves no room for another form
+                if hasattr(request, other):
+                    setattr(request, other, None)
+        return request
+
+    def extract_tool_calls(self, model_output: str, request: Any) -> Any:
+        if not self._reads(request):
+            return ExtractedToolCallInformation(tools_called=False, tool_calls=[], content=model_output)
+        content, calls = plain_calls.read(model_output)
+        made = [
+            ToolCall(id=make_tool_call_id(), function=FunctionCall(name=name, arguments=arguments))
+            for name, arguments in calls
+        ]
+        return ExtractedToolCallInformation(tools_called=bool(made), tool_calls=made, content=content or None)
+
+    def extract_tool_calls_streaming(
+        self,
+        previous_text: str,
+        current_text: str,
+        delta_text: str,
+        previous_token_ids: Sequence[int],
+        current_token_ids: Sequence[int],
+        delta_token_ids: Sequence[int],
+        request: Any,
+    ) -> Any:
+        said = self._stream.feed(delta_text) if self._reads(request) else delta_text
+        return DeltaMessage(content=said) if said else None
+
+    def finish_streaming(self) -> Any:
+        rest, calls = self._stream.finish()
+        deltas = [
+            DeltaToolCall(
+                index=index,
+                id=make_tool_call_id(),
+                type="function",
+                function=DeltaFunctionCall(name=name, arguments=arguments),
+            )
+            for index, (name, arguments) in enumerate(calls)
+        ]
+        return DeltaMessage(content=rest or None, tool_calls=deltas) if rest or deltas else None
+
+    def _reads(self, request: Any) -> bool:
+        return bool(self.tools) and request.tool_choice != "none"
+
+    def _forced(self, choice: Any) -> list[dict[str, Any]]:
+        """The tools of which one must be called."""
+        tools = [ToolSchema.from_openai(tool.model_dump()) for tool in self.tools]
+        if choice == "required":
+            return [tool.as_openai() for tool in tools]
+        named = getattr(getattr(choice, "function", choice), "name", None)  # chat completions and Responses
+        return [tool.as_openai() for tool in tools if tool.name == named]

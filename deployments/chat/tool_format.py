@@ -1,0 +1,219 @@
+"""How a model writes tool calls and reasoning: the grammar that forces a call, and the parsers that read both.
+
+They are vLLM's, but for models without a tool format of their own (`plain_calls`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from deployments.chat import plain_calls
+from deployments.chat.parsers import REASONING_MARK
+from deployments.chat.token_engine import Generation, Grammar
+from ray_gym.errors import UserError
+from ray_gym.messages import Message, ToolCall, ToolSchema
+from ray_gym.seeds import stable_id
+
+HARMONY = ("openai", "openai_gptoss")
+"""vLLM's names for the tool and reasoning parser of gpt-oss."""
+CALL_ID_LENGTH = 9
+"""Mistral's templates refuse any other; alphanumeric."""
+
+
+class ToolFormat:
+    """One pair of parsers by their vLLM names (hermes and qwen3, say), over one tokenizer."""
+
+    def __init__(self, tool_parser: str | None, reasoning_parser: str | None, tokenizer: Any) -> None:
+        """Errors: UserError for names that vLLM does not know, and parsers that the tokenizer doesn't fit."""
+        from vllm.reasoning import ReasoningParserManager
+        from vllm.tool_parsers import ToolParserManager
+
+        self._plain = tool_parser == plain_calls.NAME
+        self.tool_parser, self.reasoning_parser = tool_parser, reasoning_parser
+        vllm_name = None if self._plain else tool_parser
+        self._tool_parser = _look_up("tool_parser", vllm_name, ToolParserManager.get_tool_parser)
+        _look_up("reasoning_parser", reasoning_parser, ReasoningParserManager.get_reasoning_parser)
+        self._tokenizer = _cached(tokenizer)
+        self._parser = self._composed(vllm_name, reasoning_parser)
+        # vLLM's parser for gpt-oss is one class whose parts are set on it, so there can be no second of it.
+        self._call_parser = self._composed(vllm_name, None) if reasoning_parser != HARMONY[1] else self._parser
+        self.grammar = lru_cache(maxsize=4096)(self._grammar)
+        self.keeps_control_tokens = lru_cache(maxsize=2)(self._keeps_control_tokens)
+
+    @property
+    def reads_calls(self) -> bool:
+        return self._plain or self._tool_parser is not None
+
+    def parse(
+        self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None, id_seed: int
+    ) -> Message:
+        """The message that a generation says. Calls that can't be read become calls that can only be refused."""
+        try:
+            reasoning, content, calls = self._read(generation, tools, grammar)
+        except Exception:  # parsers meet whatever a model writes: what they can't read is words
+            reasoning, content, calls = None, generation.text, []
+        ids = (_call_id(own, generation.text, id_seed, index) for index, (own, _, _) in enumerate(calls))
+        made = tuple(ToolCall(id, name, arguments) for id, (_, name, arguments) in zip(ids, calls, strict=True))
+        return Message("assistant", content, reasoning, made)
+
+    def _read(
+        self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None
+    ) -> tuple[str | None, str, list[_Call]]:
+        text = generation.text
+        if grammar is not None and grammar.kind == "json":
+            return None, *_read_json_calls(text)
+        reasoning, rest, calls = self._parsed(generation, tools)
+        if tools and self._plain:
+            content, read = plain_calls.read(rest)
+            return reasoning, content, [("", name, arguments) for name, arguments in read]
+        if calls:
+            return reasoning, rest.strip(), calls
+        start = getattr(self._tool_parser, "tool_call_start_token", None)
+        if tools and isinstance(start, str) and start in text.removeprefix(reasoning or ""):
+            content, _, attempt = text.partition(start)  # it began a call that the parser could not read
+            return reasoning, rest.partition(start)[0].strip() if reasoning else content.strip(), [("", "", attempt)]
+        return reasoning, rest, []
+
+    def _parsed(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
+        """Reasoning, the rest, and the calls, as vLLM's parsers have it."""
+        if self._parser is None:
+            return None, generation.text, []
+        reasoning, content, calls = self._parsed_by(self._parser, generation, tools)
+        if reasoning and not content and not calls and not self._reasons(generation):
+            # Parsers for models that always reason take an answer without any mark of it for reasoning without an end.
+            if self._call_parser is None:
+                return None, generation.text, []
+            return self._parsed_by(self._call_parser, generation, tools)
+        return reasoning, content, calls
+
+    def _parsed_by(
+        self, parser: Any, generation: Generation, tools: Sequence[ToolSchema]
+    ) -> tuple[str | None, str, list[_Call]]:
+        request = _chat_request([tool.as_openai() for tool in tools], "auto" if tools else "none")
+        reasoning, content, calls = parser(self._tokenizer, request.tools).parse(
+            generation.text,
+            request,
+            enable_auto_tools=self._tool_parser is not None,
+            model_output_token_ids=generation.token_ids.tolist(),
+        )
+        return reasoning, content or "", [(call.id or "", call.name, call.arguments) for call in calls or []]
+
+    def _reasons(self, generation: Generation) -> bool:
+        """Whether there is a mark of reasoning, in what was generated or as the end of what it continued."""
+        prompt = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
+        return bool(REASONING_MARK.search(generation.text) or REASONING_MARK.search(prompt))
+
+    def _grammar(self, tools_json: str, parallel: bool) -> Grammar:
+        """What forces a well-formed call of one of the tools."""
+        from vllm.tool_parsers.utils import get_json_schema_from_tools
+
+        tools = json.loads(tools_json)
+        if self._plain:
+            return Grammar("structural_tag", json.dumps(compact(plain_calls.structural_tag(tools, parallel), parallel)))
+        for tool in tools:
+            tool["function"]["strict"] = True
+        request = _chat_request(tools, "required", parallel)
+        if self._tool_parser is not None:
+            tag = self._tool_parser(self._tokenizer, request.tools).get_structural_tag(request)
+            if tag is not None:
+                return Grammar("structural_tag", json.dumps(compact(tag.model_dump(), parallel)))
+        schema = get_json_schema_from_tools(tool_choice="required", tools=request.tools, parallel_tool_calls=parallel)
+        return Grammar("json", schema if isinstance(schema, str) else json.dumps(schema))
+
+    def _keeps_control_tokens(self, has_tools: bool) -> bool:
+        """Whether the parsers look for control tokens, which a text would else leave out."""
+        if self._parser is None:
+            return False
+        probe = ToolSchema("probe", "", {"type": "object", "properties": {}}).as_openai()
+        request = _chat_request([probe] if has_tools else [], "auto" if has_tools else "none")
+        adjusted = self._parser(self._tokenizer, request.tools).adjust_request(request)
+        return not adjusted.skip_special_tokens
+
+    def _composed(self, tool_parser: str | None, reasoning_parser: str | None) -> Any:
+        """vLLM's one parser for both; a class, made anew for every answer. Errors: UserError."""
+        from vllm.parser.parser_manager import ParserManager
+
+        try:
+            return ParserManager.get_parser(
+                tool_parser,
+                reasoning_parser,
+                enable_auto_tools=True,
+                is_harmony=tool_parser == HARMONY[0] or reasoning_parser == HARMONY[1],
+                tokenizer=self._tokenizer,
+            )
+        except TypeError as error:
+            raise UserError(f"tool_parser, reasoning_parser: {error}") from error
+
+
+_Call = tuple[str, str, str]
+"""The id that a parser gave it, name, arguments as written."""
+
+
+def tools_key(tools: Sequence[ToolSchema]) -> str:
+    """Tools as text, to cache their grammar by."""
+    return json.dumps([tool.as_openai() for tool in tools])
+
+
+def _call_id(own: str, text: str, seed: int, index: int) -> str:
+    """The model's own id where it wrote one; parsers make others up at random, which the same seed would not repeat."""
+    return own if own and own in text else stable_id(seed, index)[:CALL_ID_LENGTH]
+
+
+def _cached(tokenizer: Any) -> Any:
+    """Parsers ask for the whole vocabulary, which takes a tokenizer as long as it is."""
+    from vllm.tokenizers.hf import get_cached_tokenizer
+
+    return get_cached_tokenizer(tokenizer) if tokenizer is not None else None
+
+
+def _chat_request(tools: list[dict[str, Any]], choice: str, parallel: bool = True) -> Any:
+    from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
+
+    messages = [{"role": "user", "content": ""}]
+    return ChatCompletionRequest(
+        messages=messages, tools=tools or None, tool_choice=choice, parallel_tool_calls=parallel
+    )
+
+
+def _look_up(field: str, name: str | None, find: Any) -> Any:
+    if name is None:
+        return None
+    try:
+        return find(name)
+    except KeyError as error:
+        raise UserError(f"{field}: vLLM knows no {name!r}: {error.args[0]}") from None
+
+
+def compact(node: Any, parallel: bool) -> Any:
+    """A structural tag with at most one space between the parts of its JSON (small models lose themselves in more)."""
+    if isinstance(node, list):
+        return [compact(item, parallel) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("type") == "json_schema" and node.get("style", "json") == "json":
+        return {**node, "max_whitespace_cnt": 1}
+    made = {key: compact(value, parallel) for key, value in node.items()}
+    if node.get("type") in ("tags_with_separator", "triggered_tags"):
+        made["tags"] = _without_spaced_variants(made["tags"])
+        if not parallel:
+            made["stop_after_first"] = True
+    return made
+
+
+def _without_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Of tags that differ in whitespace only, the shortest: every forced token costs as much as a chosen one."""
+    shortest: dict[str, dict[str, Any]] = {}
+    for tag in sorted(tags, key=lambda tag: len(tag["begin"] + tag["end"])):
+        shortest.setdefault("".join(f"{tag['begin']}|{tag['end']}".split()), tag)
+    return list(shortest.values())
+
+
+def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
+    """vLLM's shape for forced calls of models without a tag of their own: [{"name": ..., "parameters": {...}}]."""
+    try:
+        return "", [("", call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return "", [("", "", text)]

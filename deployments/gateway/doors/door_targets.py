@@ -1,0 +1,133 @@
+"""What answers behind the OpenAI-compatible door: replicas that speak the protocol themselves, or any model of a config."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from fastapi import Response
+from fastapi.responses import JSONResponse, StreamingResponse
+
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.models.base import Model, Sampling
+from ray_gym.models.door import PATHS, Door, DoorHead, DoorPart, DoorRequest
+from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
+from ray_gym.openai_api.refused import Refused, unavailable
+
+EVENTS = "text/event-stream"
+RETRY_S = 1.0
+"""When to come back to a model that does not say it."""
+
+
+class Target(Protocol):
+    async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
+        """Errors: Refused. Cancelled, or its body left, it ends the generation."""
+        ...
+
+
+class DoorTarget:
+    """A model that has a door of its own, at its replicas or elsewhere."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+
+    async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
+        parts = self._door.answer(DoorRequest(path, json.dumps(body).encode()), session_id)
+        head = await anext(parts, None)
+        if not isinstance(head, DoorHead):
+            raise unavailable("the model gave no answer")
+        if head.status == 200 and head.content_type.startswith(EVENTS):
+            return StreamingResponse(_streamed(parts), media_type=EVENTS)
+        async with aclosing(parts):
+            content = b"".join([part async for part in parts if isinstance(part, bytes)])
+        if head.status >= 400:
+            raise _refusal(head.status, content)
+        return Response(content, head.status, media_type="application/json")
+
+
+@dataclass(frozen=True, slots=True)
+class EndpointTarget:
+    """A model that is an endpoint: some paths are passed on, the others asked of the model as episodes ask it."""
+
+    passes: tuple[str, ...]
+    passed_on: Target
+    asked: Target
+
+    async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
+        target = self.passed_on if path in self.passes else self.asked
+        return await target.answer(path, body, session_id)
+
+
+class ModelTarget:
+    """A model that only knows messages: chat completions, generated as a whole."""
+
+    def __init__(self, model: Model, deadline_s: float) -> None:
+        self._model = model
+        self._deadline_s = deadline_s
+
+    async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
+        if path != PATHS[0]:
+            raise Refused(
+                400, "not_offered", f"model {body['model']} has no {path}, but chat only: use {PATHS[0]}", "model"
+            )
+        asked = await asyncio.to_thread(read_chat, body)
+        seed = asked.sampling.get("seed")
+        request = asked.request(Sampling(), session_id, secrets.randbits(63) if seed is None else seed)
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                completion = await self._model.complete(request)
+        except TimeoutError:
+            raise unavailable(f"the model did not answer within {self._deadline_s:g} s") from None
+        except EpisodeFailure as error:
+            raise _failure(error) from error
+        if completion.finish_reason == "context_full" and not completion.generated_tokens:
+            message = "the messages are longer than the model's context length"
+            raise Refused(400, "context_length_exceeded", message, "messages")
+        id, created = f"chatcmpl-{secrets.token_hex(12)}", int(time.time())
+        if asked.stream:
+            return StreamingResponse(iter(chat_events(completion, asked, id, created)), media_type=EVENTS)
+        return JSONResponse(chat_completion(completion, asked, id, created))
+
+
+async def _streamed(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[bytes]:
+    """What goes wrong on the way is told as an event: the head of the answer has gone out."""
+    async with aclosing(parts):
+        try:
+            async for part in parts:
+                if isinstance(part, bytes):
+                    yield part
+        except Refused as refused:
+            problem = {"message": refused.message, "type": "server_error", "code": refused.code, "param": None}
+            yield f"data: {json.dumps({'error': problem})}\n\n".encode()
+
+
+def _refusal(status: int, content: bytes) -> Refused:
+    """A replica's error in the one shape that all have here."""
+    try:
+        problem = json.loads(content)["error"]
+        message, code, param = str(problem["message"]), problem.get("code"), problem.get("param")
+    except (ValueError, KeyError, TypeError, AttributeError):
+        message, code, param = "the model failed", None, None
+    if status >= 500 and status != 501:
+        return unavailable(message)
+    name = code if isinstance(code, str) else "invalid_request"
+    retry_after_s = RETRY_S if status == 429 else None
+    field = param if isinstance(param, str) else None
+    return Refused(400 if status == 501 else status, name, message, field, retry_after_s)
+
+
+def _failure(error: EpisodeFailure) -> Refused:
+    if error.failure.kind is FailureKind.DATA:
+        where = error.failure.where
+        return Refused(
+            400, "invalid_request", error.failure.message, where if where == "response_format" else "messages"
+        )
+    if error.failure.kind is FailureKind.INFRA and error.retry:
+        return unavailable("the model can't be reached")
+    return Refused(502, "model_failed", "the model failed")

@@ -1,0 +1,64 @@
+"""The doors that are about the service itself."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from fastapi import APIRouter, Depends
+from ray.exceptions import RayError
+from starlette.responses import Response
+
+from deployments.gateway.guards.auth import bearer
+from deployments.gateway.metrics import CONTENT_TYPE, Metrics
+from ray_gym.openai_api.refused import Refused
+from ray_gym.service.api import EnvironmentList, Health, Readiness
+
+
+class Service(Protocol):
+    """What these doors ask of it."""
+
+    async def ready(self) -> Readiness: ...
+
+    async def counts(self) -> dict[str, float]: ...
+
+    async def environments(self) -> EnvironmentList: ...
+
+
+def general_routes(service: Service, metrics: Metrics) -> APIRouter:
+    router = APIRouter()
+    guarded = [Depends(bearer)]
+
+    @router.get("/healthz", tags=["service"])
+    async def health() -> Health:
+        """Whether this gateway runs. Open to everybody."""
+        return Health(status="ok")
+
+    @router.get("/readyz", tags=["service"], dependencies=guarded)
+    async def ready() -> Readiness:
+        """Whether the models and the service are up; 503 until they are."""
+        readiness = await service.ready()
+        if readiness.status != "ready":
+            raise Refused(503, readiness.status, f"the service is {readiness.status}", retry_after_s=2)
+        return readiness
+
+    @router.get(
+        "/metrics",
+        tags=["service"],
+        dependencies=guarded,
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics"}},
+    )
+    async def text() -> Response:
+        """In Prometheus' text format."""
+        try:
+            counts = await service.counts()
+        except (RayError, Refused, TimeoutError):  # the gateway's own are worth having also then
+            counts = None
+        return Response(metrics.text(counts), headers={"Content-Type": CONTENT_TYPE})
+
+    @router.get("/v1/environments", tags=["service"], dependencies=guarded)
+    async def environments() -> EnvironmentList:
+        """What can be played: environments with the schema of their tasks."""
+        return await service.environments()
+
+    return router

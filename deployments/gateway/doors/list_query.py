@@ -1,0 +1,12 @@
+"""The query parameters of lists: which page, and how much of it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query
+
+from ray_gym.service.pages import CURSOR
+
+ListCursor = Annotated[str | None, Query(pattern=CURSOR, description="Of the next page, from an answer.")]
+ListLimit = Annotated[int, Query(ge=1, le=1000)]

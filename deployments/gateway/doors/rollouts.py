@@ -1,0 +1,190 @@
+"""The doors of rollouts: submit, look, cancel, and read episodes in pages or as a stream. Files are read, and JSON is made, in threads."""
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncIterator, Callable
+from typing import Annotated, Any, NamedTuple, Protocol
+
+import msgspec
+from fastapi import APIRouter, Depends, Header, Query, Request
+from starlette.responses import Response, StreamingResponse
+
+from deployments.gateway.doors.group_events import Events, GroupEvents, event
+from deployments.gateway.doors.list_query import ListCursor, ListLimit
+from deployments.gateway.guards.body import ParsedBodyRoute
+from deployments.gateway.guards.pace import PACED
+from ray_gym.openai_api.refused import Refused
+from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
+from ray_gym.service.pages import Cursor, episodes_after, has_more
+
+KEEP_ALIVE_S = 15.0
+UNPACED_BYTES = 4 * 2**20
+"""After so many a stream ends where nothing holds it back (see `pace`): under a Serve that somebody else has started."""
+START = str(Cursor())
+EVENT_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"id": {"type": "string"}, "event": {"enum": ["group", "end"]}, "data": {"type": "string"}},
+    "required": ["event", "data"],
+}
+"""Of each event. Its data is JSON: a GroupDone, at the end a RolloutStatus."""
+
+CursorText = Annotated[str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to go on, from an answer.")]
+Samples = Annotated[bool, Query(description="Whether episodes come with their tokens.")]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
+EventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
+
+
+class RolloutService(Protocol):
+    """What the routes of rollouts ask. All methods raise Refused."""
+
+    async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]: ...
+
+    async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList: ...
+
+    async def rollout(self, caller: str, run_id: str) -> RolloutStatus: ...
+
+    async def cancel(self, caller: str, run_id: str) -> RolloutStatus: ...
+
+    async def location(self, caller: str, run_id: str) -> str: ...
+
+    async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]: ...
+
+
+class Begun(NamedTuple):
+    """Where a stream is when it begins."""
+
+    location: str
+    cursor: str
+    found: Events | None
+    status: RolloutStatus
+    commits: int
+
+
+def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> APIRouter:
+    """`caller_of` is the dependency that gives the caller's name."""
+    router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=ParsedBodyRoute)
+    groups = GroupEvents()
+    own: dict[int | str, dict[str, Any]] = {
+        404: {"model": ErrorAnswer, "description": "There is no such rollout of this caller"}
+    }
+
+    @router.post(
+        "",
+        status_code=201,
+        responses={
+            200: {"model": RolloutStatus, "description": "The key was used before: that rollout"},
+            409: {"model": ErrorAnswer, "description": "The key was used before with another body"},
+            429: {"model": ErrorAnswer, "description": "The queue is full"},
+        },
+    )
+    async def submit(
+        request: RolloutRequest,
+        response: Response,
+        caller: Annotated[str, Depends(caller_of)],
+        key: Key = None,
+    ) -> RolloutStatus:
+        """Queue a rollout. With an Idempotency-Key the request can be sent again."""
+        status, made = await service.submit(caller, request, key)
+        response.status_code = 201 if made else 200
+        return status
+
+    @router.get("")
+    async def rollouts(
+        caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
+    ) -> RolloutList:
+        """The caller's, the newest first."""
+        return await service.rollouts(caller, cursor, limit)
+
+    @router.get("/{run_id}", responses=own)
+    async def rollout(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:
+        """How it stands."""
+        return await service.rollout(caller, run_id)
+
+    @router.delete(
+        "/{run_id}",
+        status_code=202,
+        responses={**own, 409: {"model": ErrorAnswer, "description": "It has ended, or was cancelled already"}},
+    )
+    async def cancel(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:
+        """Cancel it; the episodes that were finished are kept."""
+        return await service.cancel(caller, run_id)
+
+    @router.get("/{run_id}/episodes", responses=own, response_model=EpisodePage)
+    async def episodes(
+        run_id: str,
+        caller: Annotated[str, Depends(caller_of)],
+        cursor: CursorText = START,
+        limit: Annotated[int, Query(ge=1, le=500)] = 100,
+        samples: Samples = True,
+    ) -> Response:
+        """The episodes that are over, in the order in which they were committed."""
+        status, commits = await service.wait(caller, run_id, -1, 0)  # first: what it says is over is all committed
+        location = await service.location(caller, run_id)
+        ended = status.ended_at is not None
+        page = await asyncio.to_thread(_page, location, cursor, limit, samples, ended, commits)
+        return Response(page, media_type="application/json")
+
+    @router.get(
+        "/{run_id}/stream",
+        responses={**own, 200: {"content": {"text/event-stream": {"schema": EVENT_SCHEMA}}}},
+        response_class=StreamingResponse,
+    )
+    async def stream(
+        request: Request,
+        run_id: str,
+        caller: Annotated[str, Depends(caller_of)],
+        cursor: CursorText = START,
+        samples: Samples = True,
+        last_event_id: EventId = None,
+    ) -> StreamingResponse:
+        """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
+        location = await service.location(caller, run_id)
+        place = last_event_id or cursor  # a client that connects again sends both
+        status, commits = await service.wait(caller, run_id, -1, 0)
+        # Read before the stream begins, so that a bad place, and files that can't be read, are refused by a status.
+        found = await groups.after(location, place, samples, commits)
+        begun = Begun(location, place, found, status, commits)
+        most_bytes = math.inf if PACED in request.scope else UNPACED_BYTES
+        events = _events(service, caller, run_id, begun, samples, groups, most_bytes)
+        return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
+
+    return router
+
+
+async def _events(
+    service: RolloutService,
+    caller: str,
+    run_id: str,
+    begun: Begun,
+    samples: bool,
+    groups: GroupEvents,
+    most_bytes: float,
+) -> AsyncIterator[bytes]:
+    """A service that stops, or is gone, ends it without the event `end`, and so do `most_bytes`: whoever comes back goes on."""
+    location, cursor, found, status, commits = begun
+    sent = 0
+    with contextlib.suppress(Refused):
+        yield b": groups as they finish\n\n"
+        while True:
+            while found is not None:
+                yield found.data
+                cursor, sent = found.cursor, sent + len(found.data)
+                if sent >= most_bytes:
+                    return
+                found = await groups.after(location, cursor, samples, commits)
+            if status.ended_at is not None:
+                yield event("end", msgspec.json.encode(status.model_dump(mode="json")))
+                return
+            before = commits
+            status, commits = await service.wait(caller, run_id, commits, KEEP_ALIVE_S)
+            if commits == before:
+                yield b": waiting\n\n"
+            found = await groups.after(location, cursor, samples, commits)
+
+
+def _page(location: str, cursor: str, limit: int, samples: bool, ended: bool, commits: int) -> bytes:
+    found = episodes_after(location, cursor, limit, samples, commits)
+    following = found[-1].cursor if found else cursor
+    is_last = ended and not has_more(location, following, commits)
+    return msgspec.json.encode({"episodes": [one.row for one in found], "next": None if is_last else following})

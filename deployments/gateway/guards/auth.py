@@ -1,0 +1,157 @@
+"""Who calls: a bearer token is a caller's, or the key of one session, which opens that session's doors only."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from deployments.gateway.guards.tokens import digest
+from ray_gym.openai_api.refused import Refused
+
+LOCAL = "local"
+"""The caller where there are no tokens."""
+OPEN = frozenset({"/healthz"})
+SESSIONS = "/v1/sessions/"
+
+bearer = HTTPBearer(auto_error=False, description="A caller's token, or the `api_key` of a session for its own paths.")
+"""For the description of the interface; `Authentication` has looked before any route is reached."""
+
+
+@dataclass(frozen=True)
+class Doorkeeper:
+    """`digests` by caller; empty where nobody needs a token."""
+
+    secret: bytes = field(repr=False)
+    digests: Mapping[str, bytes] = field(repr=False)
+
+    def caller(self, authorization: str | None, path: str) -> str:
+        """Errors: Refused."""
+        return self.look(authorization, path)[0]
+
+    def look(self, authorization: str | None, path: str) -> tuple[str, bool]:
+        """The caller, and whether it has the key of a session only. Errors: Refused."""
+        scheme, _, given = (authorization or "").partition(" ")
+        given = given.strip()
+        if given and scheme.lower() == "bearer":
+            if (known := self._of_token(given)) is not None:
+                return known, False
+            if (owner := self._of_session_key(given)) is not None:
+                if not _is_of_session(path, given.rpartition(".")[0]):
+                    raise Refused(403, "wrong_session", "this key opens the paths of its own session only")
+                return owner, True
+        if not self.digests:
+            return LOCAL, False
+        if authorization is None:
+            raise Refused(401, "no_token", "a token is needed: Authorization: Bearer TOKEN")
+        raise Refused(401, "wrong_token", "this is no token of the service: Authorization: Bearer TOKEN")
+
+    def session_key(self, caller: str, session_id: str) -> str:
+        """Can be checked without a table of sessions. Another token of the caller makes it void."""
+        key = self.digests[caller] if self.digests else self._local
+        return f"{session_id}.{_mac(key, session_id)}"
+
+    @property
+    def _local(self) -> bytes:
+        return hmac.digest(self.secret, LOCAL.encode(), hashlib.sha256)
+
+    def _of_token(self, given: str) -> str | None:
+        """Compared with all of them, whichever fits, so that the time it takes tells nothing."""
+        offered, found = digest(self.secret, given), None
+        for name, known in self.digests.items():
+            if hmac.compare_digest(offered, known):
+                found = name
+        return found
+
+    def _of_session_key(self, given: str) -> str | None:
+        session_id, _, mac = given.rpartition(".")
+        found = None
+        for name, key in (self.digests or {LOCAL: self._local}).items():
+            if hmac.compare_digest(_mac(key, session_id).encode(), mac.encode()) and session_id:
+                found = name
+        return found
+
+
+class Authentication:
+    """Stands before every route, also those that are not there: nothing is open by being forgotten."""
+
+    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
+        self._app = app
+        self._doorkeeper = doorkeeper
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and (path := path_of(scope)) not in OPEN:
+            headers = Headers(scope=scope)
+            if not self._doorkeeper.digests:
+                check_host(headers.get("host", ""))
+                check_origin(headers.get("origin"))
+            caller, is_agent = self._doorkeeper.look(headers.get("authorization"), path)
+            scope.setdefault("state", {}).update(caller=caller, is_agent=is_agent)
+        await self._app(scope, receive, send)
+
+
+def check_host(host: str) -> None:
+    """Without tokens only this machine may call, and a web page that gave its own name this machine's address is not of it.
+
+    Errors: Refused.
+    """
+    if not is_loopback(_name_in(f"//{host}")):
+        raise Refused(403, "wrong_host", "without tokens the service answers to loopback addresses only", "Host")
+
+
+def check_origin(origin: str | None) -> None:
+    """Browsers say which page asks. Also what a page could only send, and not read, would do harm without tokens.
+
+    Errors: Refused.
+    """
+    if origin is not None and not is_loopback(_name_in(origin)):
+        raise Refused(403, "wrong_origin", "without tokens the service answers to pages of this machine only", "Origin")
+
+
+def _name_in(url: str) -> str:
+    """Empty if there is none."""
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Names other than localhost may lead anywhere."""
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def path_of(scope: Scope) -> str:
+    """As routes have it: without the prefix under which a proxy has put everything."""
+    root, path = str(scope.get("root_path", "")), str(scope["path"])
+    return path[len(root) :] if root and path.startswith(f"{root}/") else path
+
+
+async def caller_of(request: Request, _: Annotated[object, Depends(bearer)]) -> str:
+    """Asynchronous, for FastAPI runs others in a thread, which costs each request more than all that is in front of it."""
+    caller: str = request.state.caller
+    return caller
+
+
+Caller = Annotated[str, Depends(caller_of)]
+"""The parameter of a route that is to know who calls."""
+
+
+def _is_of_session(path: str, session_id: str) -> bool:
+    return path == SESSIONS + session_id or path.startswith(f"{SESSIONS}{session_id}/")
+
+
+def _mac(key: bytes, session_id: str) -> str:
+    return hmac.new(key, b"session\0" + session_id.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()

@@ -1,0 +1,158 @@
+"""Bodies: how large, how long they may take to arrive, and that they are JSON. Nothing behind this waits for a client to go on sending."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fastapi.routing import APIRoute
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from deployments.gateway.guards.json_body import parsed
+from ray_gym.openai_api.refused import Refused, unavailable
+
+BODIES = 32
+"""So many of the largest allowed size may be in memory at once."""
+IN_THREAD_BYTES = 64 * 2**10
+"""Larger ones are parsed in a thread, so that the event loop goes on."""
+BODY = "ray_gym.body"
+"""Where a scope has the parsed body."""
+
+
+class Closing(Refused):
+    """The client may still be sending: the connection ends with the answer."""
+
+    headers = {"Connection": "close"}  # noqa: RUF012
+
+
+class BodyLimits:
+    def __init__(self, app: ASGIApp, most_bytes: int, deadline_s: float) -> None:
+        self._app = app
+        self._most = most_bytes
+        self._deadline_s = deadline_s
+        self._held = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _has_body(headers := Headers(scope=scope)):
+            await self._app(scope, receive, send)
+            return
+        with self._holding(self._announced(headers)) as hold:
+            body = await self._read(receive, hold)
+            if body:
+                _check_type(headers)
+                large = len(body) > IN_THREAD_BYTES
+                scope[BODY] = await asyncio.to_thread(parsed, body) if large else parsed(body)
+            await self._app(scope, _given(body, receive), send)
+
+    def _announced(self, headers: Headers) -> int:
+        """Errors: Refused."""
+        text = headers.get("content-length", "0")
+        if not (text.isascii() and text.isdigit()):
+            raise Refused(400, "bad_header", "the header Content-Length is no number", "Content-Length")
+        if len(text) > 18 or int(text) > self._most:
+            raise self._too_large()
+        return int(text)
+
+    async def _read(self, receive: Receive, hold: _Hold) -> bytes:
+        """Errors: Refused, ClientDisconnect."""
+        chunks = []
+        size = 0
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientDisconnect
+                    chunk = message.get("body", b"")
+                    size += len(chunk)
+                    if size > self._most:
+                        raise self._too_large()
+                    hold.at_least(size)
+                    chunks.append(chunk)
+                    if not message.get("more_body", False):
+                        return b"".join(chunks)
+        except TimeoutError:
+            raise Closing(408, "body_too_slow", f"the body did not arrive within {self._deadline_s:g} s") from None
+
+    def _too_large(self) -> Refused:
+        return Closing(413, "body_too_large", f"the body is larger than {self._most:,} bytes")
+
+    @contextmanager
+    def _holding(self, size: int) -> Iterator[_Hold]:
+        hold = _Hold(self)
+        try:
+            hold.at_least(size)
+            yield hold
+        finally:
+            self._held -= hold.size
+
+    def take(self, size: int) -> None:
+        """Errors: Refused when too much is in memory."""
+        if self._held + size > BODIES * self._most:
+            raise unavailable("the bodies of other requests fill the memory for them; come back in a moment")
+        self._held += size
+
+
+class _Hold:
+    """What one request has of the memory for bodies."""
+
+    def __init__(self, limits: BodyLimits) -> None:
+        self._limits = limits
+        self.size = 0
+
+    def at_least(self, size: int) -> None:
+        if size > self.size:
+            self._limits.take(size - self.size)
+            self.size = size
+
+
+async def json_body(request: Request) -> Any:
+    """As it was parsed when it was checked, where that was done. Errors: Refused."""
+    if BODY in request.scope:
+        return request.scope[BODY]
+    return await asyncio.to_thread(parsed, await request.body())
+
+
+class ParsedBodyRoute(APIRoute):
+    """Bodies may be large: the framework would parse them once more, and on the event loop."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def handle_parsed(request: Request) -> Response:
+            return await handle(_ParsedRequest(request.scope, request.receive))
+
+        return handle_parsed
+
+
+class _ParsedRequest(Request):
+    async def json(self) -> Any:
+        return await json_body(self)
+
+
+def _has_body(headers: Headers) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"
+
+
+def _check_type(headers: Headers) -> None:
+    """Also keeps forms of foreign web pages out, which browsers post without asking."""
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refused(415, "not_json", "the header Content-Type has to be application/json", "Content-Type")
+
+
+def _given(body: bytes, receive: Receive) -> Receive:
+    """The body at once, then whatever else the client does."""
+    message: dict[str, Any] | None = {"type": "http.request", "body": body, "more_body": False}
+
+    async def replay() -> Message:
+        nonlocal message
+        first, message = message, None
+        return first if first is not None else await receive()
+
+    return replay

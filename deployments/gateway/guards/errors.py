@@ -1,0 +1,134 @@
+"""Whatever goes wrong, as an answer in the one shape that all errors have. Nothing of a traceback, and nothing of the input, is in it."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from ray.exceptions import (
+    ActorUnschedulableError,
+    NodeDiedError,
+    OwnerDiedError,
+    RayActorError,
+    RayError,
+    RayTaskError,
+    WorkerCrashedError,
+)
+from ray.serve.exceptions import BackPressureError, DeploymentUnavailableError, RayServeException
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
+from starlette.routing import Match, Route
+
+from ray_gym.openai_api.refused import Refused, unavailable
+from ray_gym.service.api import ErrorAnswer, Problem
+
+MOST_PROBLEMS = 8
+"""Of one request that are told at once."""
+LONGEST_FIELD = 200
+"""Keys of the input are part of where a problem is."""
+
+_GONE = (RayActorError, ActorUnschedulableError, NodeDiedError, OwnerDiedError, WorkerCrashedError)
+_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+_CODES = {400: "bad_request", 404: "not_found", 405: "method_not_allowed"}
+_PLACES = ("body", "query", "path", "header", "cookie")
+
+
+def register(app: FastAPI) -> None:
+    """What is raised in a route becomes an answer there; `surface` has the rest."""
+    for kind in (HTTPException, RequestValidationError, Refused, RayError, RayServeException, TimeoutError):
+        app.add_exception_handler(kind, _handle)
+
+
+async def _handle(request: Request, error: Exception) -> Response:
+    refused = refusal_of(error)
+    if refused is None:
+        raise error
+    headers = dict(getattr(error, "headers", None) or {})
+    if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
+        headers["Allow"] = ", ".join(_methods(request))
+    return answer(refused, headers)
+
+
+def _methods(request: Request) -> list[str]:
+    """Of all routes with this path; the framework tells those of the first."""
+    routes = (route for route in request.app.routes if isinstance(route, Route))
+    fitting = [route.methods or set() for route in routes if route.matches(request.scope)[0] is not Match.NONE]
+    return sorted(set().union(*fitting))
+
+
+def refusal_of(error: BaseException) -> Refused | None:
+    """None for what nobody has foreseen."""
+    if isinstance(error, RayTaskError):  # also an instance of its cause's class, without being made like one
+        return refusal_of(error.cause) if isinstance(error.cause, BaseException) else None
+    if isinstance(error, Refused):
+        return error
+    if isinstance(error, RequestValidationError):
+        return _invalid(error.errors(), error.body)
+    if isinstance(error, HTTPException):
+        code = _CODES.get(error.status_code, "refused")
+        return Refused(error.status_code, code, str(error.detail))
+    if isinstance(error, BackPressureError):
+        return unavailable("too many requests wait for a replica; come back later")
+    if isinstance(error, (*_GONE, DeploymentUnavailableError)):
+        return unavailable("a part of the service is being started again; come back in a moment", retry_after_s=2)
+    if isinstance(error, TimeoutError):
+        return Refused(504, "timeout", "no answer came in time from a part of the service")
+    return None
+
+
+def unforeseen(request_id: str) -> Refused:
+    return Refused(500, "internal_error", f"something went wrong; the service's log has it under the id {request_id}")
+
+
+def answer(refused: Refused, headers: Mapping[str, str] | None = None) -> Response:
+    told = dict(headers or {})
+    if refused.retry_after_s is not None:
+        told["Retry-After"] = str(max(1, math.ceil(refused.retry_after_s)))
+    if refused.status == HTTPStatus.UNAUTHORIZED:
+        told["WWW-Authenticate"] = "Bearer"
+    fallback = "server_error" if refused.status >= 500 else "invalid_request_error"
+    problem = Problem(
+        message=refused.message, type=_TYPES.get(refused.status, fallback), code=refused.code, param=refused.param
+    )
+    body = json.dumps(ErrorAnswer(error=problem).model_dump())  # ASCII, so that it can be encoded whatever is in it
+    return Response(body, refused.status, told, media_type="application/json")
+
+
+def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """For `responses` of routes."""
+    return {status: {"model": ErrorAnswer, "description": HTTPStatus(status).phrase} for status in statuses}
+
+
+def _invalid(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
+    """A line a problem. Its input is left out: it may be long, or secret."""
+    fields = [_field(problem, body) for problem in problems]
+    lines = [
+        f"{field or 'the body'}: {problem['msg']}"
+        for field, problem in list(zip(fields, problems, strict=True))[:MOST_PROBLEMS]
+    ]
+    if len(problems) > MOST_PROBLEMS:
+        lines.append(f"and {len(problems) - MOST_PROBLEMS} more")
+    return Refused(422, "invalid_request", "\n".join(lines), next(iter(fields), None) or None)
+
+
+def _field(problem: Mapping[str, Any], body: Any) -> str:
+    """Where it is. In a body, without what pydantic adds to that: which member of a union it tried."""
+    location: Sequence[int | str] = problem["loc"]
+    inside = location[1:] if location and location[0] in _PLACES else location
+    if location and location[0] == "body" and problem["type"] != "missing":
+        inside = _sent(inside, body)
+    return ".".join(map(str, inside))[:LONGEST_FIELD]
+
+
+def _sent(location: Sequence[Any], body: Any) -> list[Any]:
+    found = []
+    for part in location:
+        if (isinstance(body, dict) and part in body) or (isinstance(body, list) and isinstance(part, int)):
+            found.append(part)
+            body = body[part]
+    return found

@@ -1,0 +1,60 @@
+"""Headers that no honest client sends are refused before anything looks at them."""
+
+from __future__ import annotations
+
+import re
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ray_gym.openai_api.refused import Refused
+
+IDEMPOTENCY_KEY, SESSION_ID = "Idempotency-Key", "X-Session-ID"
+LONGEST_KEY = 200
+LONGEST_TARGET = 8 * 2**10
+"""Of the path with its query, in bytes."""
+MOST_HEADERS = 100
+MOST_HEADER_BYTES = 64 * 2**10
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
+_ROUTING = re.compile(
+    rb"x[-_]session[-_]id|x[-_]request[-_]id|serve[-_]multiplexed[-_]model[-_]id|traceparent|tracestate"
+)
+"""Serve's proxy reads these itself, as UTF-8, and fails on what is none."""
+_PRINTABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+
+
+class HeaderCheck:
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            check_headers(scope)
+        await self._app(scope, receive, send)
+
+
+def check_headers(scope: Scope) -> None:
+    """Errors: Refused."""
+    if len(scope["path"]) + len(scope["query_string"]) > LONGEST_TARGET:
+        raise Refused(414, "target_too_long", f"the path and its query are longer than {LONGEST_TARGET:,} bytes")
+    sizes = [len(name) + len(value) for name, value in scope["headers"]]
+    if len(sizes) > MOST_HEADERS or sum(sizes) > MOST_HEADER_BYTES:
+        message = f"there may be {MOST_HEADERS} headers with {MOST_HEADER_BYTES:,} bytes"
+        raise Refused(431, "too_many_headers", message)
+    for name, value in scope["headers"]:
+        if _CONTROL.search(value):
+            raise _bad(name.decode("latin-1"), "has control characters in it")
+        if _ROUTING.fullmatch(name.lower()) and not value.isascii():
+            raise _bad(name.decode("latin-1"), "has to be ASCII")
+    headers = Headers(scope=scope)
+    for name in (IDEMPOTENCY_KEY, SESSION_ID):
+        values = headers.getlist(name)
+        if len(values) > 1:
+            raise _bad(name, "is given more than once")
+        if values and (len(values[0]) > LONGEST_KEY or not _PRINTABLE.fullmatch(values[0])):
+            raise _bad(name, f"has to be 1 to {LONGEST_KEY} printable ASCII characters")
+
+
+def _bad(name: str, what: str) -> Refused:
+    return Refused(400, "bad_header", f"the header {name} {what}", name)

@@ -1,0 +1,132 @@
+"""Where tokens come from. They stay in the process that reads them: what goes on to the gateways is keyed digests."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ray_gym.config.sections import TokensSection
+from ray_gym.errors import UserError
+
+SHORTEST = 16
+SECRET = "secret"
+"""The file in a service's directory that digests and session keys are keyed with, the same over restarts and gateways."""
+SECRET_BYTES = 32
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+_TOKEN = re.compile(r"[\x21-\x7e]+")
+
+
+def read_tokens(section: TokensSection, folder: Path) -> dict[str, str]:
+    """Callers and their tokens. `folder` is where a relative file is looked for. Errors: UserError, which never shows a token."""
+    if section.file is None and section.env is None:
+        raise UserError("service.tokens: set file (lines of NAME TOKEN), env (an environment variable), or both")
+    pairs: list[tuple[str, str, str]] = []
+    if section.file is not None:
+        pairs += _of_file((folder / Path(section.file).expanduser()).absolute())
+    if section.env is not None:
+        pairs += _of_environment(section.env)
+    return _checked(pairs)
+
+
+def digest(secret: bytes, token: str) -> bytes:
+    return hmac.digest(secret, b"token\0" + token.encode(), hashlib.sha256)
+
+
+def digests(secret: bytes, tokens: Mapping[str, str]) -> dict[str, bytes]:
+    return {name: digest(secret, token) for name, token in tokens.items()}
+
+
+def make_secret(directory: Path) -> bytes:
+    """The service's own, made at its first start. Errors: UserError."""
+    path = directory / SECRET
+    if not path.exists():
+        draft = directory / f".{SECRET}-{secrets.token_hex(8)}"
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+            draft.touch(mode=0o600, exist_ok=False)
+            draft.write_bytes(secrets.token_bytes(SECRET_BYTES))
+            with contextlib.suppress(FileExistsError):  # two that start at once: the first one's counts
+                os.link(draft, path)
+        except OSError as error:
+            raise UserError(f"output.dir: can't write {path}: {error.strerror or error}") from None
+        finally:
+            draft.unlink(missing_ok=True)
+    return read_secret(directory)
+
+
+def read_secret(directory: Path) -> bytes:
+    """Errors: UserError if it is not there, not whole, or others can read it."""
+    path = directory / SECRET
+    found = _private_bytes(path, "the service's secret")
+    if len(found) != SECRET_BYTES:
+        raise UserError(f"{path}: the service's secret has to be {SECRET_BYTES} bytes; remove it for a new one")
+    return found
+
+
+def _of_file(path: Path) -> Iterable[tuple[str, str, str]]:
+    """Where it was found, the name, the token."""
+    try:
+        text = _private_bytes(path, "service.tokens.file").decode()
+    except UnicodeDecodeError:
+        raise UserError(f"service.tokens.file: {path} is not UTF-8") from None
+    for number, line in enumerate(text.splitlines(), 1):
+        where = f"service.tokens.file: {path}:{number}"
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2:
+            raise UserError(f"{where}: expected NAME TOKEN, found {len(words)} words")
+        yield where, words[0], words[1]
+
+
+def _of_environment(variable: str) -> Iterable[tuple[str, str, str]]:
+    text = os.environ.get(variable)
+    if text is None:
+        raise UserError(f"service.tokens.env: the environment variable {variable} is not set")
+    for number, pair in enumerate(text.split(), 1):
+        where = f"service.tokens.env: {variable}, pair {number}"
+        name, equals, token = pair.partition("=")
+        if not equals:
+            raise UserError(f"{where}: expected NAME=TOKEN")
+        yield where, name, token
+
+
+def _checked(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    tokens: dict[str, str] = {}
+    for where, name, token in pairs:
+        if not _NAME.fullmatch(name):
+            raise UserError(f"{where}: a name is 1 to 64 letters, digits, dots, dashes, @ or underscores")
+        if len(token) < SHORTEST:
+            raise UserError(
+                f"{where}: the token of {name} is shorter than {SHORTEST} characters; try `openssl rand -hex 32`"
+            )
+        if not _TOKEN.fullmatch(token):
+            raise UserError(f"{where}: the token of {name} is not printable ASCII")
+        if name in tokens:
+            raise UserError(f"{where}: {name} has a token already")
+        if token in tokens.values():
+            raise UserError(f"{where}: the token of {name} is another caller's, too")
+        tokens[name] = token
+    if not tokens:
+        raise UserError("service.tokens: there are no tokens in it")
+    return tokens
+
+
+def _private_bytes(path: Path, what: str) -> bytes:
+    """Errors: UserError if it can't be read, or if others than its owner can."""
+    try:
+        with path.open("rb") as file:
+            mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
+            if mode & 0o077:
+                raise UserError(f"{what}: others than its owner can read {path} (mode {mode:o}); chmod 600 {path}")
+            return file.read()
+    except OSError as error:
+        raise UserError(f"{what}: can't read {path}: {error.strerror or error}") from None

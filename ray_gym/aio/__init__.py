@@ -1,0 +1,1 @@
+"""What asyncio lacks here: clocks, deadlines and back-off that thousands of episodes share."""

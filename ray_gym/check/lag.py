@@ -1,0 +1,88 @@
+"""How late an event loop is, and where it was then."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ray_gym.check.scenes import RememberingModel, Scene
+from ray_gym.environment import Environment
+from ray_gym.run.worker.watchdog import authors_place, outwards
+
+if TYPE_CHECKING:
+    pass
+
+
+BEAT_S = 0.005
+
+
+LOOK_S = 0.01
+
+
+LATE_S = 0.05
+
+
+ASLEEP = 0.1
+"""Who has worked less than this share of the time has slept."""
+
+
+_PLAYERS = RememberingModel.complete.__code__
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    scene: Scene
+    place: str
+    seconds: float
+
+
+class LoopWatch:
+    """A context manager, entered on the loop's thread."""
+
+    def __init__(self, environment: Environment[Any, Any]) -> None:
+        self.late: dict[str, float] = {}
+        """How long the loop stood still, by the place in the environment's code where it was last seen then."""
+        self._environment = environment
+        self._thread = threading.get_ident()
+        self._clock = time.pthread_getcpuclockid(self._thread)
+        self._last_beat = time.monotonic(), 0.0
+        self._timer: asyncio.TimerHandle | None = None
+        self._stopped = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, name="loop-watch", daemon=True)
+
+    def __enter__(self) -> LoopWatch:
+        self._beat()
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopped.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._watcher.join()
+
+    def _beat(self) -> None:
+        self._last_beat = time.monotonic(), time.clock_gettime(self._clock)
+        self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+
+    def _watch(self) -> None:
+        while not self._stopped.wait(LOOK_S):
+            late, frame = self._late(), sys._current_frames().get(self._thread)
+            if late < LATE_S or frame is None:
+                continue
+            stack = list(outwards(frame))
+            if any(frame.f_code is _PLAYERS for frame in stack):  # a scripted player is no part of the environment
+                continue
+            place = authors_place(stack, self._environment)
+            if place is not None:
+                self.late[place] = max(late, self.late.get(place, 0.0))
+
+    def _late(self) -> float:
+        """How long the loop has been busy, or asleep; 0 if it is only that others have the CPU."""
+        began, worked_then = self._last_beat
+        waited, worked = time.monotonic() - began - BEAT_S, time.clock_gettime(self._clock) - worked_then
+        return waited if worked < ASLEEP * waited else min(worked, waited)

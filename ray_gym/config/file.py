@@ -1,0 +1,188 @@
+"""Reads a config: YAML, then dotted overrides, then pydantic. Every mistake is a `UserError` that names file, field and fix."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import types
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import yaml
+from omegaconf import OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from pydantic import AliasChoices, AliasPath, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from ray_gym.config.interpolations import Verbatim, interpolations
+from ray_gym.config.sections import RunConfig
+from ray_gym.errors import UserError
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+_INTERPOLATION = re.compile(r"(\\*)\$\{")
+
+
+class _Dumper(yaml.SafeDumper):
+    """Quotes also the texts that OmegaConf would take for numbers, and PyYAML would not: 1e5."""
+
+
+_Dumper.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9.]+[eE][-+]?[0-9]+"), list("-+.0123456789")
+)
+
+
+def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
+    """Errors: UserError for a file that isn't there or isn't YAML, a bad override, an unknown key, a wrong type."""
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such config file{_nearby(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: can't be read: {error}") from None
+    return read_config_text(text, str(path), overrides)
+
+
+def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> RunConfig:
+    """`file` is what messages call it. Errors: UserError."""
+    written, resolved = _written_and_resolved(text, file, overrides)
+    return validate(RunConfig, resolved, file).with_filled_in(tuple(interpolations(written, resolved)))
+
+
+def as_yaml(data: Mapping[str, Any]) -> str:
+    """A resolved config as a file that `read_config` gives back: a literal ${ in it stays one, and so do backslashes before it."""
+
+    def escaped(node: Any) -> Any:
+        if isinstance(node, Verbatim):
+            return str(node)
+        if isinstance(node, str):
+            return _INTERPOLATION.sub(r"\1\1\\${", node)
+        if isinstance(node, Mapping):
+            return {key: escaped(value) for key, value in node.items()}
+        return [escaped(item) for item in node] if isinstance(node, list | tuple) else node
+
+    return str(yaml.dump(escaped(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+
+
+def merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """A mapping in YAML under dotted overrides, as plain data. Errors: UserError."""
+    return _written_and_resolved(text, file, overrides)[1]
+
+
+def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """With every ${...} as it is, and filled in. Errors: UserError."""
+    try:
+        if not isinstance(yaml.safe_load(text) or {}, dict):
+            raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
+        config = OmegaConf.create(text)
+    except (yaml.YAMLError, OmegaConfBaseException, ValueError) as error:
+        raise UserError(f"{file}: not valid YAML: {_one_line(error)}") from None
+    for override in overrides:
+        key, equals, _ = override.partition("=")
+        if not equals or not key or key.startswith("-"):
+            raise UserError(f"{override!r} is not an override; write key=value, e.g. tasks.limit=8")
+    try:
+        merged = OmegaConf.merge(config, OmegaConf.from_dotlist(list(overrides)))
+        written, resolved = (OmegaConf.to_container(merged, resolve=resolve) for resolve in (False, True))
+    except (OmegaConfBaseException, yaml.YAMLError, ValueError, TypeError) as error:
+        raise UserError(f"{file}: {_one_line(error)}") from None
+    return _by_name(written), _by_name(resolved)
+
+
+def _by_name(plain: Any) -> dict[str, Any]:
+    return {str(key): value for key, value in dict(plain).items()}
+
+
+def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tuple[str, ...] = ()) -> ModelT:
+    """`data` as `model`; `prefix` is where in the file it stands.
+
+    Errors: UserError with one line a problem, each naming the field and what to do.
+    """
+    try:
+        return model.model_validate(dict(data))
+    except ValidationError as error:
+        raise UserError("\n".join(f"{file}: {line}" for line in explain(error, model, prefix))) from None
+
+
+def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> list[str]:
+    """One line for each problem. An unknown key is told the nearest known one."""
+    lines = []
+    for problem in error.errors(include_url=False):
+        location = problem["loc"]
+        field = ".".join([*prefix, *map(str, location)]) or "(top level)"
+        if problem["type"] in ("extra_forbidden", "unexpected_keyword_argument"):
+            lines.append(f"{field}: unknown key; {_nearest(model, location)}")
+        elif problem["type"] == "missing":
+            lines.append(f"{field}: missing")
+        elif problem["type"] == "value_error":
+            lines.append(f"{field}: {problem['ctx']['error']}")
+        else:
+            lines.append(f"{field}: {problem['msg']} (found {problem['input']!r:.60})")
+    return lines
+
+
+def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
+    known = _keys_at(model, location[:-1])
+    close = difflib.get_close_matches(str(location[-1]), known, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    return f"known: {', '.join(known)}" if known else "remove it"
+
+
+def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
+    """The keys that are known where an error was found, by walking the models' fields; of a union, those of all its kinds."""
+    kinds = _kinds(annotation)
+    for part in location:
+        inside = [inner for kind in kinds for inner in _inside(kind, part)]
+        kinds = inside or kinds  # where a union's kinds are told apart, a part is the name of one
+    return list(dict.fromkeys(key for kind in kinds for key in _fields(kind)))
+
+
+def _kinds(annotation: Any) -> list[Any]:
+    """`X | Y | None` is X or Y; `Annotated[X, ...]` is X."""
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [kind for member in get_args(annotation) if member is not type(None) for kind in _kinds(member)]
+    if hasattr(annotation, "__metadata__"):
+        return _kinds(annotation.__origin__)
+    return [annotation]
+
+
+def _inside(kind: Any, part: Any) -> list[Any]:
+    """What stands under a key, or at a place, of a model, a mapping or a sequence."""
+    fields, arguments = _fields(kind), get_args(kind)
+    if part in fields:
+        return _kinds(fields[part])
+    if get_origin(kind) in (dict, Mapping):
+        return _kinds(arguments[-1])
+    if get_origin(kind) in (list, tuple, set, frozenset, Sequence):
+        return [inner for argument in arguments if argument is not Ellipsis for inner in _kinds(argument)]
+    return []
+
+
+def _fields(annotation: Any) -> dict[str, Any]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        fields = annotation.model_fields.items()
+        return {key: field.annotation for name, field in fields for key in keys_of(name, field)}
+    if hasattr(annotation, "__dataclass_fields__"):
+        return {name: field.type for name, field in annotation.__dataclass_fields__.items()}
+    return {}
+
+
+def keys_of(name: str, field: FieldInfo) -> list[str]:
+    """What the input may call a field of a model: its name and its aliases."""
+    alias = field.validation_alias
+    choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
+    aliases = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]
+    return list(dict.fromkeys([name, *aliases]))
+
+
+def _nearby(path: Path) -> str:
+    folder = path.parent
+    names = [str(other) for other in folder.glob("*.y*ml")] if folder.is_dir() else []
+    close = difflib.get_close_matches(str(path), names, n=1)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())

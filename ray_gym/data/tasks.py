@@ -1,0 +1,110 @@
+"""Where episodes start from: task rows out of a file or out of the environment's generator, each with a stable id."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from ray_gym.config.sections import TasksSection
+from ray_gym.data.checking import BadRow, task_of, unplayable
+from ray_gym.data.rows import TaskFile
+from ray_gym.environment import Environment
+from ray_gym.errors import UserError, describe
+from ray_gym.seeds import derive_seed, stable_id
+from ray_gym.task import Task
+
+Placed = tuple[str, Task]
+"""A task and where it stands, for messages."""
+MAX_PROBLEMS = 20
+"""Bad rows shown before the rest is only counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRow:
+    """A validated task: its id and its JSON, as it goes into the record."""
+
+    task_id: str
+    task: str
+
+
+def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: int, config_dir: Path) -> list[TaskRow]:
+    """All tasks of a run, in order.
+
+    Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at all.
+    """
+    if section.path is not None:
+        tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
+    else:
+        count = min(section.generate or 0, section.limit or section.generate or 0)
+        tasks = generated(environment, seed, count)
+    rows = list(with_ids(tasks))
+    if not rows:
+        raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
+    return rows
+
+
+def locate(path: str, config_dir: Path) -> Path:
+    """Where a task file is. Errors: UserError."""
+    candidates = [config_dir / Path(path).expanduser(), Path(path).expanduser()]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    looked = " nor ".join(dict.fromkeys(str(candidate) for candidate in candidates))
+    raise UserError(f"tasks.path: there is no file {looked}")
+
+
+def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None) -> list[Placed]:
+    tasks: list[Placed] = []
+    problems: list[str] = []
+    for row in islice(TaskFile(path).rows(), limit):
+        try:
+            tasks.append((row.place, task_of(row, environment)))
+        except BadRow as error:
+            problems += [f"{row.place}: {problem}" for problem in error.problems]
+    if problems:
+        more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
+        raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
+    return tasks
+
+
+def generated(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
+    """The first tasks of the environment's supply under a seed. Errors: UserError for a generator that fails, or that there is not."""
+    for index in range(count):
+        place = f"generated task {index}"
+        try:
+            task = environment.generate(random.Random(derive_seed(seed, "task", index)), index)
+        except NotImplementedError as error:
+            raise UserError(f"tasks.generate: {error}") from None
+        except Exception as error:
+            raise UserError(f"tasks.generate: the generator failed on task {index}: {describe(error)}") from error
+        for problem in unplayable(task, environment):
+            raise UserError(f"{place}: {problem}")
+        yield place, task
+
+
+def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
+    """The given id, or a hash of the content; equal rows get distinct ids by counting.
+
+    Errors: UserError for an id given twice, or given to one row where another has it as its hash.
+    """
+    counts: dict[str, int] = {}
+    places: dict[str, str] = {}
+    for place, task in tasks:
+        text = task.model_dump_json()
+        task_id = task.task_id or _hashed(text, counts)
+        if task_id in places:
+            how = "is given already at" if task.task_id else "is the hash of this row, and that of"
+            raise UserError(f"{place}: task_id: {task_id!r} {how} {places[task_id]}")
+        places[task_id] = place
+        yield TaskRow(task_id, text)
+
+
+def _hashed(text: str, counts: dict[str, int]) -> str:
+    base = stable_id(text)
+    count = counts.get(base, 0)
+    counts[base] = count + 1
+    return base if not count else f"{base}-{count}"

@@ -1,0 +1,215 @@
+"""A model server over HTTP: its address and key, and calls that outlive its bad moments. Knows nothing of what is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+import os
+import random
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+from urllib.parse import urlsplit
+
+import msgspec
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ray_gym.aio.clock import exclude
+from ray_gym.engines.http1.pool import Pool
+from ray_gym.engines.proxied import Proxied, open_session, proxy_to
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
+
+CONNECT_TIMEOUT_S = 5.0
+LONGEST_PAUSE_S = 30.0
+RETRIED_STATUSES = frozenset({408, 409, 429})
+_CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
+
+Understood = TypeVar("Understood")
+
+
+class EndpointOptions(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    base_url: str
+    """Usually ends in /v1."""
+    model: Annotated[str, Field(min_length=1)]
+    """The model's name at the endpoint."""
+    api_key_env: str | None = None
+    """The environment variable that holds the key."""
+    max_connections: Annotated[int, Field(ge=1)] = 1024
+    """Calls in flight, for each worker."""
+    retries: Annotated[int, Field(ge=0)] = 5
+    timeout_s: Annotated[float, Field(gt=0)] = 600
+    """Seconds of silence after which a call counts as lost."""
+
+    @field_validator("base_url")
+    @classmethod
+    def _is_address(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise ValueError(f"{value!r} is not an address like http://host:8000/v1")
+        try:
+            parts.hostname.encode("idna")
+        except UnicodeError as error:
+            raise ValueError(f"{value!r}: no host can have that name ({error})") from None
+        if "@" in parts.netloc or parts.query or parts.fragment:
+            raise ValueError("only scheme, host, port and path go here; the key is named by api_key_env")
+        return value.rstrip("/")
+
+    def limits(self) -> dict[str, Any]:
+        """Of connections to it."""
+        return {"limit": self.max_connections, "connect_s": CONNECT_TIMEOUT_S, "silence_s": self.timeout_s}
+
+    def key(self) -> str | None:
+        """The key, where this process has it."""
+        return os.environ.get(self.api_key_env, "").strip() or None if self.api_key_env else None
+
+    def required_key(self, where: str) -> str | None:
+        """Errors: UserError if a key is named, but not there."""
+        name, key = self.api_key_env, self.key()
+        if name and not key:
+            raise UserError(f"{where}.api_key_env: the environment variable {name} is not set; export {name}=YOUR_KEY")
+        return key
+
+
+class RefusedRequest(Exception):
+    """The endpoint will not take this request, however often it is sent (HTTP 4xx). `text` is the body of the answer."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(f"HTTP {status}: {error_text(text)}")
+        self.status = status
+        self.text = text
+
+
+@dataclass(frozen=True, slots=True)
+class _Lost:
+    """A call that is worth another try, and how long the endpoint asked to be left alone."""
+
+    problem: str
+    retry_after_s: float = 0
+
+
+class Endpoint:
+    """Safe for many concurrent calls on one event loop."""
+
+    def __init__(self, options: EndpointOptions, key: str | None, first_pause_s: float = 0.5) -> None:
+        self._options = options
+        self._key = key
+        self._first_pause_s = first_pause_s
+        self._calls: Pool | Proxied | None = None
+
+    async def post(
+        self, path: str, body: Any, session_id: str, understand: Callable[[bytes], Understood]
+    ) -> Understood:
+        """What `understand` makes of the answer; a ValueError of it counts as a lost call.
+
+        Errors: RefusedRequest, EpisodeFailure (infra) after the retries.
+        """
+        data = encoded(body)
+        tried, began = 0, time.monotonic()
+        while isinstance(outcome := await self._call(path, data, session_id, understand), _Lost):
+            if tried == self._options.retries:
+                raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
+            pause = max(self._pause_s(tried), outcome.retry_after_s)
+            exclude(began, pause)
+            await asyncio.sleep(pause)
+            tried, began = tried + 1, time.monotonic()
+        return outcome
+
+    async def close(self) -> None:
+        if self._calls is not None:
+            await self._calls.close()
+            self._calls = None
+
+    def failure(self, problem: str, retry: bool = True) -> EpisodeFailure:
+        shown = problem.replace(self._key, "***") if self._key else problem
+        return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", shown, retry)
+
+    async def _call(
+        self, path: str, data: bytes, session_id: str, understand: Callable[[bytes], Understood]
+    ) -> Understood | _Lost:
+        headers = {"X-Session-Id": session_id}  # routers keep it together
+        try:
+            answer = await self._connected().post(path, headers, data)
+        except (TimeoutError, OSError) as error:
+            return _Lost(describe(error))
+        if answer.status == 200:
+            try:
+                return understand(answer.body)
+            except ValueError as error:
+                return _Lost(f"not a completion: {describe(error)}")
+        refused = RefusedRequest(answer.status, answer.body.decode(errors="replace"))
+        if answer.status in RETRIED_STATUSES or answer.status >= 500:
+            return _Lost(str(refused), seconds_asked(answer.header("Retry-After")))
+        raise refused
+
+    def _connected(self) -> Pool | Proxied:
+        """Made at the first call: it belongs to the event loop that runs then."""
+        if self._calls is None:
+            url, headers, limits = self._options.base_url, headers_for(self._key), self._options.limits()
+            proxy = proxy_to(url)
+            self._calls = (
+                Proxied(url, open_session(headers, proxy, **limits)) if proxy else Pool(url, headers, **limits)
+            )
+        return self._calls
+
+    def _pause_s(self, tried: int) -> float:
+        """Doubles each time; the jitter keeps thousands of episodes from coming back at the same instant."""
+        return min(self._first_pause_s * 2.0**tried, LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
+
+
+def encoded(body: Any) -> bytes:
+    """JSON."""
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError:  # lone surrogates, which JSON can spell
+        return json.dumps(body).encode()
+
+
+def decoded(answer: bytes) -> Any:
+    """Also what only lax encoders write, like NaN. Errors: ValueError."""
+    try:
+        return msgspec.json.decode(answer)
+    except msgspec.DecodeError:
+        return json.loads(answer)
+
+
+def headers_for(key: str | None) -> dict[str, str]:
+    """Of every request."""
+    return {"Content-Type": "application/json", "User-Agent": "ray_gym", **authorization(key)}
+
+
+def authorization(key: str | None) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def error_text(body: str) -> str:
+    """What an error answer says, in one short line. The known shapes are OpenAI's, FastAPI's and plain text."""
+    text: Any = body
+    try:
+        answer = json.loads(body)
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict):
+        error = answer.get("error")
+        inner = error.get("message") if isinstance(error, dict) else error
+        text = inner or answer.get("message") or answer.get("detail") or body
+    line = " ".join(str(text).split())
+    return line if len(line) <= 300 else line[:297] + "..."
+
+
+def context_is_full(body: str) -> bool:
+    """Whether a 400 means that the conversation no longer fits. Endpoints say so in words only."""
+    return _CONTEXT_IS_FULL.search(body) is not None
+
+
+def seconds_asked(value: str | None) -> float:
+    """The seconds form of Retry-After; its date form and nonsense count as nothing asked."""
+    try:
+        seconds = float(value or 0)
+    except ValueError:
+        return 0
+    return seconds if math.isfinite(seconds) and seconds > 0 else 0

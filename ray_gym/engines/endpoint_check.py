@@ -1,0 +1,100 @@
+"""The questions to an endpoint before a run starts, each answered within seconds or turned into a `UserError`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+
+from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text
+from ray_gym.engines.openai_wire import listed_models
+from ray_gym.errors import UserError, describe
+from ray_gym.models.base import EngineCheck
+
+CHECK_TIMEOUT_S = 20.0
+
+
+class EndpointCheck:
+    """One round of questions to one endpoint."""
+
+    def __init__(self, options: EndpointOptions, key: str | None, request: EngineCheck, client: httpx.Client) -> None:
+        self._options = options
+        self._key = key
+        self._request = request
+        self._client = client
+        self.where = f"models.{request.model}"
+        self.url = options.base_url
+        self._deadline = time.monotonic() + CHECK_TIMEOUT_S
+
+    def check_model(self) -> int | None:
+        """Whether the model is there; gives its context in tokens, if the endpoint says it."""
+        status, body = self.ask("GET", "/models", None)
+        self.refuse(status, body)
+        try:
+            models = listed_models(json.loads(body))
+        except ValueError:
+            what = "answered GET /models with something that is not a list of models"
+            raise self.error("base_url", f"{what}: {error_text(body)!r}; it usually ends with /v1") from None
+        wanted = self._options.model
+        if wanted not in models:
+            close = difflib.get_close_matches(wanted, models, n=1, cutoff=0.4)
+            hint = f"did you mean {close[0]!r}? " if close else ""
+            known = ", ".join(sorted(models)[:20]) or "none"
+            raise UserError(f"{self.where}.model: {self.url} has no model {wanted!r}; {hint}it has: {known}")
+        self._check_lengths(models[wanted])
+        return models[wanted]
+
+    def _check_lengths(self, context: int | None) -> None:
+        for participant, sampling in self._request.samplings.items():
+            if context is not None and sampling.max_tokens > context:
+                field = f"participants.{participant}.sampling.max_tokens"
+                raise UserError(f"{field}: {sampling.max_tokens} is more than the context of {self.where}, {context}")
+
+    def ask(self, method: str, path: str, body: Any) -> tuple[int, str]:
+        """Status and text. Read by the piece, since a timeout alone does not end an answer that trickles."""
+        parts: list[bytes] = []
+        left = max(self._deadline - time.monotonic(), 0.1)
+        timeout = httpx.Timeout(left, connect=min(left, CONNECT_TIMEOUT_S))
+        try:
+            with self._client.stream(method, self.url + path, json=body, timeout=timeout) as response:
+                for part in response.iter_bytes():
+                    parts.append(part)
+                    if time.monotonic() > self._deadline:
+                        raise httpx.ReadTimeout("the answer did not end")
+        except httpx.TimeoutException as error:
+            waited = f"did not answer {method} {path} in time ({describe(error)})"
+            raise self.error("base_url", f"{waited}; is it up, and reachable from here?") from None
+        except httpx.HTTPError as error:
+            raise self.error("base_url", f"can't be reached ({describe(error)}); is the endpoint up?") from None
+        return response.status_code, b"".join(parts).decode(errors="replace")
+
+    def refuse(self, status: int, body: str) -> None:
+        """What each status other than 200 means to someone who has just written a config."""
+        said = f"answered HTTP {status}: {error_text(body)}"
+        if status in (401, 403):
+            field = self._options.api_key_env
+            hint = f"check the key in {field}" if field else "name the environment variable with its key here"
+            raise self.error("api_key_env", f"{said}; {hint}")
+        if status == 404:
+            raise self.error("base_url", f"{said}; base_url usually ends with /v1")
+        if status >= 500:
+            raise self.error("base_url", f"{said}; the endpoint is broken or still starting: look at its log")
+        if status != 200:
+            raise self.error("base_url", f"{said}; base_url must be the address of a chat-completions endpoint")
+
+    def error(self, field: str, problem: str) -> UserError:
+        shown = problem.replace(self._key, "***") if self._key else problem
+        return UserError(f"{self.where}.{field}: {self.url} {shown}")
+
+
+@contextmanager
+def endpoint_check(options: EndpointOptions, key: str | None, request: EngineCheck) -> Iterator[EndpointCheck]:
+    certificates = ssl.create_default_context()  # the machine's own, as for the calls of the run
+    with httpx.Client(headers=authorization(key), verify=certificates) as client:
+        yield EndpointCheck(options, key, request, client)

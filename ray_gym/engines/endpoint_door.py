@@ -1,0 +1,109 @@
+"""The OpenAI-compatible door of a model that is an endpoint itself: what callers ask is passed on, under the service's name and key."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any
+
+import aiohttp
+
+from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, error_text, headers_for, seconds_asked
+from ray_gym.engines.proxied import open_session, proxy_to
+from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
+from ray_gym.openai_api.refused import Refused, busy, unavailable
+from ray_gym.openai_api.rules import require_offered
+
+WHOLE_S = 3600.0
+"""For an answer with all its pieces."""
+WAITING_S = 30.0
+"""For one of `max_connections`."""
+RETRY_AFTER_S = 5.0
+MOST_BYTES = 64 * 2**20
+"""Of one answer."""
+LONGEST_ERROR = 2**20
+
+
+class EndpointDoor:
+    """Safe for many concurrent calls on one event loop. Nothing is tried again: part of an answer may be with the caller already."""
+
+    def __init__(self, options: EndpointOptions, key: str | None, extra: Mapping[str, Any] | None = None) -> None:
+        """`extra`: fields of every request, which win over the caller's."""
+        self._model = options.model
+        self._key = key
+        self._extra = dict(extra or {})
+        self._options = options
+        self._base_url = options.base_url
+        self._session: aiohttp.ClientSession | None = None
+        self._timeout = aiohttp.ClientTimeout(
+            total=WHOLE_S, connect=WAITING_S, sock_connect=CONNECT_TIMEOUT_S, sock_read=options.timeout_s
+        )
+
+    async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
+        """Closed early, it closes the connection, which ends the generation there. Errors: Refused."""
+        body = await asyncio.to_thread(self._body, request)
+        headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
+        url = f"{self._base_url}{request.path.removeprefix('/v1')}"
+        try:
+            async with self._connected().post(
+                url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout
+            ) as response:
+                if response.status != 200:
+                    raise self._refusal(response, request.path, await response.content.read(LONGEST_ERROR))
+                yield DoorHead(200, response.content_type)
+                size = 0
+                async for piece in response.content.iter_any():
+                    if (size := size + len(piece)) > MOST_BYTES:
+                        raise Refused(502, "model_failed", f"the answer is longer than {MOST_BYTES} bytes")
+                    yield piece
+        except aiohttp.ConnectionTimeoutError:
+            raise busy(
+                "no connection to the model's endpoint became free, or was made, in time", RETRY_AFTER_S
+            ) from None
+        except TimeoutError:
+            raise unavailable("the model's endpoint did not answer in time", RETRY_AFTER_S) from None
+        except (aiohttp.ClientError, OSError):
+            raise unavailable("the model's endpoint can't be reached", RETRY_AFTER_S) from None
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _connected(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            proxy = proxy_to(self._base_url)
+            self._session = open_session(headers_for(self._key), proxy, **self._options.limits())
+        return self._session
+
+    def _body(self, request: DoorRequest) -> bytes:
+        """Errors: Refused."""
+        asked = json.loads(request.body)
+        require_offered(asked)
+        asked.pop("store", None)
+        if request.path.endswith("/responses"):
+            asked["store"] = False  # callers share what is kept under the service's key
+        return json.dumps({**asked, **self._extra, "model": self._model}).encode()
+
+    def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
+        status, said = response.status, error_text(content.decode(errors="replace"))
+        shown = said.replace(self._key, "***") if self._key else said
+        if status == 429:
+            return busy(shown, seconds_asked(response.headers.get("Retry-After")) or RETRY_AFTER_S)
+        if status in (404, 405, 501):
+            return Refused(400, "not_offered", f"the model's endpoint has no {path} for it: {shown}", "model")
+        if status in (401, 403) or status < 400:
+            return Refused(502, "model_failed", f"the model's endpoint does not let the service in (HTTP {status})")
+        if status >= 500 or status == 408:
+            return unavailable(f"the model's endpoint failed (HTTP {status})", RETRY_AFTER_S)
+        return Refused(400, "invalid_request", shown, _param(content))
+
+
+def _param(content: bytes) -> str | None:
+    """The field that an error in OpenAI's form names."""
+    try:
+        param = json.loads(content)["error"]["param"]
+    except (ValueError, KeyError, TypeError):
+        return None
+    return param if isinstance(param, str) else None

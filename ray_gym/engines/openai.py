@@ -1,0 +1,151 @@
+"""Models behind an OpenAI-compatible endpoint: `models: {judge: {engine: openai, base_url: ..., model: ...}}`.
+
+The endpoint renders the prompts itself. Where it also says which token ids it rendered and drew (vLLM does), the
+records hold exact samples; where it does not, they hold text only. Logprobs must be those of the distribution that was
+sampled from, so a vLLM server should be started with `--logprobs-mode processed_logprobs`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from ray_gym.engines import openai_wire as wire
+from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, context_is_full, error_text
+from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
+from ray_gym.engines.endpoint_door import EndpointDoor
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError
+from ray_gym.messages import Message
+from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
+from ray_gym.models.door import PATHS
+
+
+class OpenAIOptions(EndpointOptions):
+    token_ids: Literal["auto"] | bool = "auto"
+    """Whether the endpoint gives token ids and logprobs. auto: asked before the run starts."""
+    probe: bool = True
+    """Ask the endpoint for its models before the run starts. Without it, `token_ids: auto` means false."""
+    extra_body: dict[str, Any] = Field(default_factory=dict)
+    """Added to every request, e.g. {chat_template_kwargs: {enable_thinking: false}}."""
+
+    @field_validator("extra_body")
+    @classmethod
+    def _leaves_own_fields_alone(cls, value: dict[str, Any]) -> dict[str, Any]:
+        taken = sorted(wire.OWN_FIELDS & value.keys())
+        if taken:
+            raise ValueError(f"{', '.join(taken)}: set by the participant (sampling, tool_choice) or by the engine")
+        return value
+
+
+class OpenAIModel:
+    def __init__(self, options: OpenAIOptions, key: str | None, exact: bool, first_pause_s: float = 0.5) -> None:
+        self._options = options
+        self._exact = exact
+        self._endpoint = Endpoint(options, key, first_pause_s)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        options = self._options
+        body = wire.request_body(request, options.model, self._exact, options.extra_body)
+        try:
+            return await self._endpoint.post(
+                "/chat/completions",
+                body,
+                request.session_id,
+                lambda answer: wire.completion(wire.read(answer), request, self._exact, options.extra_body),
+            )
+        except RefusedRequest as refused:
+            if refused.status == 400 and context_is_full(refused.text):
+                return Completion(Message("assistant"), finish_reason="context_full")
+            if refused.status in (400, 422) and request.response_format is not None:
+                raise EpisodeFailure(FailureKind.DATA, "response_format", str(refused)) from None
+            raise self._endpoint.failure(str(refused), retry=False) from None
+
+    async def close(self) -> None:
+        await self._endpoint.close()
+
+
+class OpenAIEngine:
+    Options = OpenAIOptions
+    passes = PATHS
+
+    def __init__(self, options: OpenAIOptions) -> None:
+        self.options = options
+        self._key: str | None = None
+        """The driver's, for workers whose environment lacks it."""
+        self._exact: bool | None = None if options.token_ids == "auto" else options.token_ids
+        self._checked = False
+
+    @property
+    def gives_tokens(self) -> bool:
+        return bool(self._exact)
+
+    def check(self, request: EngineCheck) -> None:
+        self._key = self.options.required_key(f"models.{request.model}")
+        if self.options.probe:
+            with endpoint_check(self.options, self._key, request) as check:
+                check.check_model()
+                found = self.options.token_ids is not False and _gives_token_ids(check, self.options, request)
+            self._exact = found if self._exact is None else self._exact
+        self._checked = True
+
+    @property
+    def reshapes(self) -> str:
+        fields = wire.shaping_fields(self.options.extra_body)
+        return f"extra_body: {', '.join(fields)}" if fields else ""
+
+    def gpus(self) -> float:
+        return 0
+
+    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
+        """Nothing to bring up. An engine that was not checked yet finds out here what the check finds out."""
+        if not self._checked:
+            self.check(EngineCheck(model=name, samplings={}, uses_tools=False))
+
+    def connect(self) -> OpenAIModel:
+        return OpenAIModel(self.options, self.options.key() or self._key, self.gives_tokens)
+
+    def open_door(self) -> EndpointDoor:
+        return EndpointDoor(self.options, self.options.key() or self._key, self.options.extra_body)
+
+    def stop(self) -> None:
+        return None
+
+
+def _gives_token_ids(check: EndpointCheck, options: OpenAIOptions, request: EngineCheck) -> bool:
+    """`token_ids: true` insists on usable ids; auto goes without, and says so where they would be wrong."""
+    insists = options.token_ids is True
+    body = wire.probe_body(options.model, options.extra_body)
+    status, text = check.ask("POST", "/chat/completions", body)
+    problem = f"{check.url} gives no token ids"
+    if status not in (400, 422):
+        check.refuse(status, text)
+        try:
+            answer = json.loads(text)
+            if wire.gives_token_ids(answer):
+                problem = _wrong_logprobs(check.url, request) if wire.logprobs_are_raw(answer) else ""
+        except ValueError as error:
+            raise check.error("base_url", f"answered with no chat completion: {error}") from None
+    else:
+        problem += f" (HTTP {status}: {error_text(text)})"
+    if problem and insists:
+        raise UserError(f"{check.where}.token_ids: {problem}; fix that or set it to auto or false")
+    if problem:
+        logging.getLogger(__name__).warning("%s: %s; its records will have no samples", check.where, problem)
+    return not problem
+
+
+def _wrong_logprobs(url: str, request: EngineCheck) -> str:
+    """Raw logprobs are right only where sampling leaves the model's distribution as it is."""
+    reshaped = [
+        name for name, sampling in request.samplings.items() if not (sampling.is_plain and sampling.temperature == 1)
+    ]
+    if not reshaped:
+        return ""
+    return (
+        f"{url} gives logprobs from before temperature and truncation, which participants "
+        f"{', '.join(reshaped)} set (start vLLM with --logprobs-mode processed_logprobs)"
+    )

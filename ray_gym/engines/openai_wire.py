@@ -1,0 +1,300 @@
+"""Chat completions as JSON: what is sent, and what an answer means. Pure conversions, no I/O.
+
+`exact` says that the endpoint gives token ids. Only such endpoints (vLLM and what follows it) are sent the fields that
+OpenAI's own API refuses. They are sent them all: a sampling parameter left out is filled in by the server from the
+checkpoint's generation config, and the record would then say `plain` of tokens drawn with, say, top_k 20.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired, TypedDict
+
+import msgspec
+import numpy as np
+
+from ray_gym.engines.endpoint import decoded, error_text
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import (
+    Completion,
+    CompletionRequest,
+    FinishReason,
+    Logprobs,
+    Sampling,
+    SpanKind,
+    TokenIds,
+    VersionSpan,
+)
+from ray_gym.seeds import stable_id
+
+Json = dict[str, Any]
+
+OWN_FIELDS = frozenset(
+    {"model", "messages", "tools", "tool_choice", "parallel_tool_calls", "n", "stream", "echo", "stop", "seed"}
+    | {"temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens", "logprobs", "return_token_ids"}
+    | {"presence_penalty", "frequency_penalty", "repetition_penalty"}
+)
+"""What a request says itself, and `extra_body` therefore must not: the record would be wrong."""
+
+HARMLESS_FIELDS = frozenset(
+    {
+        "chat_template_kwargs",
+        "chat_template",
+        "reasoning_effort",
+        "documents",
+        "mm_processor_kwargs",
+        "include_reasoning",
+    }
+    | {
+        "user",
+        "metadata",
+        "store",
+        "service_tier",
+        "priority",
+        "request_id",
+        "cache_salt",
+        "provider",
+        "safety_identifier",
+    }
+)
+"""Fields of `extra_body` that leave the drawing of tokens as it is. Any other may change which tokens can be drawn, and so counts as
+that."""
+
+_RAW_LOGPROB = -1e-4
+
+
+class _Logprob(TypedDict):
+    logprob: float
+
+
+class _Logprobs(TypedDict):
+    content: list[_Logprob] | None
+
+
+class _Choice(TypedDict):
+    message: Json
+    finish_reason: NotRequired[Any]
+    logprobs: NotRequired[_Logprobs | None]
+    token_ids: NotRequired[Any]
+    prompt_token_ids: NotRequired[Any]
+
+
+class _Answer(TypedDict):
+    """What is read of an answer. Each logprob comes with its token's text and bytes, which are most of it."""
+
+    choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
+    usage: NotRequired[Any]
+    prompt_token_ids: NotRequired[Any]
+
+
+_answers = msgspec.json.Decoder(_Answer)
+
+
+class BadAnswer(ValueError):
+    """The answer is not what the protocol says."""
+
+
+def request_body(request: CompletionRequest, model: str, exact: bool, extra: Mapping[str, Any]) -> Json:
+    body: Json = {**extra, "model": model, "messages": [_message(message, exact) for message in request.messages]}
+    body |= _sampling(request.sampling, exact)
+    # Where ids count, a prompt that shows the tools as the state narrows them would be another at every step: only a grammar needs them.
+    narrows = not exact or request.tool_choice == "required"
+    tools = (narrows and request.allowed_tools) or request.tools
+    if tools and request.tool_choice != "none":
+        body["tools"] = [tool.as_openai() for tool in tools]
+        body["tool_choice"] = request.tool_choice
+        body["parallel_tool_calls"] = request.parallel_tool_calls
+        if exact and request.tool_choice == "required":
+            # vLLM holds arguments to their schema only when asked to; otherwise any JSON passes its grammar.
+            for tool in body["tools"]:
+                tool["function"]["strict"] = True
+    if request.response_format is not None:
+        body["response_format"] = json.loads(request.response_format)
+    if exact:
+        body |= {"logprobs": True, "return_token_ids": True}
+    return body
+
+
+def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
+    """One token, asked for so that its answer shows whether ids are given, and which logprobs (`logprobs_are_raw`)."""
+    messages = [{"role": "user", "content": "Hello"}]
+    exact = {"logprobs": True, "return_token_ids": True, "temperature": 1.0, "top_k": 1}
+    return {**extra, "model": model, "messages": messages, "max_tokens": 1, **exact}
+
+
+def read(answer: bytes) -> Any:
+    """An answer's JSON; all of it if it is not as the protocol says, for whoever tells what is wrong. Errors: ValueError."""
+    try:
+        return _answers.decode(answer)
+    except msgspec.DecodeError:
+        return decoded(answer)
+
+
+def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapping[str, Any]) -> Completion:
+    """Errors: `BadAnswer`."""
+    choice = _first_choice(answer)
+    given = choice.get("message")
+    if not isinstance(given, dict):
+        raise BadAnswer("the choice has no message")
+    usage = _object(answer.get("usage"))
+    details = _object(usage.get("prompt_tokens_details"))
+    kind, grammar = _kind(request, extra)
+    finish_reason: FinishReason = "length" if choice.get("finish_reason") == "length" else "stop"
+    if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
+        finish_reason = "context_full"  # the server had room for no more
+    found = Completion(
+        message=_answered_message(given, request),
+        finish_reason=finish_reason,
+        kind=kind,
+        grammar=grammar,
+        prompt_tokens=_count(usage.get("prompt_tokens")),
+        generated_tokens=_count(usage.get("completion_tokens")),
+        cached_tokens=_count(details.get("cached_tokens")),
+    )
+    if exact:
+        _add_tokens(found, answer, choice, request)
+    return found
+
+
+def gives_token_ids(answer: Any) -> bool:
+    """Errors: `BadAnswer`."""
+    return _tokens(answer, _first_choice(answer)) is not None
+
+
+def logprobs_are_raw(answer: Any) -> bool:
+    """Whether a probe's logprobs are those before temperature and top-k: with one candidate left, the others are 0."""
+    tokens = _tokens(answer, _first_choice(answer))
+    return tokens is not None and bool((tokens[2] < _RAW_LOGPROB).any())
+
+
+def listed_models(answer: Any) -> dict[str, int | None]:
+    """Names in a model list, with the context length where it is said. Errors: `BadAnswer`."""
+    data = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(data, list) or not all(isinstance(entry, dict) and "id" in entry for entry in data):
+        raise BadAnswer("not a list of models")
+    return {str(entry["id"]): _count(entry.get("max_model_len")) or None for entry in data}
+
+
+def _message(message: Message, exact: bool) -> Json:
+    body: Json = {"role": message.role, "content": message.content}
+    if message.tool_calls:
+        body["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    if message.tool_call_id is not None:
+        body["tool_call_id"] = message.tool_call_id
+    if exact and message.reasoning is not None:
+        body["reasoning"] = message.reasoning
+    return body
+
+
+def _sampling(sampling: Sampling, exact: bool) -> Json:
+    body: Json = {
+        "temperature": sampling.temperature,
+        "top_p": sampling.top_p,
+        "max_tokens": sampling.max_tokens,
+    }
+    if sampling.stop:
+        body["stop"] = list(sampling.stop)
+    if sampling.seed is not None:
+        body["seed"] = sampling.seed
+    usual = Sampling()
+    for name in ("presence_penalty", "frequency_penalty", "top_k", "min_p", "repetition_penalty"):
+        value = getattr(sampling, name)
+        if exact or value != getattr(usual, name):
+            body[name] = value
+    return body
+
+
+def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
+    return sorted(extra.keys() - HARMLESS_FIELDS)
+
+
+def _kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
+    """What kind of distribution the tokens were drawn from, and the hash of what constrained it."""
+    shaping = {name: extra[name] for name in shaping_fields(extra)}
+    tools = request.allowed_tools or request.tools
+    required = [tool.as_openai() for tool in tools] if request.tool_choice == "required" else []
+    form = [request.response_format] if request.response_format is not None else []
+    if required or shaping or form:
+        return "constrained", stable_id("openai", required, shaping, *form)
+    return ("plain" if request.sampling.is_plain else "truncated"), None
+
+
+def _first_choice(answer: Any) -> Json:
+    choices = answer.get("choices") if isinstance(answer, dict) else None
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        return choices[0]
+    said = error_text(json.dumps(answer))
+    raise BadAnswer(f"no choices in the answer: {said}")
+
+
+def _answered_message(given: Json, request: CompletionRequest) -> Message:
+    called = given.get("tool_calls")
+    calls = [_tool_call(call, index, request) for index, call in enumerate(called)] if isinstance(called, list) else []
+    reasoning = given.get("reasoning_content") or given.get("reasoning")
+    return Message(
+        "assistant",
+        content=_text(given.get("content")),
+        reasoning=reasoning if isinstance(reasoning, str) else None,
+        tool_calls=tuple(calls),
+    )
+
+
+def _tool_call(call: Any, index: int, request: CompletionRequest) -> ToolCall:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        raise BadAnswer("a tool call without a function name")
+    arguments = function.get("arguments")
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else json.dumps(arguments)
+    made_up = f"call_{stable_id(request.seed, index)[:24]}"
+    return ToolCall(str(call.get("id") or made_up), function["name"], arguments)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "".join(_text(part.get("text")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _object(value: Any) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _add_tokens(found: Completion, answer: Json, choice: Json, request: CompletionRequest) -> None:
+    """The endpoint renders every prompt anew: only if it begins with the exact history is the rest what is new."""
+    tokens = _tokens(answer, choice)
+    if tokens is None:
+        return
+    history = request.history
+    prompt_ids, found.token_ids, found.logprobs = tokens
+    if len(found.token_ids):
+        found.versions = (VersionSpan(0, 0, len(found.token_ids)),)  # endpoints don't say them
+    if prompt_ids[: len(history)].tobytes() == history.tobytes():
+        found.prompt_ids = prompt_ids[len(history) :].copy()  # a view would keep every whole prompt in memory
+    else:
+        found.prompt_ids = prompt_ids
+        narrowed = request.tool_choice == "required" and request.allowed_tools != request.tools
+        found.fork_reason = "tools_narrowed" if narrowed else "endpoint_rerendered"
+
+
+def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] | None:
+    """Prompt ids, generated ids and their logprobs; None unless they are all there and fit together."""
+    prompt = answer.get("prompt_token_ids") or choice.get("prompt_token_ids")
+    generated = choice.get("token_ids")
+    if not prompt or generated is None:
+        return None
+    entries = _object(choice.get("logprobs")).get("content") or []
+    try:
+        logprobs = np.array([entry["logprob"] for entry in entries], dtype=np.float32)
+        prompt_ids, token_ids = np.array(prompt, dtype=np.int32), np.array(generated, dtype=np.int32)
+    except (TypeError, ValueError, KeyError, OverflowError):
+        raise BadAnswer("token ids or logprobs that are not numbers") from None
+    return (prompt_ids, token_ids, logprobs) if len(logprobs) == len(token_ids) else None

@@ -1,0 +1,60 @@
+"""Calls by aiohttp: through a proxy of the environment, or whose answers are streams."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
+
+import aiohttp
+
+from ray_gym.aio.pace import Pace
+from ray_gym.engines.http1.connection import Answer
+from ray_gym.engines.http1.pool import READ_AT_ONCE
+from ray_gym.errors import describe
+
+
+def proxy_to(url: str) -> str | None:
+    """Of the environment, asked once: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at every call."""
+    parts = urlsplit(url)
+    return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
+
+
+def open_session(
+    headers: Mapping[str, str], proxy: str | None, *, limit: int, connect_s: float, silence_s: float
+) -> aiohttp.ClientSession:
+    """Belongs to the event loop that runs now."""
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=limit),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_s, sock_read=silence_s),
+        headers=headers,
+        cookie_jar=aiohttp.DummyCookieJar(),  # a balancer's cookie would send every episode to one server
+        proxy=proxy,
+    )
+
+
+class Proxied:
+    """What `http1.pool.Pool` is to a server that can be reached directly."""
+
+    def __init__(self, base_url: str, session: aiohttp.ClientSession) -> None:
+        self._base_url = base_url
+        self._session = session
+        self._pace = Pace(READ_AT_ONCE)
+
+    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent."""
+        url = f"{self._base_url}{path}"
+        try:
+            async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:
+                given: dict[bytes, bytes] = {}
+                for name, value in response.raw_headers:
+                    given.setdefault(name.lower(), value)
+                answer = Answer(response.status, given, await response.read())
+        except aiohttp.ClientError as error:
+            raise ConnectionError(describe(error)) from None
+        if not self._pace.goes_on():
+            await self._pace.wait()
+        return answer
+
+    async def close(self) -> None:
+        await self._session.close()

@@ -1,0 +1,17 @@
+"""One replica of a scripted model behind Serve."""
+
+from __future__ import annotations
+
+from ray_gym.engines.scripted_model import ScriptedOptions, load_scripted
+from ray_gym.hosting.lanes.replica import BatchedReplica
+from ray_gym.models.base import Completion, CompletionRequest
+
+
+class ScriptedReplica(BatchedReplica):
+    def __init__(self, options: ScriptedOptions) -> None:
+        """Errors: UserError for a player that isn't there."""
+        self._model = load_scripted(options)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Errors: EpisodeFailure when the player raises, or is asked for a form of its words."""
+        return await self._model.complete(request)

@@ -1,0 +1,255 @@
+"""The calls of one episode to what lies outside of its state: models, judges, effects.
+
+Each is answered from the journal if it was answered there; else it is made, within its deadline, and recorded before anybody acts on
+the answer. A call that failed for want of infrastructure is made again; the time that this takes is not the episode's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+import xxhash
+
+from ray_gym.aio.backoff import pause_s
+from ray_gym.aio.clock import ActiveClock, no_longer_run_by, run_by
+from ray_gym.aio.deadlines import Deadlines
+from ray_gym.aio.held import held
+from ray_gym.aio.pace import Pace
+from ray_gym.config.sections import LimitsSection
+from ray_gym.episode.call_slots import CallSlots
+from ray_gym.episode.thread import Thread
+from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.journal.call_log import CallLog, Made, Timing
+from ray_gym.journal.records import Called
+from ray_gym.metrics.playing import PlayMetrics
+from ray_gym.models import stored as answers
+from ray_gym.models.base import Completion, CompletionRequest
+from ray_gym.tools.answer import WhenLost
+
+Result = TypeVar("Result")
+
+_encode = msgspec.msgpack.Encoder().encode
+
+
+@dataclass(slots=True)
+class _Inside:
+    """Something that is done again in a replay, and how many calls it is waiting for: those have their own places in the order."""
+
+    calls: int = 0
+
+
+_INSIDE: ContextVar[_Inside | None] = ContextVar("inside", default=None)
+
+
+class _UnderWay:
+    """A call that was made, on its episode's clock; whatever becomes of it, it is then over."""
+
+    __slots__ = ("_clock", "_inside", "_log", "_made", "_token")
+
+    def __init__(self, made: Made, log: CallLog, clock: ActiveClock) -> None:
+        self._made, self._log, self._clock = made, log, clock
+
+    def __enter__(self) -> None:
+        self._inside = _INSIDE.get()
+        if self._inside is not None:
+            self._inside.calls += 1
+        self._token = run_by(self._clock)
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
+        no_longer_run_by(self._token)
+        self._log.answered(self._made, error)
+        if self._inside is not None:
+            self._inside.calls -= 1
+
+
+class Answered(msgspec.Struct, frozen=True):
+    completion: Completion
+    started_at: float
+    duration_s: float
+
+
+class Calls:
+    def __init__(
+        self,
+        limits: LimitsSection,
+        log: CallLog,
+        clock: ActiveClock,
+        slots: CallSlots,
+        metrics: PlayMetrics,
+        deadlines: Deadlines,
+        pace: Pace,
+    ) -> None:
+        self._limits = limits
+        self._timer = deadlines.after(limits.call_deadline_s)
+        self._clock = clock
+        self._slots = slots
+        self._metrics = metrics
+        self._pace = pace
+        self._numbers: Counter[str] = Counter()
+        self.log = log
+        self.live = 0
+        """Model calls that a model answered, and no journal."""
+        if not log.is_live:
+            clock.replaying(True)
+        self.broken: EpisodeFailure | None = None
+        """Infrastructure failed for good: whatever the environment makes of it, such an episode is never scored."""
+
+    async def complete(self, thread: Thread, request: CompletionRequest) -> Answered:
+        """One model call. Errors: EpisodeFailure; Diverged; RuntimeError if the thread is busy."""
+        number = thread.take()
+        try:
+            made = self.log.make(thread.name, number, thread.digest(request))
+            with _UnderWay(made, self.log, self._clock):
+                return await self._complete(made, thread, request)
+        finally:
+            thread.give_back()
+
+    async def effect(
+        self, name: str, arguments: Any, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost
+    ) -> Any:
+        """Do something outside of the session once, and keep its result (JSON data). `make` is given the effect's idempotency key.
+
+        Errors: EpisodeFailure: infra if it was under way when a worker died and `when_lost` is "fail", else for whatever `make` raises
+        (which is recorded too); Diverged.
+        """
+        made = self.log.make(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
+        with _UnderWay(made, self.log, self._clock):
+            return await self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost)
+
+    async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
+        """Something that takes its time and is done again in a replay (a tool on the session's state): it goes on when it did first."""
+        made = self.log.make(*self._numbered(name), b"")
+        with _UnderWay(made, self.log, self._clock):
+            return await self._in_order(made, make)
+
+    async def _complete(self, made: Made, thread: Thread, request: CompletionRequest) -> Answered:
+        await self.log.held_if_cut(made)
+        if made.recorded is not None:
+            await self._recall(made.recorded)
+            recorded = made.recorded
+            return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
+        if not self.live and (queued_s := self.log.waited_s()) is not None:
+            self._metrics.begun(queued_s)
+        started_at, began = time.time(), time.monotonic()
+        try:
+            completion = await self._until_answered(thread, request)
+            if not self._pace.goes_on():
+                await self._pace.wait()
+            completion, stored = _storable(completion)
+        except EpisodeFailure as error:
+            await self._record_failure(made, error, started_at, began)
+            raise
+        timing = self._timing(started_at, began)
+        await self.log.record(made, stored, timing)
+        self.live += 1
+        participant = thread.participant
+        self._metrics.answered(participant.name, participant.model, completion, timing.duration_s)
+        return Answered(completion, timing.started_at, timing.duration_s)
+
+    async def _effect(self, made: Made, key: str, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost) -> Any:
+        await self.log.held_if_cut(made)
+        if made.recorded is not None:
+            await self._recall(made.recorded)
+            return answers.restore_result(made.recorded.answer)
+        if when_lost == "fail" and self.log.was_intended(made):
+            lost = "it was under way when its worker died; nobody knows whether it was made"
+            self.broken = EpisodeFailure(FailureKind.INFRA, made.thread, lost)
+            raise self.broken.to_keep()
+        await self.log.intend(made)
+        started_at, began = time.time(), time.monotonic()
+        try:
+            stored = answers.store_result(await make(key))
+        except Exception as error:
+            if not isinstance(error, EpisodeFailure):
+                error = EpisodeFailure(FailureKind.ENVIRONMENT, made.thread, describe(error))
+            await self._record_failure(made, error, started_at, began)
+            raise error from error.__cause__
+        await self.log.record(made, stored, self._timing(started_at, began))
+        return answers.restore_result(stored)
+
+    async def _in_order(self, made: Made, make: Callable[[], Awaitable[Result]]) -> Result:
+        recorded = made.recorded
+        started_at, began = time.time(), time.monotonic()
+        hold = (lambda: self._recall(recorded)) if recorded is not None else self.log.until_free(made)
+        inside = _Inside()
+        outside = _INSIDE.set(inside)
+        try:
+            result, took_time = await held(make(), hold, lambda: inside.calls == 0)
+        finally:
+            _INSIDE.reset(outside)
+        await self.log.held_if_cut(made)
+        if took_time and recorded is None:
+            await self.log.record_order(made, self._timing(started_at, began))
+        if recorded is not None and not took_time:
+            await self._recall(recorded)
+        return result
+
+    async def _record_failure(self, made: Made, error: EpisodeFailure, started_at: float, began: float) -> None:
+        """It fails again in a replay; infrastructure may have come back by then."""
+        if error.failure.kind != FailureKind.INFRA:
+            await self.log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
+
+    async def _recall(self, recorded: Called) -> None:
+        await self.log.recall(recorded)
+        self._clock.go_on_from(recorded.active_s)
+        if self.log.is_live:
+            self._clock.replaying(False)
+
+    def _numbered(self, name: str) -> tuple[str, int]:
+        self._numbers[name] += 1
+        return name, self._numbers[name] - 1
+
+    def _timing(self, started_at: float, began: float) -> Timing:
+        return Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
+
+    async def _until_answered(self, thread: Thread, request: CompletionRequest) -> Completion:
+        """Errors: EpisodeFailure; of kind infra only when the budget of retries is spent."""
+        for tried in itertools.count():
+            began = time.monotonic()
+            try:
+                return await self._once(thread, request)
+            except EpisodeFailure as error:
+                if error.failure.kind != FailureKind.INFRA:
+                    raise
+                if tried >= self._limits.retries.infra or not error.retry:
+                    self.broken = error.to_keep()
+                    raise
+            pause = pause_s(tried)
+            self._clock.exclude(began, pause)  # before the pause, which may be longer than what is left of a deadline
+            await asyncio.sleep(pause)
+        raise AssertionError("unreachable")
+
+    async def _once(self, thread: Thread, request: CompletionRequest) -> Completion:
+        """Once its participant has fewer calls under way than it may. Errors: EpisodeFailure; infra if there is no answer in time."""
+        slots = self._slots.of(thread.participant)
+        if slots is not None:
+            await self._clock.take(slots)
+        deadline = self._timer.deadline()
+        try:
+            with self._clock.going_on(), deadline:
+                return await thread.model.complete(request)
+        except TimeoutError as error:
+            if not deadline.has_passed:
+                raise
+            late = f"no answer within call_deadline_s ({self._limits.call_deadline_s:g} s)"
+            raise EpisodeFailure(FailureKind.INFRA, f"model {thread.participant.model}", late) from error
+        finally:
+            if slots is not None:
+                slots.release()
+
+
+def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:
+    """Lone surrogates (JSON can spell them, UTF-8 can't) are replaced at once: a replay must see what was seen first."""
+    try:
+        return completion, answers.store(completion)
+    except UnicodeEncodeError:
+        completion.message = completion.message.encodable()
+        return completion, answers.store(completion)

@@ -1,0 +1,45 @@
+"""What an episode, and whoever drives it, asks of its environment. `ray_gym.environment.Environment` is one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.turn import Turn
+from ray_gym.messages import ToolSchema
+from ray_gym.tools.tool import Tool
+
+
+class Rules(Protocol):
+    """The state's type is the environment's own, and so is that of the episode, which lies above this module."""
+
+    participants: tuple[str, ...]
+    auxiliary: tuple[str, ...]
+
+    @property
+    def tools(self) -> Mapping[str, Tool]: ...
+
+    @property
+    def opening_observes(self) -> bool: ...
+
+    def setup(self, task: Any, episode: Any) -> Any: ...
+
+    def tools_for(self, task: Any, state: Any) -> Sequence[Tool]: ...
+
+    def opening(self, task: Any, state: Any) -> Any: ...
+
+    async def run(self, episode: Any) -> None: ...
+
+    def next_speaker(self, state: Any, episode: Any, turn: Turn) -> str | None: ...
+
+    def relay(self, state: Any, episode: Any, turn: Turn, listener: Participant) -> str | None: ...
+
+    @classmethod
+    def narrows(cls) -> bool: ...
+
+    def narrow(self, tool: ToolSchema, state: Any, caller: Participant) -> ToolSchema: ...
+
+    def finished(self, state: Any, episode: Any) -> str | None: ...
+
+    def score(self, state: Any, episode: Any) -> Any: ...

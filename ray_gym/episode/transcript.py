@@ -1,0 +1,119 @@
+"""All that was said and done in an episode: its threads, and what happened on them in order."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ray_gym.episode.calls import Answered
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.thread import Thread
+from ray_gym.episode.turn import Turn
+from ray_gym.events import Event, EventKind
+from ray_gym.messages import Message
+from ray_gym.models.base import Model, Sampling
+from ray_gym.seeds import derive_seed
+
+
+class Transcript:
+    def __init__(
+        self,
+        spec: EpisodeSpec,
+        participants: Mapping[str, Participant],
+        models: Mapping[str, Model],
+        prompts: Mapping[str, str],
+        speakers: Iterable[str],
+    ) -> None:
+        """`prompts`: system prompts that win over all others; `speakers`: who has a thread from the start."""
+        self._spec = spec
+        self._seed = derive_seed(spec.seed, spec.try_)
+        self._participants = participants
+        self._models = models
+        self._prompts = prompts
+        self._opened: Counter[str] = Counter()
+        self.events: list[Event] = []
+        self.turns: list[Turn] = []
+        self.step = 0
+        self.opening_prompts: Mapping[str, str] = {}
+        """Those of the environment's opening: the last to count."""
+        self.threads = {name: self._new_thread(name, participants[name]) for name in speakers}
+
+    def open_thread(self, participant: str) -> str:
+        """One more of a participant, with its system prompt. Gives the thread's name."""
+        name = self.open_empty_thread(participant)
+        self.put_system_prompt(name)
+        return name
+
+    def open_empty_thread(self, participant: str, forked_for: str | None = None) -> str:
+        """One more, with nothing in it. `forked_for`: why it does not go on with the thread that it shares a beginning with."""
+        self._opened[participant] += 1
+        name = f"{participant}/{self._opened[participant]}"
+        self.threads[name] = self._new_thread(name, self._participants[participant])
+        self.threads[name].ledger.first_reason = forked_for
+        return name
+
+    def put_system_prompt(self, thread: str) -> None:
+        participant = self.threads[thread].participant
+        name = participant.name
+        chosen = self._prompts.get(name) or participant.system_prompt or self.opening_prompts.get(name)
+        if chosen:
+            self.put(thread, "system", Message("system", chosen))
+
+    def put(self, thread: str, kind: EventKind, message: Message) -> Event:
+        """Append a message to a thread, and write it down as an event."""
+        on = self.threads[thread]
+        event = self.write(
+            kind,
+            participant=on.participant.name,
+            thread=thread,
+            role=message.role,
+            content=message.content,
+            reasoning=message.reasoning,
+            tool_calls=message.tool_calls,
+            tool_call_id=message.tool_call_id,
+            visible_to=[on.participant.name],
+        )
+        on.append(message, event.seq)
+        return event
+
+    def put_answer(self, thread: Thread, kind: EventKind, answered: Answered, sampling: Sampling) -> None:
+        """What a thread's model said: to its messages and its token ledger, and as an event."""
+        completion, participant = answered.completion, thread.participant
+        event = self.write(
+            kind,
+            participant=participant.name,
+            thread=thread.name,
+            role="assistant",
+            content=completion.message.content,
+            reasoning=completion.message.reasoning,
+            tool_calls=completion.message.tool_calls,
+            visible_to=[participant.name],
+            finish_reason=completion.finish_reason,
+            model=participant.model,
+            started_at=answered.started_at,
+            duration_s=answered.duration_s,
+        )
+        thread.accept(completion, event.seq, sampling)
+
+    def write(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:
+        """Errors: TypeError for content that is no text."""
+        content = fields.get("content", "")
+        if not isinstance(content, str):
+            raise TypeError(f"{kind}: expected text, got {type(content).__name__}")
+        turn = len(self.turns) - 1
+        event = Event(len(self.events), kind, turn, self.step, started_at=started_at or time.time(), **fields)
+        self.events.append(event)
+        return event
+
+    def last_message(self) -> Event | None:
+        for event in reversed(self.events):
+            if event.kind == "message":
+                return event
+        return None
+
+    def _new_thread(self, name: str, participant: Participant) -> Thread:
+        spec, model = self._spec, self._models[participant.model]
+        return Thread(name, participant, model, spec.episode_id, self._seed, spec.group_id)

@@ -1,0 +1,144 @@
+"""An episode as its author may look at it: its state, its own chance, clock and ids, and what was said."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from typing import Any
+
+from ray_gym.aio.clock import ActiveClock
+from ray_gym.aio.deadlines import Deadlines
+from ray_gym.aio.pace import Pace
+from ray_gym.config.sections import LimitsSection
+from ray_gym.episode.call_slots import CallSlots
+from ray_gym.episode.calls import Calls
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.rules import Rules
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.transcript import Transcript
+from ray_gym.episode.turn import Usage
+from ray_gym.events import Event
+from ray_gym.journal.call_log import CallLog
+from ray_gym.messages import ToolSchema
+from ray_gym.metrics.playing import PlayMetrics
+from ray_gym.models.base import Model
+from ray_gym.seeds import derive_seed, stable_id
+from ray_gym.stop import Stop, StopReason
+from ray_gym.task import Task
+from ray_gym.tools.runner import ToolRunner
+
+
+class EpisodeView:
+    """What there is of an episode, and what can be written into its record."""
+
+    def __init__(
+        self,
+        spec: EpisodeSpec,
+        environment: Rules,
+        task: Task,
+        participants: Mapping[str, Participant],
+        models: Mapping[str, Model],
+        limits: LimitsSection,
+        log: CallLog | None = None,
+        tool_runner: ToolRunner | None = None,
+        call_slots: CallSlots | None = None,
+        metrics: PlayMetrics | None = None,
+        deadlines: Deadlines | None = None,
+        pace: Pace | None = None,
+    ) -> None:
+        self.spec = spec
+        self.environment = environment
+        self.task: Any = task
+        self.state: Any = None
+        self.tools = dict(environment.tools)
+        self._shown: dict[str, tuple[ToolSchema, ...]] = {}
+        self.participants = dict(participants)
+        self.limits = limits
+        self._tool_runner = tool_runner or ToolRunner()
+        self.usage = Usage()
+        self.first = "policy"
+        self.stop: Stop | None = None
+        self._scored_from: int | None = None
+        self.asking: dict[str, Participant] = {}
+        """Who is being asked now, by thread; when a deadline has passed, who was then."""
+        log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
+        self.started_at = log.started_at
+        self.clock = ActiveClock()
+        self._metrics = metrics or PlayMetrics()
+        own = (call_slots or CallSlots(), self._metrics, deadlines or Deadlines(), pace or Pace())
+        self.calls = Calls(limits, log, self.clock, *own)
+        self._now = self.started_at
+        self._rngs: dict[str, random.Random] = {}
+        self._ids = 0
+        self.transcript = Transcript(spec, self.participants, models, task.prompts(), environment.participants)
+        self.events, self.turns = self.transcript.events, self.transcript.turns
+        self.threads = self.transcript.threads
+
+    @property
+    def stopped(self) -> bool:
+        return self.stop is not None
+
+    def rng(self, name: str) -> random.Random:
+        """The episode's own random numbers: the same name gives the same stream every time this try is played."""
+        if name not in self._rngs:
+            self._rngs[name] = random.Random(derive_seed(self.spec.seed, self.spec.try_, "rng", name))
+        return self._rngs[name]
+
+    def new_id(self) -> str:
+        """A fresh id, the same every time this try is played."""
+        self._ids += 1
+        return stable_id(self.spec.seed, self.spec.try_, "id", self._ids)
+
+    def elapsed_s(self) -> float:
+        """Seconds that this episode was played, over all its attempts."""
+        return self.clock.elapsed_s
+
+    def now(self) -> float:
+        """The time (Unix seconds) of the last answer of a model, or of the start: the same when the episode is gone on with elsewhere."""
+        return self._now
+
+    def turns_of(self, participant: str) -> int:
+        return [turn.speaker for turn in self.turns].count(participant)
+
+    def messages_of(self, participant: str) -> list[Event]:
+        """What a participant said in its own conversation, in order; what a task's row says it said earlier is not among it."""
+        return [event for event in self.events if event.kind == "message" and event.thread == participant]
+
+    @property
+    def answer(self) -> str:
+        """The policy's last words; empty if it said none."""
+        said = self.messages_of("policy")
+        return said[-1].content if said else ""
+
+    def note(self, text: str) -> None:
+        """Write a remark into the record; nobody sees it."""
+        self.transcript.write("note", content=text)
+
+    def end(self, reason: StopReason, text: str = "") -> None:
+        """End the episode; the first reason counts."""
+        if self.stop is None:
+            self.transcript.write("stop", content=text, finish_reason=reason.value)
+            self.stop = Stop(reason, text)
+
+    def record_verdict(self, name: str, value: float, why: str) -> None:
+        """Write down what a grader found."""
+        text = f"{name}: {why}" if why else name
+        self.transcript.write("verdict", content=text).reward = value
+
+    # ---- the score ----
+
+    @property
+    def scoring(self) -> bool:
+        return self._scored_from is not None
+
+    def begin_scoring(self) -> None:
+        """From here on judges may be asked, and nobody else."""
+        self._scored_from = len(self.events)
+
+    def score_again(self, why: str) -> None:
+        """What graders found so far does not count: it stays in the record, but as notes."""
+        for event in self.events[self._scored_from :]:
+            if event.kind == "verdict":
+                event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"
+                event.reward = None
+        self.note(why)

@@ -1,0 +1,69 @@
+"""How a request for a model's OpenAI-compatible door reaches one of its replicas, and its answer comes back piece by piece."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from ray import exceptions as ray_errors
+from ray import serve
+from ray.serve.exceptions import BackPressureError
+
+from ray_gym.hosting.unreachable import UNREACHABLE
+from ray_gym.models.door import DoorPart, DoorRequest
+from ray_gym.openai_api.refused import Refused, busy, unavailable
+
+RETRY_AFTER_S = 5.0
+"""A replica that died is back in about that time (measured)."""
+
+
+class ServeDoor:
+    """One handle, and so one router, a process. Nothing is tried again: part of an answer may be with the caller already."""
+
+    def __init__(self, app: str, silence_s: float) -> None:
+        """`silence_s`: how long a replica may say nothing; an answer that is not streamed comes in one piece."""
+        self._app = app
+        self._silence_s = silence_s
+        self._handle: Any = None
+        self._opening = asyncio.Lock()
+
+    async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
+        """Calls with the same `session_id` reach the same replica. Errors: Refused."""
+        response: Any = None
+        try:
+            async with asyncio.timeout(self._silence_s):
+                handle = await self._opened()
+            response = handle.options(session_id=session_id).openai.remote(request)
+            while True:
+                async with asyncio.timeout(self._silence_s):
+                    part: DoorPart = await anext(response)
+                yield part
+        except StopAsyncIteration:
+            response = None
+        except TimeoutError:
+            raise unavailable(f"no replica answered within {self._silence_s:g} s", RETRY_AFTER_S) from None
+        except BackPressureError:
+            raise busy("too many requests wait for this model", RETRY_AFTER_S) from None
+        except ray_errors.RayTaskError as error:
+            raise _failed(error.cause) from error
+        except UNREACHABLE as error:
+            raise unavailable("no replica of the model can be reached", RETRY_AFTER_S) from error
+        finally:
+            if response is not None:
+                response.cancel()  # otherwise the replica would generate on for nobody
+
+    async def _opened(self) -> Any:
+        async with self._opening:
+            if self._handle is None:
+                handle = await asyncio.to_thread(serve.get_app_handle, self._app)
+                self._handle = handle.options(session_id="", stream=True)
+            return self._handle
+
+
+def _failed(cause: Any) -> Refused:
+    if isinstance(cause, Refused):
+        return cause
+    if isinstance(cause, BackPressureError):
+        return busy("too many requests wait for this model", RETRY_AFTER_S)
+    return unavailable("the model failed", RETRY_AFTER_S)

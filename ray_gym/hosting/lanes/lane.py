@@ -1,0 +1,138 @@
+"""One process to one replica, on a connection of its own. Calls that are made in one turn of the event loop go together."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+from ray_gym.errors import describe
+from ray_gym.hosting.lanes import wire
+from ray_gym.hosting.lanes.frames import Frames
+from ray_gym.hosting.lanes.replica import Whereabouts
+from ray_gym.models.base import Completion, CompletionRequest
+
+OPEN_S = 5.0
+"""How long a replica may take to accept a connection."""
+
+
+class Full(Exception):
+    """The replica has no slot free, and the call was not to wait for one."""
+
+
+class Broken(Exception):
+    """The replica's own code raised something that is no failure of an episode."""
+
+
+_TROUBLES: dict[wire.Outcome, type[Exception]] = {"full": Full, "unreachable": ConnectionError, "broken": Broken}
+
+
+class Lane:
+    """Safe for many concurrent calls on one event loop."""
+
+    def __init__(self, end: Whereabouts) -> None:
+        self.end = end
+        self.is_open = False
+        self.is_broken = False
+        """The connection is gone: what was in flight has failed, and who calls next should look whether the replica is still there."""
+        self._why = "the lane was never opened"
+        self._connection = Frames(self._received, self._lost)
+        self._numbers = itertools.count()
+        self._waiting: dict[int, asyncio.Future[Completion]] = {}
+        self._outgoing: dict[int, wire.Call] = {}
+        self._cancelled: list[int] = []
+        self._is_sending = False
+
+    @property
+    def under_way(self) -> int:
+        return len(self._waiting)
+
+    async def open(self) -> None:
+        """Errors: ConnectionError."""
+        host, port = self.end.address
+        try:
+            async with asyncio.timeout(OPEN_S):
+                await asyncio.get_running_loop().create_connection(lambda: self._connection, host, port)
+        except (OSError, TimeoutError) as error:
+            self._break(f"replica {self.end.replica} can't be reached at {host}:{port}: {describe(error)}")
+            raise ConnectionError(self._why) from None
+        if self.is_broken:  # by now
+            self._connection.close()
+            raise ConnectionError(self._why)
+        self._connection.send(self.end.token)
+        self.is_open = True
+
+    async def call(self, request: CompletionRequest, may_wait: bool) -> Completion:
+        """Errors: Full; EpisodeFailure; ConnectionError when the replica is gone; Broken. Cancelled, so is the call over there."""
+        if not self.is_open:
+            raise ConnectionError(self._why)
+        sent = wire.encode_request(request)
+        number = next(self._numbers)
+        answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
+        self._waiting[number] = answer
+        self._outgoing[number] = wire.Call(number, may_wait, sent)
+        self._send_soon()
+        try:
+            return await answer
+        finally:
+            del self._waiting[number]
+            if answer.cancelled() and self._outgoing.pop(number, None) is None:
+                self._cancelled.append(number)
+                self._send_soon()
+
+    def fail(self, error: Callable[[], BaseException]) -> None:
+        """Everything that is under way, each call with an error of its own."""
+        for future in self._waiting.values():
+            if not future.done():
+                future.set_exception(error())
+
+    def close(self) -> None:
+        self._break("the lane was closed")
+        self._connection.close()
+
+    def _send_soon(self) -> None:
+        if not self._is_sending:
+            self._is_sending = True
+            asyncio.get_running_loop().call_soon(self._send)
+
+    def _send(self) -> None:
+        self._is_sending = False
+        calls, self._outgoing = self._outgoing, {}
+        cancelled, self._cancelled = self._cancelled, []
+        if calls or cancelled:
+            self._connection.send(wire.encode_batch(wire.Batch(list(calls.values()), cancelled)))
+
+    def _received(self, frame: bytes) -> None:
+        try:
+            answers = wire.decode_answers(frame)
+        except msgspec.DecodeError as error:  # of a replica with another protocol
+            self._break(f"what replica {self.end.replica} answers can't be read: {error}")
+            self._connection.close()
+            return
+        for answer in answers:
+            future = self._waiting.get(answer.number)
+            if future is not None and not future.done():
+                self._settle(future, answer)
+
+    def _settle(self, future: asyncio.Future[Completion], answer: wire.Answer) -> None:
+        try:
+            if answer.outcome == "completion":
+                future.set_result(wire.completion_of(answer))
+            elif answer.outcome == "failure":
+                future.set_exception(wire.failure_of(answer))
+            else:
+                future.set_exception(_TROUBLES[answer.outcome](wire.message_of(answer)))
+        except Exception as error:  # of a replica with other code: it spoils no other call
+            future.set_exception(Broken(f"an answer of replica {self.end.replica} can't be read: {describe(error)}"))
+
+    def _lost(self, error: Exception | None) -> None:
+        said = f": {describe(error)}" if error is not None else ""
+        self._break(f"replica {self.end.replica} closed its connection{said}")
+
+    def _break(self, why: str) -> None:
+        if not self.is_broken:
+            self.is_open, self.is_broken, self._why = False, True, why
+        self.fail(partial(ConnectionError, self._why))

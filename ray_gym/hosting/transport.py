@@ -1,0 +1,153 @@
+"""How a request reaches a replica of a model that Ray Serve hosts.
+
+In a batch with others of its process (`ray_gym.hosting.lanes`), or alone, by Serve's handle. This is the one place that knows.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from typing import Any
+
+from ray import exceptions as ray_errors
+from ray import serve
+from ray.serve.schema import ApplicationStatus
+
+from ray_gym.aio.backoff import PATIENCE_S, _waits
+from ray_gym.aio.clock import exclude
+from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.hosting.admission import AdmissionLimits, Load, room
+from ray_gym.hosting.affinity import Affinity, Transport, routing_key
+from ray_gym.hosting.lanes.lane import Broken
+from ray_gym.hosting.lanes.lanes import Lanes
+from ray_gym.hosting.unreachable import UNREACHABLE
+from ray_gym.models.base import Completion, CompletionRequest
+
+LOOK_S = 5.0
+"""A call without an answer may be waiting for replicas of an application that is gone: how often a process looks."""
+
+
+class ServeModel:
+    """A model behind a Serve application. One handle, and so one router, a process."""
+
+    def __init__(
+        self,
+        app: str,
+        affinity: Affinity = "none",
+        limits: AdmissionLimits | None = None,
+        *,
+        transport: Transport,
+    ) -> None:
+        """`transport` has to be the one that the application was deployed for."""
+        self._app = app
+        self._transport = transport
+        self._affinity = affinity
+        self._limits = limits
+        self._handle: Any = None
+        self._lanes: Lanes | None = None
+        self._opening = asyncio.Lock()
+        self._looked_at = 0.0
+
+    @property
+    def is_gated(self) -> bool:
+        return self._limits is not None
+
+    async def room(self, conversations: float) -> float:
+        """For how many more episodes. One that is gone is for the calls to find out about; one that has no slot to answer in is full."""
+        if self._limits is None:
+            return math.inf
+        try:
+            response = (await self._open()).broadcast("load")
+            loads = await response.results_async(timeout_s=LOOK_S, return_exceptions=True)
+        except (TimeoutError, ray_errors.GetTimeoutError):
+            return 0
+        except (ray_errors.RayTaskError, *UNREACHABLE):
+            return math.inf
+        return room([load for load in loads if isinstance(load, Load)], conversations, self._limits)
+
+    async def complete(self, request: CompletionRequest) -> Completion:
+        """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""
+        for wait_s in _waits():
+            began = time.monotonic()
+            try:
+                handle = await self._open()
+                if self._lanes is not None:
+                    return await self._lanes.complete(request, routing_key(request, self._affinity))
+                return await self._call(handle, request)
+            except Broken as error:
+                raise self._failure(str(error)) from None
+            except ray_errors.RayTaskError as error:
+                last: BaseException = error.cause or error  # what the replica raised
+                if isinstance(last, EpisodeFailure):
+                    raise last from None
+                if not isinstance(last, UNREACHABLE):
+                    raise self._failure(describe(last)) from error
+            except UNREACHABLE as error:
+                last = error
+            await self._look()
+            exclude(began, wait_s)
+            await asyncio.sleep(wait_s)
+        raise self._failure(f"no answer after {PATIENCE_S:g} s of trying again: {describe(last)}") from last
+
+    async def _open(self) -> Any:
+        """The process's one handle. Its router is made with it: copies made by `options` share that one."""
+        async with self._opening:
+            if self._handle is None:
+                handle = await asyncio.to_thread(serve.get_app_handle, self._app)
+                self._handle = handle.options(session_id="")
+                if self._lanes is not None:
+                    await self._lanes.close()
+                self._lanes = Lanes(self._handle, self._look) if self._transport == "batched" else None
+            return self._handle
+
+    async def _call(self, handle: Any, request: CompletionRequest) -> Completion:
+        if key := routing_key(request, self._affinity):
+            handle = handle.options(session_id=key)
+        response = handle.complete.remote(request)
+        answer = asyncio.ensure_future(_answer(response))
+        try:
+            while not answer.done():
+                await asyncio.wait({answer}, timeout=LOOK_S)
+                if not answer.done():
+                    await self._look()
+            return answer.result()
+        finally:
+            if not answer.done():
+                response.cancel()  # otherwise the replica would generate on for nobody
+                answer.cancel()
+
+    async def _look(self) -> None:
+        """Errors: EpisodeFailure if the application is gone. However many calls wait, a process asks once in `LOOK_S`."""
+        if time.monotonic() - self._looked_at < LOOK_S:
+            return
+        self._looked_at = time.monotonic()
+        try:
+            async with asyncio.timeout(LOOK_S):
+                application = (await asyncio.to_thread(serve.status)).applications.get(self._app)
+        except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
+            return  # nobody can say now: the controller is being started again
+        if application is None or application.status == ApplicationStatus.DELETING:
+            self._looked_at = 0.0  # whoever else waits is told as well,
+            self._handle = None  # and whoever asks from now on: an old handle would wait for replicas
+            raise self._failure("the application is not up any more; was it deleted?", retry=False)
+
+    def _failure(self, message: str, retry: bool = True) -> EpisodeFailure:
+        return EpisodeFailure(FailureKind.INFRA, f"model app {self._app}", message, retry)
+
+    async def close(self) -> None:
+        lanes, self._handle, self._lanes = self._lanes, None, None
+        if lanes is not None:
+            await lanes.close()
+
+
+async def _answer(response: Any) -> Completion:
+    """Errors: what the replica raised; TaskCancelledError if the call was cancelled, but not by us."""
+    try:
+        answer: Completion = await response
+        return answer
+    except (asyncio.CancelledError, ray_errors.TaskCancelledError):
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise asyncio.CancelledError from None
+        raise ray_errors.TaskCancelledError(error_message="by its replica") from None

@@ -1,0 +1,37 @@
+"""From package.module:name to the object."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from types import ModuleType
+from typing import Any
+
+from ray_gym.errors import UserError, describe
+
+
+def load_object(path: str, where: str) -> Any:
+    """The object at package.module:name. Errors: `UserError` that names `where` (the config's field)."""
+    module_name, _, attribute = path.partition(":")
+    if not module_name or not attribute:
+        raise UserError(f"{where}: {path!r} is not of the form package.module:name")
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ImportError as error:
+        raise UserError(f"{where}: can't import {module_name}: {error}") from None
+    except Exception as error:
+        raise UserError(f"{where}: importing {module_name} failed: {describe(error)}") from error
+    for part in attribute.split("."):
+        if not hasattr(found, part):
+            close = difflib.get_close_matches(part, dir(found), n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else _if_a_mere_folder(found)
+            raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
+        found = getattr(found, part)
+    return found
+
+
+def _if_a_mere_folder(found: Any) -> str:
+    """A folder without __init__.py, as a project's folder is, is imported in the place of the package of that name inside of it."""
+    if not isinstance(found, ModuleType) or found.__file__ is not None:
+        return ""
+    return f", for it is a folder without __init__.py ({', '.join(found.__path__)}): go into the folder with the package, or install it"

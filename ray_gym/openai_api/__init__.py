@@ -1,0 +1,1 @@
+"""What OpenAI's wire formats say, apart from who speaks them."""

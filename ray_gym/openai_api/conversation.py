@@ -1,0 +1,290 @@
+"""Conversations that were begun elsewhere: what a task's row says was said already, as messages.
+
+Rows may spell them as chat messages (`{"role", "content", "tool_calls", ...}`) or as items of OpenAI's Responses API (`message`,
+`function_call`, `function_call_output`, `reasoning`); what is kept is one plain form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from ray_gym.messages import Message, Role, ToolCall
+
+_ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
+_TEXT_PARTS = ("text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal")
+
+
+_Fields = Mapping[str, Any]
+_OLD_ID = "call_of_"
+
+
+class EarlierCall(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    name: str
+    arguments: str
+
+
+class EarlierMessage(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    role: Role
+    content: str = ""
+    reasoning: str | None = None
+    tool_calls: tuple[EarlierCall, ...] = ()
+    tool_call_id: str | None = None
+
+    def as_message(self) -> Message:
+        calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in self.tool_calls)
+        return Message(self.role, self.content, self.reasoning, calls, self.tool_call_id)
+
+
+def plain(items: Any) -> Any:
+    """Chat messages and Responses items in the one form that is kept, checked for what no model could be shown.
+
+    Errors: ValueError that names the item.
+    """
+    kept = _read(items)
+    _require_order(kept)
+    require_answers([message for _, message in kept], [number for number, _ in kept])
+    return [message for _, message in kept]
+
+
+def sent(items: Any, is_whole: bool) -> Any:
+    """The same for what an agent sends, which may have system messages anywhere; not `is_whole`: it goes on after what was said before.
+
+    Errors: ValueError that names the item.
+    """
+    kept = _read(items)
+    if is_whole:
+        require_answers([message for _, message in kept], [number for number, _ in kept])
+    return [message for _, message in kept]
+
+
+def _read(items: Any) -> list[tuple[int, dict[str, Any]]]:
+    """Messages with the numbers of the items that they began with. Errors: ValueError that names the item."""
+    if isinstance(items, str):
+        return [(0, {"role": "user", "content": items})]
+    if not isinstance(items, Sequence) or isinstance(items, bytes):
+        raise ValueError(f"expected a list of messages, got {type(items).__name__}")
+    found: list[dict[str, Any]] = []
+    numbers: list[int] = []
+    for number, item in enumerate(items):
+        try:
+            _add(found, item)
+        except KeyError as error:
+            raise ValueError(f"messages[{number}]: {error.args[0]} is missing") from None
+        except (ValueError, TypeError) as error:
+            raise ValueError(f"messages[{number}]: {error}") from None
+        numbers += [number] * (len(found) - len(numbers))
+    return [(number, message) for number, message in zip(numbers, found, strict=True) if not _is_empty(message)]
+
+
+Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(plain)]
+"""A field of a pydantic model that takes either spelling."""
+
+
+def system_prompt(messages: Sequence[EarlierMessage]) -> str | None:
+    prompts = [message.content for message in messages if message.role == "system"]
+    return "\n\n".join(prompts) or None
+
+
+def spoken(messages: Sequence[EarlierMessage]) -> list[Message]:
+    """As the policy saw it, without the system prompt."""
+    return [message.as_message() for message in messages if message.role != "system"]
+
+
+def mirrored(messages: Sequence[EarlierMessage]) -> list[Message]:
+    """As the other side saw it: what it said itself is assistant's, what the policy said is user's; tools were not seen, nor was what the
+    policy said beside its calls: in an episode, too, a turn's last words are what is told of it.
+    """
+    other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
+    heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
+    return [Message(other[one.role], one.content) for one in heard]
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedOut:
+    """A tool call of a conversation, and what it was answered; `number` is that of the answer among the messages."""
+
+    number: int
+    call: EarlierCall
+    answer: str
+
+
+def carried_out(messages: Sequence[EarlierMessage]) -> Iterator[CarriedOut]:
+    """In the order of their answers, without those that were answered with an error, which have changed nothing: for the `setup` of
+    environments with tools."""
+    calls: dict[str | None, EarlierCall] = {}
+    for number, message in enumerate(messages):
+        calls |= {call.id: call for call in message.tool_calls}
+        call = calls.get(message.tool_call_id) if message.role == "tool" else None
+        if call is not None and "error" not in json_object(message.content):
+            yield CarriedOut(number, call, message.content)
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Empty for a text that is none."""
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
+
+
+def _add(found: list[dict[str, Any]], item: Any) -> None:
+    """Append an item, or join it to the assistant's message that it belongs to."""
+    item = item.model_dump() if isinstance(item, EarlierMessage) else _fields(item, "a message")
+    kind = item.get("type") or "message"
+    if kind == "function_call":
+        call = {"id": item["call_id"], "name": item["name"], "arguments": _arguments(item["arguments"])}
+        _assistant(found)["tool_calls"].append(call)
+    elif kind == "function_call_output":
+        found.append({"role": "tool", "content": _text(item["output"]), "tool_call_id": item["call_id"]})
+    elif kind == "reasoning":
+        _thought(_unfinished(found), _text([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n"))
+    elif kind == "message":
+        _add_message(found, item)
+    else:
+        raise ValueError(f"items of type {kind!r} are not understood")
+
+
+def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
+    given = item["role"]
+    if given == "function":
+        found.append(_old_result(item))
+        return
+    role = _ROLES.get(given) if isinstance(given, str) else None
+    if role is None:
+        raise ValueError(f"role {given!r} is none of {', '.join(_ROLES)}")
+    if role == "assistant":
+        message, texts = _unfinished(found), (_text(item.get("content")), _text(item.get("refusal")))
+        message["content"] = "\n\n".join(filter(None, (message["content"], *texts)))
+        _thought(message, _text(item.get("reasoning_content") or item.get("reasoning")))
+        message["tool_calls"] += [_call(call) for call in item.get("tool_calls") or ()]
+        if item.get("function_call"):
+            message["tool_calls"].append(_old_call(item["function_call"]))
+    else:
+        message = {"role": role, "content": _text(item["content"])}
+        if role == "tool":
+            message["tool_call_id"] = item["tool_call_id"]
+        elif item.get("tool_calls"):
+            raise ValueError(f"a {role} message calls no tools")
+        found.append(message)
+
+
+def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:
+    """Errors: ValueError for calls without results and the reverse, that names the message by its number."""
+    open_calls: dict[Any, None] = {}
+    for number, message in zip(numbers or range(len(messages)), messages, strict=True):
+        role, answered, made = _called(message)
+        if not all(isinstance(call_id, str) for call_id in (*made, *([answered] if role == "tool" else ()))):
+            raise ValueError(f"messages[{number}]: the id of a call has to be text")
+        if role == "tool":
+            if answered not in open_calls:
+                raise ValueError(f"messages[{number}]: it answers call {answered!r}, which is not open")
+            del open_calls[answered]
+        elif open_calls:
+            raise ValueError(f"messages[{number}]: call {next(iter(open_calls))!r} before it has no result")
+        for call_id in made:
+            if call_id in open_calls:
+                raise ValueError(f"messages[{number}]: two calls have the id {call_id!r}")
+            open_calls[call_id] = None
+    if open_calls:
+        raise ValueError(f"messages: the last call, {next(iter(open_calls))!r}, has no result")
+
+
+def _called(message: _Fields | Message) -> tuple[str, Any, list[Any]]:
+    """Role, the id of the call that it answers, and the ids of those that it makes."""
+    if isinstance(message, Message):
+        return message.role, message.tool_call_id, [call.id for call in message.tool_calls]
+    return message["role"], message.get("tool_call_id"), [call["id"] for call in message.get("tool_calls", ())]
+
+
+def _require_order(messages: Sequence[tuple[int, _Fields]]) -> None:
+    """Errors: ValueError for a system message in the middle."""
+    has_begun = False
+    for number, message in messages:
+        if message["role"] == "system" and has_begun:
+            raise ValueError(f"messages[{number}]: system messages come before all others")
+        has_begun = message["role"] != "system"
+
+
+def _new(found: list[dict[str, Any]]) -> dict[str, Any]:
+    found.append({"role": "assistant", "content": "", "tool_calls": []})
+    return found[-1]
+
+
+def _assistant(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The assistant's message at the end, or a new one."""
+    return found[-1] if found and found[-1]["role"] == "assistant" else _new(found)
+
+
+def _unfinished(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """The assistant's message at the end if it goes on (its calls have no results yet, or it only thought), or a new one."""
+    last = found[-1] if found else {}
+    goes_on = last.get("role") == "assistant" and (last["tool_calls"] or not last["content"])
+    return last if goes_on else _new(found)
+
+
+def _thought(message: dict[str, Any], reasoning: str) -> None:
+    if reasoning:
+        earlier = message.get("reasoning")
+        message["reasoning"] = f"{earlier}\n\n{reasoning}" if earlier else reasoning
+
+
+def _is_empty(message: _Fields) -> bool:
+    return message["role"] == "assistant" and not message["content"] and not message["tool_calls"]
+
+
+def _fields(given: Any, what: str) -> _Fields:
+    """Errors: ValueError."""
+    if not isinstance(given, Mapping):
+        raise ValueError(f"expected {what}, got {type(given).__name__}")
+    return given
+
+
+def _call(given: Any) -> dict[str, str]:
+    call = _fields(given, "a tool call")
+    function = _fields(call.get("function") or call, "the function of a tool call")
+    return {"id": call["id"], "name": function["name"], "arguments": _arguments(function["arguments"])}
+
+
+def _old_call(given: Any) -> dict[str, str]:
+    """The API's earlier form: one call a message, without an id; its result names the function."""
+    call = _fields(given, "a function call")
+    return {"id": f"{_OLD_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
+
+
+def _old_result(item: _Fields) -> dict[str, Any]:
+    return {"role": "tool", "content": _text(item["content"]), "tool_call_id": f"{_OLD_ID}{item['name']}"}
+
+
+def _arguments(given: Any) -> str:
+    if given is None:
+        return "{}"
+    return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+
+
+def _text(content: Any, between: str = "") -> str:
+    """Errors: ValueError for content that is no text."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, Sequence):
+        raise ValueError(f"content: expected text, got {type(content).__name__}")
+    texts = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, Mapping) and (part.get("type") or "text") in _TEXT_PARTS:
+            texts.append(part.get("text") or part.get("refusal") or "")
+        else:
+            what = part.get("type") if isinstance(part, Mapping) else type(part).__name__
+            raise ValueError(f"content of type {what!r}: only text is understood")
+    return between.join(texts)

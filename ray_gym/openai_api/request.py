@@ -1,0 +1,212 @@
+"""What a caller of OpenAI's API asks of a model, whichever of its two languages for conversations the body is written in.
+
+`openai_chat` and `openai_responses` read the bodies and write the answers. Pure conversions, no I/O; all that is wrong with a body
+is a `Refused` with status 400 that names the field.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from ray_gym.messages import Message, ToolChoice, ToolSchema
+from ray_gym.models.base import Completion, CompletionRequest, Sampling
+from ray_gym.openai_api.conversation import EarlierMessage, sent
+from ray_gym.openai_api.refused import Refused
+from ray_gym.openai_api.sampling import SamplingChange
+
+Json = dict[str, Any]
+Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
+MOST_TOOLS = 1_000
+MOST_MESSAGES = 10_000
+"""Of a conversation; also its calls of tools. Whoever reads more of them would keep others waiting."""
+LONGEST_FORMAT = 50_000
+"""Characters of JSON: a grammar is made of it."""
+
+
+class Body(BaseModel):
+    """The fields that both languages have. Others are left alone: clients send more than any server knows."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    model: Annotated[str, Field(min_length=1, max_length=256)]
+    tools: Annotated[list[Any], Field(max_length=MOST_TOOLS)] | None = None
+    tool_choice: str | Json | None = None
+    parallel_tool_calls: bool | None = None
+    stream: bool | None = None
+    seed: Seed | None = None
+    top_logprobs: Annotated[int, Field(ge=0, le=0)] | None = None
+    """Only the logprobs of the tokens that were drawn are known."""
+    logit_bias: Annotated[Json, Field(max_length=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSchema, ...] = ()
+    allowed_tools: tuple[ToolSchema, ...] = ()
+    """Those that may be called (of which one must be, where `tool_choice` is required)."""
+    tool_choice: ToolChoice = "auto"
+    parallel_tool_calls: bool = True
+    sampling: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of `Sampling` that the body says; the others are the server's."""
+    stream: bool = False
+    include_usage: bool = False
+    logprobs: bool = False
+    token_ids: bool = False
+    response_format: str | None = None
+    """As chat completions spell it, JSON text; None for any words."""
+    after: str | None = None
+    """The answer that the messages go on after; None if they are the whole conversation."""
+    instructed: bool = False
+    """Whether the first message are the instructions of this call."""
+    echo: Mapping[str, Any] = field(default_factory=dict)
+    """Fields of the body that an answer repeats."""
+
+    def request(self, usual: Sampling, session_id: str, seed: int) -> CompletionRequest:
+        """A call outside of any episode."""
+        return CompletionRequest(
+            messages=list(self.messages),
+            sampling=replace(usual, **self.sampling),
+            session_id=session_id,
+            seed=seed,
+            tools=self.tools,
+            allowed_tools=self.allowed_tools,
+            tool_choice=self.tool_choice,
+            parallel_tool_calls=self.parallel_tool_calls,
+            response_format=self.response_format,
+        )
+
+
+ReadBody = TypeVar("ReadBody", bound=BaseModel)
+
+
+def read(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
+    """Errors: Refused, that names the first field that is wrong."""
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        where = ".".join(map(str, problem["loc"][:3]))[:200]
+        raise refused(f"{where}: {problem['msg']}" if where else problem["msg"], param or where or None) from None
+
+
+def refuse_fields(body: Body, names: Iterable[str]) -> None:
+    """Errors: Refused for what would be left undone."""
+    for name in names:
+        if getattr(body, name, None):
+            raise refused(f"{name} is not offered here; leave it out", name)
+
+
+class Format(BaseModel):
+    """Of an answer's words. `json_schema` is chat completions' place for what the Responses API has beside the type."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: Json | None = None
+    name: str | None = None
+    schema_: Annotated[Json | None, Field(alias="schema")] = None
+
+
+def read_format(given: Format | None, param: str) -> str | None:
+    """As JSON text, in the form of chat completions. Errors: Refused."""
+    if given is None or given.type == "text":
+        return None
+    if given.type == "json_object":
+        return json.dumps({"type": given.type})
+    inner = given.json_schema or {"name": given.name, "schema": given.schema_}
+    schema, name = inner.get("schema"), inner.get("name")
+    if not isinstance(schema, dict):
+        raise refused(f"{param}: a format of type json_schema has to have its schema, an object", param)
+    named = name if isinstance(name, str) and name else "answer"
+    text = json.dumps({"type": given.type, "json_schema": {"name": named, "schema": schema, "strict": True}})
+    if len(text) > LONGEST_FORMAT:
+        raise refused(f"{param}: longer than {LONGEST_FORMAT} characters", param)
+    return text
+
+
+def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
+    """Errors: Refused."""
+    try:
+        plain = sent(items, is_whole)
+        messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain)
+    except ValidationError as error:
+        problem = error.errors(include_input=False, include_url=False)[0]
+        raise refused(f"{param}: {problem['loc'][0]}: {problem['msg']}", param) from None
+    except (ValueError, AttributeError) as error:
+        raise refused(f"{param}: {error}", param) from None
+    if not messages:
+        raise refused(f"{param}: nothing is said in it", param)
+    if sum(len(message.tool_calls) for message in messages) > MOST_MESSAGES:
+        raise refused(f"{param}: more than {MOST_MESSAGES} calls of tools", param)
+    return messages
+
+
+def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
+    """Errors: Refused."""
+    try:
+        tools = tuple(map(ToolSchema.from_openai, given))
+    except (ValueError, TypeError) as error:
+        raise refused(f"tools: {error}", "tools") from None
+    names = [tool.name for tool in tools]
+    if len(set(names)) < len(names):
+        raise refused("tools: two of them have the same name", "tools")
+    return tools
+
+
+def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tuple[ToolChoice, tuple[ToolSchema, ...]]:
+    """How tools may be called, and which. Errors: Refused."""
+    if given is None:
+        return "auto", tools
+    if given in ("auto", "none"):
+        return ("auto" if given == "auto" else "none"), tools
+    if given == "required":
+        return "required", _some(tools)
+    if isinstance(given, dict) and given.get("type") == "function":
+        return "required", _named(tools, [given])
+    if isinstance(given, dict) and given.get("type") == "allowed_tools":
+        inner = given.get("allowed_tools", given)
+        mode, listed = (inner.get("mode"), inner.get("tools")) if isinstance(inner, dict) else (None, None)
+        if mode in ("auto", "required") and isinstance(listed, list):
+            return ("auto" if mode == "auto" else "required"), _named(tools, listed)
+    raise refused("tool_choice: expected auto, none, required, or one of the tools", "tool_choice")
+
+
+def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
+    """Errors: Refused."""
+    said: Json = {name: getattr(body, name, None) for name in SamplingChange.model_fields}
+    said["max_tokens"] = limit
+    if isinstance(said["stop"], str):
+        said["stop"] = [said["stop"]]
+    sampling = read(SamplingChange, said).model_dump(exclude_none=True)
+    if "stop" in sampling:
+        sampling["stop"] = tuple(sampling["stop"])
+    return sampling if body.seed is None else {**sampling, "seed": body.seed}
+
+
+def is_cut(completion: Completion) -> bool:
+    return completion.finish_reason != "stop"
+
+
+def refused(message: str, param: str | None = None, code: str = "invalid_request") -> Refused:
+    return Refused(400, code, message, param)
+
+
+def _some(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
+    if not tools:
+        raise refused("tool_choice: there are no tools of which one could be called", "tool_choice")
+    return tools
+
+
+def _named(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolSchema, ...]:
+    """Under `function`, as chat completions spell it, or not, as the Responses API does."""
+    objects = [choice.get("function", choice) for choice in choices if isinstance(choice, dict)]
+    names = {name for given in objects if isinstance(given, dict) and isinstance(name := given.get("name"), str)}
+    found = tuple(tool for tool in tools if tool.name in names)
+    if not found:
+        raise refused("tool_choice: there is no tool of that name", "tool_choice")
+    return found

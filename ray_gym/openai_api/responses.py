@@ -1,0 +1,175 @@
+"""The Responses API of OpenAI: what a body asks for, and a model's answer as JSON or as events.
+
+Nothing is kept for it: a body says the whole conversation, unless somebody else remembers what was said before.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import BaseModel, Field
+
+from ray_gym.messages import ToolSchema
+from ray_gym.models.base import Completion
+from ray_gym.openai_api.chat import token_logprobs
+from ray_gym.openai_api.items import Item, answer_items
+from ray_gym.openai_api.request import (
+    MOST_MESSAGES,
+    Asked,
+    Body,
+    Format,
+    Json,
+    is_cut,
+    read,
+    read_choice,
+    read_format,
+    read_messages,
+    read_sampling,
+    read_tools,
+    refuse_fields,
+)
+
+_UNDONE = ("background", "conversation", "prompt", "max_tool_calls", "context_management")
+_LOGPROBS = "message.output_text.logprobs"
+_ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadata", "tool_choice")
+
+
+class TextOptions(BaseModel):
+    format: Format | None = None
+
+
+class ResponsesBody(Body):
+    input: Annotated[str, Field(min_length=1)] | Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
+    instructions: str | None = None
+    max_output_tokens: int | None = None
+    include: list[str] | None = None
+    metadata: Json | None = None
+    previous_response_id: Annotated[str, Field(min_length=1, max_length=512)] | None = None
+    text: TextOptions | None = None
+
+
+def read_responses(body: Any, remembers: bool = False) -> Asked:
+    """`remembers`: whether a call may go on after an earlier answer. Errors: Refused."""
+    given = read(ResponsesBody, body)
+    refuse_fields(given, _UNDONE if remembers else (*_UNDONE, "previous_response_id"))
+    tools = read_tools(given.tools or ())
+    choice, allowed = read_choice(given.tool_choice, tools)
+    said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input
+    instructed = [{"role": "system", "content": given.instructions}] if given.instructions else []
+    return Asked(
+        model=given.model,
+        messages=read_messages([*instructed, *said], "input", is_whole=given.previous_response_id is None),
+        tools=tools,
+        allowed_tools=allowed,
+        tool_choice=choice,
+        parallel_tool_calls=given.parallel_tool_calls is not False,
+        sampling=read_sampling(given, given.max_output_tokens),
+        stream=bool(given.stream),
+        response_format=read_format(given.text.format if given.text else None, "text.format"),
+        after=given.previous_response_id,
+        instructed=bool(instructed),
+        logprobs=_LOGPROBS in (given.include or ()),
+        echo={name: getattr(given, name, None) for name in _ECHOED},
+    )
+
+
+def response(completion: Completion, asked: Asked, id: str, created: int) -> Json:
+    cut = is_cut(completion)
+    return {
+        **_opened(asked, id, created),
+        "status": "incomplete" if cut else "completed",
+        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "output": _output(completion, asked, id),
+        "usage": {
+            "input_tokens": completion.prompt_tokens,
+            "input_tokens_details": {"cached_tokens": completion.cached_tokens, "cache_write_tokens": 0},
+            "output_tokens": completion.generated_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": completion.prompt_tokens + completion.generated_tokens,
+        },
+    }
+
+
+def response_events(completion: Completion, asked: Asked, id: str, created: int) -> Iterator[str]:
+    """The same as server-sent events, each text in one piece."""
+    whole = response(completion, asked, id, created)
+    events: list[Json] = [{"type": f"response.{stage}", "response": _opened(asked, id, created)} for stage in _OPENING]
+    for index, item in enumerate(whole["output"]):
+        events += [{"output_index": index, **event} for event in _item_events(item)]
+    events.append({"type": f"response.{whole['status']}", "response": whole})
+    for number, event in enumerate(events):
+        yield f"event: {event['type']}\ndata: {json.dumps({**event, 'sequence_number': number})}\n\n"
+
+
+_OPENING = ("created", "in_progress")
+
+
+def _opened(asked: Asked, id: str, created: int) -> Json:
+    return {
+        "id": id,
+        "object": "response",
+        "created_at": created,
+        "model": asked.model,
+        "status": "in_progress",
+        "error": None,
+        "incomplete_details": None,
+        "output": [],
+        "parallel_tool_calls": asked.parallel_tool_calls,
+        "tools": [_tool(tool) for tool in asked.tools],
+        "store": False,
+        "previous_response_id": asked.after,
+        **asked.echo,
+        "tool_choice": asked.echo.get("tool_choice") or asked.tool_choice,
+    }
+
+
+def _tool(schema: ToolSchema) -> Json:
+    described = {"name": schema.name, "description": schema.description, "parameters": schema.parameters}
+    return {"type": "function", "strict": False, **described}
+
+
+def _output(completion: Completion, asked: Asked, id: str) -> list[Item]:
+    items = answer_items(completion.message, id, is_cut(completion))
+    logprobs = [{**entry, "bytes": [], "top_logprobs": []} for entry in token_logprobs(completion)]
+    for item in items:
+        for part in item.get("content", ()):
+            part["logprobs"] = logprobs if asked.logprobs else []
+    return items
+
+
+def _item_events(item: Item) -> Iterator[Json]:
+    """How an item comes about."""
+    empty: Json = {"message": {"content": []}, "reasoning": {"summary": []}}.get(item["type"], {"arguments": ""})
+    begun = {**item, **empty, **({"status": "in_progress"} if "status" in item else {})}
+    yield {"type": "response.output_item.added", "item": begun}
+    inner = {"message": _text_events, "reasoning": _reasoning_events}.get(item["type"], _argument_events)
+    for event in inner(item):
+        yield {"item_id": item["id"], **event}
+    yield {"type": "response.output_item.done", "item": item}
+
+
+def _text_events(item: Item) -> Iterator[Json]:
+    (part,) = item["content"]
+    text, logprobs = part["text"], part["logprobs"]
+    place: Json = {"content_index": 0}
+    yield {"type": "response.content_part.added", **place, "part": {**part, "text": "", "logprobs": []}}
+    yield {"type": "response.output_text.delta", **place, "delta": text, "logprobs": logprobs}
+    yield {"type": "response.output_text.done", **place, "text": text, "logprobs": logprobs}
+    yield {"type": "response.content_part.done", **place, "part": part}
+
+
+def _reasoning_events(item: Item) -> Iterator[Json]:
+    (part,) = item["summary"]
+    place: Json = {"summary_index": 0}
+    yield {"type": "response.reasoning_summary_part.added", **place, "part": {**part, "text": ""}}
+    yield {"type": "response.reasoning_summary_text.delta", **place, "delta": part["text"]}
+    yield {"type": "response.reasoning_summary_text.done", **place, "text": part["text"]}
+    yield {"type": "response.reasoning_summary_part.done", **place, "part": part}
+
+
+def _argument_events(item: Item) -> Iterator[Json]:
+    yield {"type": "response.function_call_arguments.delta", "delta": item["arguments"]}
+    done = {"name": item["name"], "arguments": item["arguments"]}
+    yield {"type": "response.function_call_arguments.done", **done}

@@ -1,0 +1,47 @@
+"""What is not offered at any OpenAI-compatible door: it reaches what others have there, or what the caller could not reach itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ray_gym.openai_api.refused import Refused
+
+REFUSED = frozenset(
+    {"background", "conversation", "previous_response_id", "previous_input_messages"}  # nothing is kept
+    | {"kv_transfer_params", "ec_transfer_params", "vllm_xargs", "priority", "request_id", "session_id"}
+    | {"prompt_embeds", "media_io_kwargs", "mm_processor_kwargs", "chat_template"}
+    | {"use_beam_search", "repetition_detection", "watermarking", "web_search_options"}
+)
+_TEXTS = frozenset({"text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal"})
+
+
+def require_offered(asked: dict[str, Any]) -> None:
+    """Errors: Refused."""
+    for field in sorted(REFUSED & asked.keys()):
+        if asked[field]:
+            raise bad(f"{field} is not offered here; leave it out", field)
+    if isinstance(asked.get("prompt"), dict):
+        raise bad("prompt: templates that are kept elsewhere are not offered here", "prompt")
+    for field in ("messages", "input"):
+        _require_texts(asked.get(field), field)
+    for tool in _objects(asked.get("tools")):
+        if tool.get("type") != "function":
+            raise bad("tools: only tools of type function are offered here", "tools")
+
+
+def bad(message: str, param: str | None = None) -> Refused:
+    return Refused(400, "invalid_request", message, param)
+
+
+def _require_texts(items: Any, field: str) -> None:
+    """Pictures and the like would be fetched from wherever a caller says."""
+    for item in _objects(items):
+        if item.get("type") == "item_reference":
+            raise bad(f"{field}: there are no items here to refer to", field)
+        for part in _objects(item.get("content")):
+            if part.get("type", "text") not in _TEXTS:
+                raise bad(f"{field}: content of type {str(part['type'])[:40]!r}: only text is taken", field)
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

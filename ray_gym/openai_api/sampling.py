@@ -1,0 +1,33 @@
+"""How a request over HTTP may change the sampling."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, Strict
+
+Whole = Annotated[int, Strict()]
+"""Of JSON: `true` is none, nor is "1"."""
+
+
+Number = Annotated[float, Strict()]
+
+
+class Request(BaseModel):
+    """Unknown fields are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SamplingChange(Request):
+    """What differs from the service's config."""
+
+    temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
+    max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None
+    top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
+    top_k: Annotated[Whole, Field(ge=0, le=1_000_000)] | None = None
+    min_p: Annotated[Number, Field(ge=0, le=1)] | None = None
+    presence_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
+    frequency_penalty: Annotated[Number, Field(ge=-2, le=2)] | None = None
+    repetition_penalty: Annotated[Number, Field(gt=0, le=100)] | None = None
+    stop: Annotated[list[Annotated[str, Field(min_length=1, max_length=200)]], Field(max_length=16)] | None = None

@@ -1,0 +1,1 @@
+"""The episode record: its schema, and the rows that episodes become."""

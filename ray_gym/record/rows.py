@@ -1,0 +1,151 @@
+"""How played episodes become rows: several at once and column by column.
+
+With a dictionary for each event and span, as Arrow reads Python's rows, they took 22% of a worker's time, not 14 (`benchmarks/README.md`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+import pyarrow as pa
+from msgspec.structs import asdict
+
+from ray_gym.episode.ledger import Span
+from ray_gym.events import Event
+from ray_gym.messages import ToolCall
+from ray_gym.models.base import Sampling, VersionSpan
+from ray_gym.play.play import Played
+from ray_gym.record.columns import column, fields_of, lists, lists_of_numbers, lists_of_structs, structs
+from ray_gym.record.schema import (
+    CONTENT,
+    EVENTS,
+    LOGPROBS,
+    LOSS_MASK,
+    SAMPLES,
+    SCHEMA,
+    SPANS,
+    TOKEN_IDS,
+    TOOL_CALLS,
+    VERSIONS,
+    VISIBLE_TO,
+    identity,
+)
+from ray_gym.score import Score
+
+Facts = dict[str, Any]
+"""A row but for what happened in the episode: its events and samples."""
+FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "samples")])
+
+
+def row_of(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
+    """As it is read back. Errors: as of `table_of`."""
+    [row] = table_of([played], [facts_of(played, run_id, env_id)]).to_pylist()
+    return dict(row)
+
+
+def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
+    """Under `SCHEMA`.
+
+    Errors: TypeError and pa.ArrowException, if something in one of them is not of its column's type.
+    """
+    columns = dict(zip(FACTS.names, column(FACTS, facts).flatten(), strict=True))
+    columns["events"] = _events([one.episode.events for one in played])
+    columns["samples"] = _samples(played)
+    return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
+
+
+def facts_of(played: Played, run_id: str, env_id: str) -> Facts:
+    episode, usage = played.episode, asdict(played.episode.usage)
+    stop, failure = episode.stop, played.failure
+    return {
+        **identity(episode.spec, run_id, env_id),
+        "status": played.status,
+        "stop_reason": stop.reason.value if stop else None,
+        "stop_text": stop.text if stop else None,
+        "failure": {"kind": failure.kind, "where": failure.where, "message": failure.message} if failure else None,
+        "reward": played.score.reward if played.score else None,
+        "rewards": _rewards(played.score),
+        "turns": episode.turns_of("policy"),
+        "group_size": played.group_size,
+        "group_completed": played.group_completed,
+        "task": episode.spec.task,
+        "usage": usage,
+        "timing": {"active_s": played.active_s, "model_s": usage["model_s"], "tool_s": usage["tool_s"]},
+        "started_at": episode.started_at,
+        "ended_at": played.ended_at,
+    }
+
+
+def _rewards(score: Score | None) -> list[dict[str, Any]]:
+    if score is None:
+        return []
+    parts = [{"participant": "policy", "name": name, "value": float(value)} for name, value in score.parts.items()]
+    others = [{"participant": name, "name": "reward", "value": float(value)} for name, value in score.others.items()]
+    return [{"participant": "policy", "name": "reward", "value": score.reward}, *parts, *others]
+
+
+def _events(of_each: Sequence[Sequence[Event]]) -> pa.Array:
+    """Their fields are the columns; words, tool calls and who saw it are lists."""
+    fields = fields_of(Event, of_each)
+    texts, calls, seen = fields["content"], fields["tool_calls"], fields["visible_to"]
+    words = [text for text in texts if text]
+    content = structs(CONTENT.value_type, {"type": ["text"] * len(words), "text": words})
+    parts = {
+        "content": lists(CONTENT, map(bool, texts), content),
+        "tool_calls": lists_of_structs(TOOL_CALLS, calls, fields_of(ToolCall, calls)),
+        "visible_to": lists(VISIBLE_TO, map(len, seen), column(VISIBLE_TO.value_type, [*chain.from_iterable(seen)])),
+    }
+    return lists_of_structs(EVENTS, of_each, {**fields, **parts})
+
+
+def _samples(played: Sequence[Played]) -> pa.Array:
+    of_each = [
+        [(one, thread, sample) for thread in one.episode.threads.values() for sample in thread.ledger.samples]
+        for one in played
+    ]
+    every = [*chain.from_iterable(of_each)]
+    of, samples = [thread.participant for _, thread, _ in every], [sample for _, _, sample in every]
+    versions, spans = [sample.versions for sample in samples], [sample.spans for sample in samples]
+    fields = {
+        "thread": [thread.name for _, thread, _ in every],
+        "participant": [participant.name for participant in of],
+        "model": [participant.model for participant in of],
+        "trainable": [participant.trainable for participant in of],
+        "reward": [_reward_of(thread.participant.name, one.score) for one, thread, _ in every],
+        "token_ids": lists_of_numbers(TOKEN_IDS, [sample.token_ids for sample in samples]),
+        "loss_mask": lists_of_numbers(LOSS_MASK, [sample.loss_mask for sample in samples]),
+        "logprobs": lists_of_numbers(LOGPROBS, [sample.logprobs for sample in samples]),
+        "versions": lists_of_structs(VERSIONS, versions, fields_of(VersionSpan, versions)),
+        "spans": _spans(spans),
+        "fork_reason": [sample.fork_reason for sample in samples],
+    }
+    return lists_of_structs(SAMPLES, of_each, fields)
+
+
+def _reward_of(participant: str, score: Score | None) -> float | None:
+    if score is None:
+        return None
+    return score.reward if participant == "policy" else score.others.get(participant)
+
+
+def _spans(of_each: Sequence[Sequence[Span]]) -> pa.Array:
+    fields = fields_of(Span, of_each)
+    sampling = _samplings(fields["sampling"], fields["grammar"])
+    return lists_of_structs(SPANS, of_each, {**fields, "sampling": sampling})
+
+
+def _samplings(samplings: Sequence[Sampling | None], grammars: Sequence[str | None]) -> list[dict[str, Any] | None]:
+    """Few for many spans, so each is made once. They are told apart by identity: the hash of one is that of all its fields."""
+    shapes: dict[tuple[int, str | None], dict[str, Any]] = {}
+    made: list[dict[str, Any] | None] = []
+    for sampling, grammar in zip(samplings, grammars, strict=True):
+        if sampling is None:
+            made.append(None)
+            continue
+        key = (id(sampling), grammar)
+        if key not in shapes:
+            shapes[key] = sampling.shape() | {"grammar": grammar}
+        made.append(shapes[key])
+    return made

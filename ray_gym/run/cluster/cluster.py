@@ -1,0 +1,139 @@
+"""Getting a Ray cluster: the one that is up, else a local one that ends with this process."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import ray
+from ray.job_config import JobConfig
+
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.hosting.import_paths import as_variable, import_paths
+from ray_gym.models.base import Engine
+from ray_gym.run.cluster.address import address_here
+from ray_gym.run.cluster.gpu_wait import gpus_of_nodes, wait_for_gpus
+from ray_gym.run.cluster.gpus import asked, lacking
+from ray_gym.run.directory.directory import under_submitted_job
+
+logger = logging.getLogger(__name__)
+
+LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
+"""Only specs and receipts pass through it."""
+NONE_RUNNING = (
+    "no Ray cluster is running here, and RAY_ADDRESS names none: start one (`ray start --head`; cluster/README.md has the ways), or set "
+    "RAY_ADDRESS=HOST:6379, with RAY_AUTH_MODE and the token of that cluster. `ray-gym rollout` needs none: it starts a local one"
+)
+
+
+@contextmanager
+def connected(environment: Mapping[str, str] | None = None) -> Iterator[None]:
+    """Join the running cluster (RAY_ADDRESS, else one on this machine), or start one that ends with the block.
+
+    `environment` is what the processes that are started from here find in theirs.
+    """
+    _connect(environment or {})
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _connect(environment: Mapping[str, str]) -> None:
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, **_for_workers(environment)}
+    os.environ.setdefault("RAY_worker_niceness", "0")  # a local cluster has the machine for itself
+    local: dict[str, Any] = {"include_dashboard": False, "object_store_memory": LOCAL_OBJECT_STORE_BYTES, **options}
+    address_here()  # or the one that refuses us would be taken for one that is gone
+    try:
+        # Without an address Ray joins what RAY_ADDRESS or `ray start` says ("auto" would join any process's private cluster), and
+        # refuses options for a new cluster (ValueError) if there is one to join.
+        try:
+            _init(**local)
+        except ValueError:
+            _init(**options)
+    except ConnectionError as error:
+        address = os.environ.get("RAY_ADDRESS")
+        if address:
+            raise RunFailed(f"RAY_ADDRESS is {address}, but no cluster answers there: {error}") from None
+        _init(address="local", **local)  # the one that `ray start` told of is gone
+
+
+def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
+    """What lets processes that are started from here import what this one can.
+
+    A list of paths is enough, and leaves Ray the workers that it has started beforehand; for a runtime environment it starts new ones,
+    each of which takes 0.6 s of CPU time until it runs our code. A submitted job has one anyway.
+    """
+    if not environment and not under_submitted_job():
+        # Ray puts each in front of those before it.
+        return {"job_config": JobConfig(_py_driver_sys_path=import_paths()[::-1])}
+    # The job may set a PYTHONPATH, too, which Ray would refuse beside ours; ours has all of it.
+    os.environ.setdefault("RAY_OVERRIDE_JOB_RUNTIME_ENV", "1")
+    return {"runtime_env": {"env_vars": {**environment, **as_variable()}}}
+
+
+def _init(**options: Any) -> None:
+    """Errors: RunFailed if a cluster on this machine does not come up, and what else Ray raises."""
+    try:
+        ray.init(**options)
+    except Exception as error:
+        if type(error) is not Exception:  # Ray has no narrower one for processes that don't come up in time
+            raise
+        raise RunFailed(f"Ray did not come up on this machine, which may be too busy: {error}") from None
+
+
+def is_up() -> bool:
+    """Whether RAY_ADDRESS or `ray start` tells of a cluster that is there. Errors: UserError for a wrong RAY_ADDRESS, or a wrong token."""
+    return address_here() is not None
+
+
+def check_running() -> None:
+    """For commands that are about a cluster, and start none.
+
+    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token; RunFailed if there is no cluster, also where `ray start` told of one that
+    is gone.
+    """
+    if not is_up():
+        raise RunFailed(NONE_RUNNING)
+
+
+def check_cpus(workers: int, each: float) -> None:
+    """Errors: UserError when the workers ask for more CPUs than the cluster has: they would wait for ever."""
+    there = ray.cluster_resources().get("CPU", 0)
+    if workers * each > there:
+        raise UserError(
+            f"fanout: {workers} workers with cpus_per_worker {each:g} ask for more than the cluster's {there:g} CPUs"
+        )
+
+
+async def check_gpus_meanwhile(engines: Mapping[str, Engine], wait_s: float | None) -> None:
+    """As `check_gpus`, off the event loop; who is cancelled waits no longer. `wait_s` None: not at all. Errors: UserError, RunFailed."""
+    stopped = threading.Event()
+    checking = asyncio.create_task(asyncio.to_thread(check_gpus, engines, wait_s is not None, wait_s, stopped))
+    try:
+        await asyncio.shield(checking)
+    finally:
+        stopped.set()
+        await asyncio.wait({checking})
+
+
+def check_gpus(
+    engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None, stopped: threading.Event | None = None
+) -> None:
+    """Errors: UserError when the models ask for more GPUs than the cluster has, unless told to wait for it to grow; RunFailed if
+    it does not by the deadline."""
+    wanted = asked(engines)
+    problem = lacking(wanted, gpus_of_nodes()) if wanted else None
+    if problem is None:
+        return
+    if not wait:
+        raise UserError(
+            f"models: {problem}. Set gpus: 0 to run on CPU, ask for fewer replicas, or pass --wait (a stream: wait_s) for a cluster that "
+            "grows"
+        )
+    wait_for_gpus(wanted, deadline_s, stopped or threading.Event())

@@ -1,0 +1,308 @@
+"""A run's directory: `run.yaml`, `plan.json`, `episodes/*.parquet`, `summary.json`, on a filesystem or an object store.
+
+Rows are staged in `.staging/`, outside what anyone globs, and get into `episodes/` in one step (see `posix_storage`, `object_storage`):
+whoever reads `episodes/*.parquet` at any moment sees complete rows, each episode once. One driver writes it (see `owner`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ray_gym.config.file import as_yaml, read_config_text
+from ray_gym.config.sections import OutputSection, RunConfig
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.run.directory.commit_order import CommitOrder
+from ray_gym.run.directory.location import above, absolute, below, is_relative, storage_at, typed
+from ray_gym.run.directory.ownership import Owner
+from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.run.directory.storage import Storage
+from ray_gym.run.fingerprint import Fingerprint
+from ray_gym.run.worker.receipt import COLUMNS, Receipt, receipt_of
+
+CONFIG, PLAN, SUMMARY, JOURNAL, STREAM = "run.yaml", "plan.json", "summary.json", "journal", "stream.json"
+
+
+@dataclass
+class RunDirectory:
+    """Everything but the names blocks."""
+
+    storage: Storage
+    output: OutputSection = field(default_factory=OutputSection)
+    owner: Owner | None = field(default=None, repr=False)
+    order: CommitOrder = field(default_factory=CommitOrder, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.storage.name
+
+    @property
+    def location(self) -> str:
+        """As users write it: a path or a URI."""
+        return self.storage.location
+
+    @property
+    def path(self) -> Path:
+        """Errors: TypeError for a run on an object store, which has a `location` only."""
+        if not isinstance(self.storage, PosixStorage):
+            raise TypeError(f"{self.location} is not on a filesystem")
+        return self.storage.path
+
+    @property
+    def journal(self) -> Path:
+        """Where journals are: always on a filesystem.
+
+        Errors: UserError for an object store without a folder for them.
+        """
+        if self.output.journal_dir is not None:
+            return Path(self.output.journal_dir) / self.name
+        if isinstance(self.storage, PosixStorage):
+            return self.storage.path / JOURNAL
+        raise UserError(
+            f"output.journal_dir: {self.location} is on an object store, and journals need a filesystem: set output.journal_dir to a "
+            "folder that all nodes share, e.g. output.journal_dir=/shared/journals, or set output.durability=off"
+        )
+
+    @property
+    def keeps_journal(self) -> bool:
+        return self.output.durability != "off"
+
+    @property
+    def config_file(self) -> Path:
+        """What messages call the run's config, and where relative paths in it would start."""
+        return self.path / CONFIG if isinstance(self.storage, PosixStorage) else Path(self.name) / CONFIG
+
+    @property
+    def epoch(self) -> int:
+        """The how-many-eth driver of this run this is. Errors: RunFailed before it was created or reopened."""
+        return self._owner().epoch
+
+    # ---- what is in it ----
+
+    def committed(self) -> Iterator[Receipt]:
+        """The episodes that are part of the run."""
+        for table in self.storage.tables(COLUMNS):
+            for row in table.to_pylist():
+                yield receipt_of(row)
+
+    def read_config(self) -> RunConfig:
+        """Errors: UserError if someone broke it."""
+        return read_config_text(self.storage.read(CONFIG).decode(), str(self.config_file))
+
+    def read_fingerprint(self) -> Fingerprint | None:
+        """None for a run that was planned without one."""
+        try:
+            return Fingerprint(**json.loads(self.storage.read(PLAN)))
+        except FileNotFoundError:
+            return None
+
+    # ---- what its one driver does ----
+
+    def greeted(self, hello: str) -> bool:
+        """Whether a worker's probe is there; it is gone after that."""
+        name = f"{self.storage.staging}/{hello}"
+        there = self.storage.exists(name)
+        self.storage.delete(name)
+        return there
+
+    def commit(self, staged: str) -> str:
+        """Make a staged file part of the run, its newest, and give its name there. May be called in threads.
+
+        Errors: RunFailed, also if another driver took over.
+        """
+        try:
+            with self.order as order:
+                self._owner().check()
+                return order.publish(self.storage, staged)
+        except OSError as error:
+            raise RunFailed(f"{self.location}: {staged} can't be made part of the run: {_reason(error)}") from error
+
+    def refuse(self, staged: str) -> None:
+        """What can't be deleted now goes when the run is closed or gone on with."""
+        with contextlib.suppress(OSError):
+            self.storage.delete(f"{self.storage.staging}/{staged}")
+
+    def write_config(self, config: RunConfig) -> None:
+        kept = config.as_written()
+        kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be gone on with from anywhere
+        self._write(CONFIG, as_yaml(kept))
+
+    def write_fingerprint(self, fingerprint: Fingerprint) -> None:
+        self._write(PLAN, fingerprint.as_json())
+
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        self._write(SUMMARY, json.dumps(summary, indent=2) + "\n")
+
+    def remove(self) -> None:
+        """Take back a directory in which nothing was played, and the folders that were made for it."""
+        if any(self.committed()):
+            return
+        self._owner().check()
+        self._owner().withdraw()
+        self.owner = None
+        self.storage.remove()
+        if self.keeps_journal:
+            shutil.rmtree(self.journal, ignore_errors=True)
+
+    def close(self) -> None:
+        """Another driver may go on with the run at once."""
+        if self.owner is None:
+            return
+        with contextlib.suppress(OSError, RunFailed):
+            self.owner.check()
+            self.storage.delete_folder(self.storage.staging.partition("/")[0])
+        self.owner.release()
+
+    def _write(self, name: str, text: str) -> None:
+        try:
+            self._owner().check()
+            self.storage.write(name, text.encode())
+        except OSError as error:
+            raise RunFailed(f"{self.location}: {name} can't be written: {_reason(error)}") from error
+
+    def _owner(self) -> Owner:
+        if self.owner is None:
+            raise RunFailed(f"{self.location} is not open")
+        return self.owner
+
+    def open(self) -> None:
+        """Become its one driver: first the epoch, then away with what older drivers left. Errors: UserError, OSError."""
+        self.owner = self.storage.claim()
+        try:
+            self.storage = self.storage.staged_under(self.owner.epoch)
+            self.order.go_on(self.storage)
+        except BaseException:
+            self.owner.release()
+            raise
+
+    def make_journal(self) -> None:
+        """Errors: UserError if it can't be made."""
+        if not self.keeps_journal:
+            return
+        try:
+            self.journal.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise UserError(f"output.journal_dir: can't make {self.journal}: {_reason(error)}") from None
+
+
+def output_root(config: RunConfig) -> str:
+    """Errors: UserError for a relative directory under a submitted job, whose working directory is thrown away."""
+    _refuse_relative("dir", config.output.dir, "/shared/runs")
+    return absolute(config.output.dir)
+
+
+def check_places(output: OutputSection) -> None:
+    """Errors: UserError for a relative folder under a submitted job, whose working directory is thrown away."""
+    _refuse_relative("dir", output.dir, "/shared/runs")
+    _with_absolute_journals(output)
+
+
+def under_submitted_job() -> bool:
+    """Whether `ray job submit` started this process (Ray sets this variable for the entrypoint)."""
+    return "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
+
+
+def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
+    """Where a new run will be; nothing is written yet.
+
+    Errors: UserError if the name is taken, a folder is relative under a submitted job, or there is no place for journals.
+    """
+    root = output_root(config)
+    name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
+    directory = RunDirectory(_opened(below(root, name), "output.dir"), _with_absolute_journals(config.output))
+    if directory.keeps_journal and directory.journal.exists() and config.output.journal_dir is not None:
+        raise UserError(f"output.journal_dir: {directory.journal} is another run's; choose another run.name or folder")
+    try:
+        taken = directory.storage.exists()
+    except OSError as error:
+        raise UserError(f"output.dir: can't look into {root}: {_reason(error)}") from None
+    if taken:
+        raise _taken(directory)
+    return directory
+
+
+def create(directory: RunDirectory) -> None:
+    """Make it. Errors: UserError if another run took the name meanwhile, or nothing can be written there."""
+    try:
+        directory.storage.create()
+        directory.open()
+    except FileExistsError:
+        raise _taken(directory) from None
+    except OSError as error:
+        raise UserError(f"output.dir: can't write in {above(directory.location)}: {_reason(error)}") from None
+    try:
+        directory.make_journal()
+    except UserError:
+        directory.remove()
+        raise
+
+
+def closed(location: str | Path) -> RunDirectory:
+    """A run's directory, to be read. Errors: UserError if it is none."""
+    directory = RunDirectory(_opened(str(location), "--resume"))
+    try:
+        there = directory.storage.exists(CONFIG)
+    except OSError as error:
+        raise UserError(f"--resume: {location} can't be read: {_reason(error)}") from None
+    if not there:
+        raise UserError(f"--resume: {location} is no run directory (it has no {CONFIG})")
+    return directory
+
+
+def reopen(location: str | Path, output: OutputSection | None = None) -> RunDirectory:
+    """The directory of a run that is to be gone on with; `output` is what its config says, unless given. Errors: UserError."""
+    directory = closed(location)
+    directory.output = output or directory.read_config().output
+    if directory.keeps_journal:
+        _ = directory.journal  # a place for it is looked for before anything is written
+    try:
+        directory.open()
+        directory.make_journal()
+    except OSError as error:
+        raise UserError(f"--resume: can't write in {location}: {_reason(error)}") from None
+    except UserError:
+        directory.close()
+        raise
+    return directory
+
+
+def _opened(location: str, asked_by: str) -> Storage:
+    try:
+        return storage_at(location)
+    except UserError as error:
+        raise UserError(f"{asked_by}: {error}") from None
+
+
+def _with_absolute_journals(output: OutputSection) -> OutputSection:
+    """Errors: UserError for a relative folder under a submitted job."""
+    if output.journal_dir is None:
+        return output
+    _refuse_relative("journal_dir", output.journal_dir, "/shared/journals")
+    return output.model_copy(update={"journal_dir": absolute(output.journal_dir)})
+
+
+def _refuse_relative(key: str, location: str, example: str) -> None:
+    if is_relative(location) and under_submitted_job():
+        raise UserError(
+            f"output.{key}: {location} is relative, and this is a submitted job: its working directory goes away with it. "
+            f"Give a path that all nodes share, e.g. output.{key}={example}"
+        )
+
+
+def _taken(directory: RunDirectory) -> UserError:
+    resume = f"go on with it by `ray-gym rollout --resume {typed(directory.location)}`"
+    where = above(directory.location)
+    return UserError(
+        f"run.name: there is a run {directory.name!r} in {where} already; {resume}, or choose another name"
+    )
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)

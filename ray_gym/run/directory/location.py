@@ -1,0 +1,54 @@
+"""Where a run is, as users write it: a path, or the URI of an object store (`s3://bucket/prefix`)."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+from ray_gym.run.directory.object_storage import ObjectStorage
+from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.run.directory.storage import Storage
+
+
+def is_uri(location: str) -> bool:
+    return "://" in location and not location.startswith("file://")
+
+
+def absolute(location: str) -> str:
+    """A path made absolute; a URI as it is."""
+    return location if is_uri(location) else str(_path(location).absolute())
+
+
+def is_relative(location: str) -> bool:
+    return not is_uri(location) and not _path(location).is_absolute()
+
+
+def below(location: str, name: str) -> str:
+    """A folder in it. A URI keeps its query."""
+    if not is_uri(location):
+        return str(_path(location) / name)
+    parts = urlsplit(location)
+    return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{name}"))
+
+
+def above(location: str) -> str:
+    """The folder that it is in. A URI keeps its query."""
+    if not is_uri(location):
+        return str(_path(location).parent)
+    parts = urlsplit(location)
+    return urlunsplit(parts._replace(path=parts.path.rpartition("/")[0]))
+
+
+def typed(location: str) -> str:
+    """As one types it in a shell: a query has an ampersand."""
+    return shlex.quote(location)
+
+
+def storage_at(location: str) -> Storage:
+    """Errors: UserError for a URI that can't be opened."""
+    return ObjectStorage.of(location) if is_uri(location) else PosixStorage.of(Path(absolute(location)))
+
+
+def _path(location: str) -> Path:
+    return Path(location.removeprefix("file://")).expanduser()

@@ -1,0 +1,198 @@
+"""One driver writes a run directory. Each that opens it takes the next epoch; an older one notices that, and stops.
+
+On a filesystem a lock keeps a second driver out, and the file `epoch` says which one was last. An object store has no locks: there
+every driver writes an object of its own under `epoch/`, named by its number, and nobody ever overwrites another's. Who wrote one and finds,
+listing after that, another of the same or a higher number, steps back; so does who meets one that steps back, and who was so slow that it
+may have missed one. So at most one goes on.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import secrets
+import socket
+import threading
+import time
+from dataclasses import dataclass, field
+from errno import ENOENT
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from ray_gym.errors import RunFailed
+from ray_gym.run.directory.ownership import RunIsTaken
+
+if TYPE_CHECKING:
+    from ray_gym.run.directory.storage import Storage
+
+EPOCH = "epoch"
+BEAT_S = 10.0
+"""How often a driver shows an object store that it lives."""
+ALIVE_S = 35.0
+"""How long it counts as alive after that: three beats may get lost."""
+SAID_BYTES = 1024
+"""What a driver writes of itself is always as long: a reader asks for an object's length first, and may then be given a newer one."""
+JOIN_S = 5.0
+"""How long a beat that is under way may hold up the end of a run."""
+
+
+def _self_portrait(epoch: int) -> dict[str, Any]:
+    return {"epoch": epoch, "nonce": secrets.token_hex(8), "host": socket.gethostname(), "pid": os.getpid()}
+
+
+def _taken_over(storage: Storage, epoch: int) -> RunFailed:
+    return RunFailed(
+        f"another driver took over {storage.location} (epoch {epoch}); this one writes nothing more. What it committed is kept"
+    )
+
+
+@dataclass
+class FileOwner:
+    """A lock that the kernel drops when this process ends, however it ends, and the number of the epoch on the disk."""
+
+    storage: Storage
+    lock: IO[str] = field(repr=False)
+    portrait: dict[str, Any]
+
+    @classmethod
+    def claim(cls, storage: Storage, path: Path) -> FileOwner:
+        """Errors: UserError if another driver has the lock."""
+        lock = path.open("w")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            lock.close()
+            raise RunIsTaken(
+                f"{storage.location}: another driver is writing this run; wait for it, or stop it first"
+            ) from None
+        last = json.loads(storage.read(EPOCH))["epoch"] if storage.exists(EPOCH) else 0
+        portrait = _self_portrait(last + 1)
+        storage.write(EPOCH, json.dumps(portrait).encode())
+        return cls(storage, lock, portrait)
+
+    @property
+    def epoch(self) -> int:
+        return int(self.portrait["epoch"])
+
+    def check(self) -> None:
+        there = json.loads(self.storage.read(EPOCH))
+        if there != self.portrait:
+            raise _taken_over(self.storage, there["epoch"])
+
+    def release(self) -> None:
+        self.lock.close()
+
+    def withdraw(self) -> None:
+        self.lock.close()
+
+
+class ObjectOwner:
+    """An object of this driver's own, written anew every `BEAT_S` seconds as long as it lives."""
+
+    def __init__(self, storage: Storage, portrait: dict[str, Any], beat_s: float) -> None:
+        self._storage = storage
+        self._portrait = portrait
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, args=(beat_s,), name="run-heartbeat", daemon=True)
+
+    @classmethod
+    def claim(cls, storage: Storage, alive_s: float = ALIVE_S, beat_s: float = BEAT_S) -> ObjectOwner:
+        """Errors: RunIsTaken while another driver lives, or comes at the same moment; OSError."""
+        began = time.monotonic()
+        last = _newest(storage)
+        now = _server_time(storage) if last else 0.0
+        for name in last:
+            try:
+                _refuse_if_alive(storage, name, now, alive_s)
+            except FileNotFoundError:  # it stepped back because of one that isn't in this list, and may go on
+                raise _met(storage) from None
+        owner = cls(storage, _self_portrait(max(map(_number, last), default=0) + 1), beat_s)
+        owner._write(released=False)
+        met = any(_number(name) >= owner.epoch and name != owner.name for name in storage.names(EPOCH))
+        was_slow = time.monotonic() - began >= ALIVE_S  # then one may have come, counted as gone, and stepped back
+        if met or was_slow:
+            storage.delete(f"{EPOCH}/{owner.name}")
+            raise _met(storage)
+        owner._thread.start()
+        return owner
+
+    @property
+    def epoch(self) -> int:
+        return int(self._portrait["epoch"])
+
+    @property
+    def name(self) -> str:
+        return f"{self.epoch:06d}-{self._portrait['nonce']}.json"
+
+    def check(self) -> None:
+        names = self._storage.names(EPOCH)
+        newest = max(map(_number, names), default=0)
+        if newest > self.epoch:
+            raise _taken_over(self._storage, newest)
+        if self.name not in names:  # another may have begun with the first epoch again
+            raise RunFailed(f"{self._storage.location} was deleted under its driver; this one writes nothing more")
+
+    def release(self) -> None:
+        if self._ended.is_set():
+            return
+        self.withdraw()
+        with contextlib.suppress(OSError):  # else it counts as gone when its last beat is old enough
+            self._write(released=True)
+
+    def withdraw(self) -> None:
+        self._ended.set()
+        self._thread.join(JOIN_S)
+
+    def _beat(self, beat_s: float) -> None:
+        while not self._ended.wait(beat_s):
+            with contextlib.suppress(OSError):  # the next beat may get through; a commit says what is wrong
+                self._write(released=False)
+
+    def _write(self, released: bool) -> None:
+        said = json.dumps({**self._portrait, "released": released, "heartbeat": time.time()})
+        self._storage.write(f"{EPOCH}/{self.name}", said.encode().ljust(SAID_BYTES))
+
+
+def _met(storage: Storage) -> RunIsTaken:
+    return RunIsTaken(f"{storage.location}: another driver opened this run at the same moment; look whether it goes on")
+
+
+def _number(name: str) -> int:
+    return int(name.partition("-")[0])
+
+
+def _newest(storage: Storage) -> list[str]:
+    """The objects of the highest epoch: one, or several if drivers met."""
+    names = storage.names(EPOCH)
+    highest = max(map(_number, names), default=0)
+    return [name for name in names if _number(name) == highest]
+
+
+def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) -> None:
+    """Errors: RunIsTaken for one that lives; FileNotFoundError if it stepped back just now."""
+    said = json.loads(storage.read(f"{EPOCH}/{name}"))
+    age = now - _written_at(storage, f"{EPOCH}/{name}")
+    if not said["released"] and age < alive_s:
+        raise RunIsTaken(
+            f"{storage.location}: another driver is writing this run; wait for it, or stop it first (it is process {said['pid']} "
+            f"on {said['host']}; should it have died, it counts as gone {alive_s:g} s after it last showed itself, {age:.0f} s ago)"
+        )
+
+
+def _server_time(storage: Storage) -> float:
+    """The store's own clock, which the times of all objects are of: those of two drivers may differ."""
+    name = f".clock-{secrets.token_hex(8)}"
+    storage.write(name, b"")
+    try:
+        return _written_at(storage, name)
+    finally:
+        storage.delete(name)
+
+
+def _written_at(storage: Storage, name: str) -> float:
+    written = storage.filesystem.get_file_info(storage.at(name)).mtime_ns
+    if written is None:  # nothing is there
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), storage.at(name))
+    return float(written) / 1e9

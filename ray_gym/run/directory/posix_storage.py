@@ -1,0 +1,89 @@
+"""A run directory on a filesystem: files get onto the disk outside the glob, and into `episodes/` by one rename."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow.fs import LocalFileSystem
+
+from ray_gym.run.directory.owner import FileOwner
+from ray_gym.run.directory.parquet import write_rows
+from ray_gym.run.directory.storage import EPISODES, STAGING, Storage
+
+
+@dataclass(frozen=True)
+class PosixStorage(Storage):
+    made: list[Path] = field(default_factory=list, repr=False, compare=False)
+    """The folders that `create` made, the innermost first."""
+
+    @classmethod
+    def of(cls, path: Path) -> PosixStorage:
+        return cls(str(path), LocalFileSystem(), str(path))
+
+    @property
+    def path(self) -> Path:
+        return Path(self.root)
+
+    def create(self) -> None:
+        self.made.extend(path for path in (self.path, *self.path.parents) if not path.exists())
+        self.path.mkdir(parents=True)
+        (self.path / EPISODES).mkdir()
+
+    def claim(self) -> FileOwner:
+        return FileOwner.claim(self, self.path / ".lock")
+
+    def staged_under(self, epoch: int) -> PosixStorage:
+        self.delete_folder(STAGING)
+        (self.path / EPISODES).mkdir(exist_ok=True)
+        theirs = replace(self, staging=f"{STAGING}/{epoch}")
+        (self.path / theirs.staging).mkdir(parents=True)
+        return theirs
+
+    def write(self, name: str, data: bytes) -> None:
+        final = self.path / name
+        if final.parent != self.path:
+            final.parent.mkdir(exist_ok=True)
+        scratch = final.with_name(f".{final.name}.new")
+        with scratch.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.rename(final)
+        _sync_directory(final.parent)
+
+    def stage(self, name: str, table: pa.Table) -> str:
+        with (self.path / self.staging / name).open("wb") as file:
+            write_rows(table, file)
+            file.flush()
+            os.fsync(file.fileno())
+        return name
+
+    def publish(self, staged: str, name: str) -> None:
+        (self.path / self.staging / staged).rename(self.path / EPISODES / name)
+        _sync_directory(self.path / EPISODES)
+
+    def delete(self, name: str) -> None:
+        (self.path / name).unlink(missing_ok=True)
+
+    def delete_folder(self, name: str) -> None:
+        if (self.path / name).exists():
+            shutil.rmtree(self.path / name)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.path)
+        for parent in self.made[1:]:
+            if any(parent.iterdir()):
+                break
+            parent.rmdir()
+
+
+def _sync_directory(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

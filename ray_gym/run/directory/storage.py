@@ -1,0 +1,128 @@
+"""What a run directory lies on. Names are relative to it: `run.yaml`, `episodes/part-0.parquet`.
+
+Reading is the same everywhere (`pyarrow.fs`); how something is written, staged and made part of the run is not, so that is what the two
+kinds (`posix_storage`, `object_storage`) bring. A storage is pickled to the workers, which only stage; all else is the driver's.
+All of it blocks: call it off the event loop.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow.fs import FileSelector, FileSystem, FileType
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+    from ray_gym.run.directory.ownership import Owner
+
+EPISODES = "episodes"
+STAGING = ".staging"
+READERS = 8
+"""Files read at once: an object store answers each after tens of milliseconds."""
+
+
+@dataclass(frozen=True)
+class Storage(ABC):
+    location: str
+    """The run directory as a user writes it: a path, or a URI."""
+    filesystem: FileSystem
+    root: str
+    """The run directory as `filesystem` knows it."""
+    staging: str = STAGING
+    """Where this epoch's files are staged: outside of what anyone globs."""
+
+    @property
+    def name(self) -> str:
+        return self.root.rpartition("/")[2]
+
+    # ---- reading ----
+
+    def at(self, name: str) -> str:
+        return f"{self.root}/{name}" if name else self.root
+
+    def exists(self, name: str = "") -> bool:
+        return bool(self.filesystem.get_file_info(self.at(name)).type != FileType.NotFound)
+
+    def read(self, name: str) -> bytes:
+        """Errors: FileNotFoundError, OSError."""
+        with self.filesystem.open_input_stream(self.at(name)) as stream:
+            return bytes(stream.read())
+
+    def names(self, folder: str) -> list[str]:
+        """The files of a folder, sorted."""
+        found = self.filesystem.get_file_info(FileSelector(self.at(folder), allow_not_found=True))
+        return sorted(info.base_name for info in found if info.type == FileType.File)
+
+    def tables(self, columns: Sequence[str] | None = None, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
+        """The committed files, in the order of their names."""
+        parts = self._parts()
+        options: dict[str, Any] = {"columns": columns and list(columns), "schema": schema, "partitioning": None}
+        with ThreadPoolExecutor(READERS) as pool:
+            yield from pool.map(lambda part: pq.read_table(part, filesystem=self.filesystem, **options), parts)
+
+    def batches(self, columns: Sequence[str], schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
+        """The same, few `rows` at a time. Errors: pyarrow.ArrowException, OSError for a file that is broken."""
+        scanned = self._scanned(schema)
+        if scanned is not None:
+            yield from scanned.to_batches(
+                columns=list(columns), batch_size=rows, batch_readahead=1, fragment_readahead=1
+            )
+
+    def count(self, schema: pa.Schema) -> int:
+        """The committed rows; reads the files' footers only. Errors: as for `batches`."""
+        scanned = self._scanned(schema)
+        return 0 if scanned is None else int(scanned.count_rows())
+
+    def _parts(self) -> list[str]:
+        return [self.at(f"{EPISODES}/{name}") for name in self.names(EPISODES) if name.endswith(".parquet")]
+
+    def _scanned(self, schema: pa.Schema) -> ds.Dataset | None:
+        import pyarrow.dataset as ds  # late: with pyarrow.compute, which it imports
+
+        parts = self._parts()
+        return ds.dataset(parts, schema=schema, format="parquet", filesystem=self.filesystem) if parts else None
+
+    # ---- writing ----
+
+    @abstractmethod
+    def create(self) -> None:
+        """Make the directory. Errors: FileExistsError if there is something, OSError."""
+
+    @abstractmethod
+    def claim(self) -> Owner:
+        """Become the run's one driver, under the next epoch. Errors: UserError while another one lives; OSError."""
+
+    @abstractmethod
+    def staged_under(self, epoch: int) -> Storage:
+        """This storage with an empty staging folder of the epoch's own; what others staged is gone."""
+
+    @abstractmethod
+    def write(self, name: str, data: bytes) -> None:
+        """Whole or not at all, and there to stay when this returns; an older file is replaced. Errors: OSError."""
+
+    @abstractmethod
+    def stage(self, name: str, table: pa.Table) -> str:
+        """Write rows outside the glob; the driver publishes the file by name. Errors: OSError."""
+
+    @abstractmethod
+    def publish(self, staged: str, name: str) -> None:
+        """A staged file becomes part of the run, at once, under its name there. Errors: OSError, also if it isn't staged (any more)."""
+
+    @abstractmethod
+    def delete(self, name: str) -> None:
+        """Also if it isn't there. Errors: OSError."""
+
+    @abstractmethod
+    def delete_folder(self, name: str) -> None:
+        """With all that is in it; also if it isn't there. Errors: OSError."""
+
+    @abstractmethod
+    def remove(self) -> None:
+        """Take the whole run directory back, and the folders that were made for it. Errors: OSError."""

@@ -1,0 +1,107 @@
+"""What workers report, turned into a table of episodes: counted, committed whole files, or refused whole ones."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ray_gym.logs import about
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.metrics.recorder import Recorder
+from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.driver.dispatcher import Dispatcher
+from ray_gym.run.driver.fences import Fences
+from ray_gym.run.driver.lease import EpisodeKey, ids_of
+from ray_gym.run.driver.tally import Tally
+from ray_gym.run.worker.receipt import Receipt
+from ray_gym.run.worker.report import Report
+
+logger = logging.getLogger(__name__)
+
+Notify = Callable[[Tally, int], None]
+"""Told of progress: the tally and how many episodes are in flight."""
+OnCommitted = Callable[[Sequence[str], str], Awaitable[None]]
+"""Told which episodes are part of the run from now on, and in which file."""
+
+
+@dataclass(slots=True)
+class Commits:
+    directory: RunDirectory
+    dispatcher: Dispatcher
+    fences: Fences
+    tally: Tally
+    notify: Notify
+    _uncommitted: dict[str, dict[str, Receipt]] = field(default_factory=dict)
+    _told: dict[str, list[str]] = field(default_factory=dict)
+    on_committed: OnCommitted | None = None
+    _useful: set[str] = field(default_factory=set)
+    """Workers of which a file was committed."""
+    metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
+
+    async def take(self, worker: str, report: Report) -> None:
+        """Errors: RunFailed when another driver has taken the run directory over; OSError."""
+        uncommitted = self._uncommitted.setdefault(worker, {})
+        self.dispatcher.over(worker, report.over)
+        for receipt in report.finished:
+            self.tally.add(receipt)
+            uncommitted[receipt.episode.episode_id] = receipt
+        for staged in report.staged:
+            if not self.dispatcher.accept(worker, staged.episodes):
+                self.tally.refused_files += 1
+                _log_each(
+                    logging.WARNING,
+                    staged.episodes,
+                    f"a row of an attempt that does not count: {staged.name} is refused",
+                )
+                await asyncio.to_thread(self.directory.refuse, staged.name)
+                continue
+            committed = await asyncio.to_thread(self.directory.commit, staged.name)
+            _log_each(logging.DEBUG, staged.episodes, f"committed with {staged.name}")
+            self._useful.add(worker)
+            ids = [episode.episode_id for episode in staged.episodes]
+            self.tally.nodes.committed(worker, len(ids))
+            receipts = [uncommitted.pop(episode_id, None) for episode_id in ids]
+            self.metrics.committed(receipt for receipt in receipts if receipt is not None)
+            self._told.setdefault(worker, []).extend(ids)
+            await asyncio.to_thread(self.fences.committed, ids)
+            if self.on_committed is not None:
+                await self.on_committed(ids, committed)
+        self.notify(self.tally, self.dispatcher.in_flight)
+
+    def news_for(self, worker: str) -> list[str]:
+        """Episodes that were committed since the worker was last told."""
+        return self._told.pop(worker, [])
+
+    async def lose(self, worker: str, reason: str) -> bool:
+        """The worker is gone, and with it the rows that it had not staged: they are not counted any more, but played on elsewhere.
+
+        Returns whether it had got anything done, be it that a session is charged now.
+        """
+        held = self.dispatcher.leased_to(worker)
+        logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))
+        _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
+        journal = await asyncio.to_thread(self.fences.lost, worker, self.dispatcher.held_by(worker))
+        sessions = self.dispatcher.sessions
+        charged_before = sessions.charged if sessions else 0
+        self.dispatcher.lost(worker, journal, reason)
+        for receipt in self._uncommitted.pop(worker, {}).values():
+            self.tally.add(receipt, sign=-1)
+        self._told.pop(worker, None)
+        self.tally.workers_lost += 1
+        self.metrics.worker_lost()
+        found = journal.episodes.values() if journal else ()
+        if worker in self._useful:
+            self._useful.discard(worker)
+            return True
+        if sessions is not None and sessions.charged > charged_before:
+            return True
+        return any(one.calls or one.survived or one.over or one.charged for one in found)
+
+
+def _log_each(level: int, episodes: Iterable[EpisodeKey], message: str) -> None:
+    if logger.isEnabledFor(level):
+        for episode in episodes:
+            with about(**ids_of(episode)):
+                logger.log(level, message)

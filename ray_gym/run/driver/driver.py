@@ -1,0 +1,377 @@
+"""Carries a plan out: brings up models and workers, leases episodes, commits their files, and takes everything down."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import signal
+from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from typing import Any
+
+import ray
+from ray.exceptions import ActorUnschedulableError, RayActorError, RayTaskError
+
+from ray_gym.aio.backoff import pause_s
+from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.logs import about
+from ray_gym.metrics.committing import RunMetrics
+from ray_gym.metrics.pulse import Export, beating
+from ray_gym.metrics.ray_export import RayExport
+from ray_gym.metrics.recorder import Recorder
+from ray_gym.run.cluster.nodes import Hello, Nodes
+from ray_gym.run.directory.directory import RunDirectory
+from ray_gym.run.driver.commits import Commits, Notify
+from ray_gym.run.driver.dispatcher import Dispatcher
+from ray_gym.run.driver.fences import Fences
+from ray_gym.run.driver.tally import Tally
+from ray_gym.run.plan import Plan
+from ray_gym.run.worker.garbage import overlook_what_is_there
+from ray_gym.run.worker.report import Report
+from ray_gym.run.worker.worker import Worker, WorkerSetup
+
+DEATHS_IN_A_ROW = 8
+"""Workers that may die one after the other without anything done; some of these are an episode's that is a suspect."""
+BACKLOG, LEAST_BACKLOG = 2, 1 / 16
+"""Episodes that wait at a worker, so that a free place is filled without asking the driver: for each one that was over when it last
+answered, at least a share of those that it plays. Where they take long they are few, so that none waits while another worker has room."""
+LEASE_GRACE_S = 15
+"""A worker that has not answered for this long after it should have ended itself is lost: frozen, or cut off."""
+ANSWER_S = 2
+"""How long a worker that is being stopped has to answer what it was asked before (a healthy one answers every second)."""
+CANCEL_S = 4
+"""How long it then has to stage what it finished."""
+
+CALLS = 8
+"""Of the driver to a worker, at a time."""
+
+_MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
+
+
+class _WorkerLost(Exception):
+    """It doesn't answer any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """`failure` says why the run could not go on, if it couldn't; what was finished until then is kept."""
+
+    tally: Tally
+    interrupted: bool
+    failure: str | None = None
+
+
+def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
+    """What summary.json says."""
+    return {
+        "run": run,
+        "environment": plan.config.environment.id,
+        "interrupted": outcome.interrupted,
+        "failure": outcome.failure,
+        **outcome.tally.summary(),
+        "models_without_token_ids": [name for name, gives in plan.gives_tokens.items() if not gives],
+    }
+
+
+MakeWorker = Callable[[str, WorkerSetup, int, Any], Awaitable[Any]]
+"""An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
+
+
+async def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+    options = {
+        "num_cpus": setup.fanout.cpus_per_worker,
+        "max_concurrency": CALLS,
+        "scheduling_strategy": strategy,
+    }
+    return ray.remote(Worker).options(**options).remote(name, setup, concurrency)
+
+
+def carry_out(
+    plan: Plan,
+    directory: RunDirectory,
+    say: Callable[[str], None],
+    notify: Notify,
+    make: MakeWorker = make_worker,
+    export: Callable[[], Export] = RayExport,
+) -> Outcome:
+    """Play the whole plan on the connected cluster. Blocks. `export` makes what takes the metrics, in each process.
+
+    Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
+    """
+    recorder = Recorder()
+    commits = standing(plan, directory, notify, recorder)
+    for problem in commits.fences.problems:
+        say(f"journal: {problem}")
+    overlook_what_is_there()
+    with ExitStack() as started:
+        for name, engine in plan.engines.items():
+            started.callback(engine.stop)
+            engine.start(directory.name, name, say)
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder, make, export))
+
+
+async def _until_signalled(
+    plan: Plan,
+    directory: RunDirectory,
+    commits: Commits,
+    recorder: Recorder,
+    make: MakeWorker,
+    export: Callable[[], Export],
+) -> Outcome:
+    loop, stopping = asyncio.get_running_loop(), asyncio.Event()
+    for signal_number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(signal_number, stopping.set)
+    async with beating(recorder, "driver", export()):
+        return await drive(plan, directory, commits, stopping, make, export)
+
+
+async def drive(
+    plan: Plan,
+    directory: RunDirectory,
+    commits: Commits,
+    stopping: asyncio.Event,
+    make: MakeWorker = make_worker,
+    export: Callable[[], Export] = RayExport,
+) -> Outcome:
+    """Play a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
+
+    Errors: UserError, RunFailed. However it ends, the workers are gone after it.
+    """
+    setup = replace(setup_of(plan, directory), export=export)
+    outcome = await Driver(setup, directory, commits, stopping, make).run()
+    if not outcome.interrupted:
+        await asyncio.to_thread(commits.fences.remove)
+        outcome.tally.refused_bytes = commits.fences.refused_bytes
+    return outcome
+
+
+def standing(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Recorder | None = None) -> Commits:
+    """Where the run stands: what is committed, and what was under way when an earlier driver ended. Blocks."""
+    planned = {spec.episode_id: spec for spec in plan.specs}
+    done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
+    for receipt in done:
+        del planned[receipt.episode.episode_id]
+    fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
+    tally = Tally.going_on(len(plan.specs), done)
+    metrics = RunMetrics(recorder or Recorder(), plan.config.environment.id)
+    dispatcher = Dispatcher.of(planned.values(), fences.begun(planned))
+    return Commits(directory, dispatcher, fences, tally, notify, metrics=metrics)
+
+
+def setup_of(plan: Plan, directory: RunDirectory) -> WorkerSetup:
+    config = plan.config
+    return WorkerSetup(
+        run_id=directory.name,
+        env_id=config.environment.id,
+        environment=plan.environment,
+        participants=plan.participants,
+        engines=plan.engines,
+        limits=config.limits,
+        groups=config.groups,
+        fanout=config.fanout,
+        output=config.output,
+        storage=directory.storage,
+        journal=directory.journal if directory.keeps_journal else None,
+        export=RayExport,
+        log=config.log,
+    )
+
+
+class Driver:
+    def __init__(
+        self,
+        setup: WorkerSetup,
+        directory: RunDirectory,
+        commits: Commits,
+        stopping: asyncio.Event,
+        make: MakeWorker = make_worker,
+        open_ended: bool = False,
+    ) -> None:
+        """`open_ended`: more episodes may come at any time, so that workers wait for them until `stopping` is set."""
+        self._fanout = setup.fanout
+        self._directory = directory
+        self._commits = commits
+        self._dispatcher = commits.dispatcher
+        self._tally = commits.tally
+        self._nodes = Nodes(commits.tally.nodes, setup.fanout.cpus_per_worker)
+        self._stopping = stopping
+        self._make = make
+        self._open_ended = open_ended
+        self._failure: str | None = None
+        self._made = 0
+        self._allowed_failures = _allowed_failures(setup.limits.max_failed, commits.tally.total)
+        self._setup = setup
+        self._leased = asyncio.Event()
+        self.workers: dict[str, Any] = {}
+        """The actors that are up, by name."""
+
+    async def run(self) -> Outcome:
+        count = self._fanout.workers
+        if not self._open_ended:
+            count = min(count, max(1, self._dispatcher.waiting))
+        with about(run=self._setup.run_id), self._commits.metrics.showing(self._dispatcher):
+            drives = [asyncio.create_task(self._drive(index, count)) for index in range(count)]
+            results = await asyncio.gather(*drives, return_exceptions=True)
+        self._tally.took_s = self._tally.elapsed_s
+        errors = [error for error in results if isinstance(error, BaseException)]
+        for error in errors:
+            if not isinstance(error, RunFailed):
+                raise error
+        failure = self._failure or (str(errors[0]) if errors else None)
+        return Outcome(self._tally, interrupted=not self._dispatcher.done, failure=failure)
+
+    def wake(self) -> None:
+        """There is something new to lease: have the worker with the fewest episodes ask for it now."""
+        if self.workers:
+            name = min(self.workers, key=lambda worker: len(self._dispatcher.held_by(worker)))
+            self.workers[name].wake.remote()
+
+    async def leased(self, within_s: float) -> None:
+        """Until a worker was given something to play, or the time is up."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within_s):
+                await self._leased.wait()
+
+    async def _drive(self, index: int, count: int) -> None:
+        """Have one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what they have."""
+        try:
+            await self._with_replacements(max(1, self._share(index, count)))
+        except BaseException:
+            self._stopping.set()
+            raise
+
+    async def _with_replacements(self, concurrency: int) -> None:
+        in_a_row = 0
+        while True:
+            name = f"{self._directory.epoch}-{self._made}"
+            self._made += 1
+            actor = await self._make(name, self._setup, concurrency, await self._nodes.strategy(name))
+            try:
+                if not await self._use(name, actor, concurrency):
+                    return None
+                self._nodes.left(name)
+                continue
+            except (RayActorError, ActorUnschedulableError, _WorkerLost) as error:
+                reason = _first_line(error)
+                if missing := _MISSING.search(str(error)):
+                    await self._commits.lose(name, reason)
+                    raise _code_is_missing(missing[1], str(error)) from None
+            except RayTaskError as error:
+                await self._commits.lose(name, "it failed")
+                if isinstance(error.cause, ModuleNotFoundError) and error.cause.name:
+                    raise _code_is_missing(error.cause.name, str(error)) from None
+                if isinstance(error.cause, UserError):
+                    raise error.cause from None
+                raise RunFailed(f"a worker failed: {describe(error.cause or error)}") from error
+            finally:
+                self.workers.pop(name, None)
+                ray.kill(actor)
+            self._nodes.lost(name)
+            in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
+            self.wake()
+            if in_a_row == DEATHS_IN_A_ROW:
+                raise RunFailed(f"{in_a_row} workers died in a row with nothing done; the last time: {reason}")
+            if self._stopping.is_set():
+                return None
+            await asyncio.sleep(pause_s(in_a_row, first_s=0.1, longest_s=10) if in_a_row else 0)
+
+    def _share(self, index: int, count: int) -> int:
+        concurrency = self._fanout.concurrency
+        return concurrency // count + (index < concurrency % count)
+
+    async def _use(self, name: str, actor: Any, concurrency: int) -> bool:
+        """Until nothing is left for it, or it moves: whether another one is to be made in its place.
+
+        Errors: RayActorError or _WorkerLost; RayTaskError for what the worker raises; UserError.
+        """
+        if not await self._greet(name, actor):
+            return False
+        self._tally.start()
+        self.workers[name] = actor
+        backlog = 0
+        answer_s = self._fanout.stuck_after_s + LEASE_GRACE_S
+        while not self._stopping.is_set():
+            moves = not self._open_ended and bool(self._dispatcher.pending) and await self._nodes.moves(name)
+            leases = [] if moves else self._dispatcher.lease(name, concurrency + backlog)
+            if leases:
+                self._leased.set()
+                self._leased = asyncio.Event()
+            if not leases and not self._dispatcher.holds(name) and not self._open_ended:
+                await self._answer(actor.close.remote(), ANSWER_S)
+                return moves
+            report = await self._answer(actor.exchange.remote(leases, self._commits.news_for(name)), answer_s)
+            if report is None:
+                raise _WorkerLost("it did not answer when the run was stopped")
+            backlog = max(BACKLOG * len(report.over), int(LEAST_BACKLOG * concurrency))
+            await self._commits.take(name, report)
+            nothing_comes = moves or (not self._open_ended and not self._dispatcher.pending)
+            if nothing_comes and self._dispatcher.all_over(name):
+                await self._commits.take(name, await self._answer(actor.finish.remote(), answer_s) or Report())
+            self._stop_if_too_many_failed()
+        await self._stop(name, actor)
+        return False
+
+    async def _stop(self, name: str, actor: Any) -> None:
+        try:
+            await self._commits.take(name, await asyncio.wait_for(actor.cancel.remote(), CANCEL_S))
+        except TimeoutError:
+            raise _WorkerLost("it did not stop in time") from None
+
+    async def _greet(self, name: str, actor: Any) -> bool:
+        """Whether the worker is up before the run is stopped. Errors: UserError if it can't write where the run is written."""
+        hello: Hello | None = await self._answer(actor.hello.remote(), None)
+        if hello is None:
+            return False
+        await self._nodes.came_up(name, hello.node)
+        if not await asyncio.to_thread(self._directory.greeted, hello.file):
+            raise UserError(
+                f"output.dir: {self._directory.location} is not shared with the node of worker {name}, or can't be written there"
+            )
+        return True
+
+    def _stop_if_too_many_failed(self) -> None:
+        failed = self._tally.by_status["failed"]
+        if self._allowed_failures is not None and failed > self._allowed_failures and not self._stopping.is_set():
+            self._failure = (
+                f"{failed} episodes have failed, more than limits.max_failed allows ({self._allowed_failures}); "
+                f"most often: {self._tally.commonest_failure}"
+            )
+            self._stopping.set()
+
+    async def _answer(self, reference: Any, within_s: float | None) -> Any | None:
+        """What the worker answers; None if the run is being stopped and the worker does not. Errors: _WorkerLost."""
+        answer = asyncio.ensure_future(_awaited(reference))
+        stopping = asyncio.create_task(self._stopping.wait())
+        try:
+            await asyncio.wait({answer, stopping}, return_when=asyncio.FIRST_COMPLETED, timeout=within_s)
+            if not answer.done() and not stopping.done():
+                raise _WorkerLost(f"it did not answer for {within_s} s")
+            if not answer.done():
+                await asyncio.wait({answer}, timeout=ANSWER_S)
+            return answer.result() if answer.done() else None
+        finally:
+            answer.cancel()
+            stopping.cancel()
+
+
+def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
+    """A whole number counts episodes, a fraction is a share of all."""
+    return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
+
+
+def _code_is_missing(module: str, told: str) -> UserError:
+    node = re.search(r"\bip=([^\s,)]+)", told)
+    return UserError(
+        f"the workers{f' on node {node[1]}' if node else ''} can't import {module}: the code of this run is not there. Start it from the "
+        "folder with that code, by `ray job submit --working-dir . -- python -m ray_gym rollout ...`, or install it on every node"
+    )
+
+
+async def _awaited(reference: Any) -> Any:
+    return await reference
+
+
+def _first_line(error: BaseException) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)

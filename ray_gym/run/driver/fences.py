@@ -1,0 +1,125 @@
+"""A run's journals as its driver sees them: taken over from workers that are gone, kept as long as an episode needs them."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Protocol
+
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.journal.history import (
+    COMPACTING,
+    SUFFIX,
+    FencedFile,
+    epoch_of,
+    fence,
+    fence_all,
+    is_own,
+    late_bytes,
+    remove_scratch,
+)
+from ray_gym.run.driver.lease import Lease
+
+
+class Specs(Protocol):
+    """What is to be played, by episode id: a dict, or whatever makes them when asked."""
+
+    def get(self, episode_id: str, /) -> EpisodeSpec | None: ...
+
+
+@dataclass(slots=True)
+class Fences:
+    """Blocks: to be called in threads, several at once."""
+
+    folder: Path | None
+    """None: the run keeps no journals."""
+    run_id: str
+    problems: list[str] = field(default_factory=list)
+    """What was damaged, and is left out."""
+    refused_bytes: int = 0
+    """What zombies wrote to their journals after these were fenced; never read."""
+    _needed: dict[str, set[str]] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
+        """The journal of a worker that is gone; from here on nothing that it writes counts. None if it never made one.
+
+        `held` are the worker's episodes that are not committed: the file is kept for these.
+        """
+        if self.folder is None:
+            return None
+        try:
+            file = fence(self.folder / f"{worker}{SUFFIX}", self.run_id)
+        except FileNotFoundError:
+            return None
+        remove_scratch(self.folder / f"{worker}{COMPACTING}", self.run_id)
+        with self._lock:
+            self._note(file, file.episodes.keys() & set(held))
+            self._remove_unneeded()
+        return file
+
+    def begun(self, specs: Specs) -> dict[str, Lease]:
+        """Take over what an earlier driver left: leases that go on with the episodes that it had under way."""
+        leases: dict[str, Lease] = {}
+        newest: dict[str, tuple[int, int]] = {}
+        for file in fence_all(self.folder, self.run_id) if self.folder and self.folder.is_dir() else []:
+            wanted = {one: spec for one in file.episodes if (spec := specs.get(one)) is not None}
+            self._note(file, set(wanted))
+            for episode_id, spec in wanted.items():
+                found = file.episodes[episode_id]
+                rank = (
+                    epoch_of(file.name),
+                    found.attempt,
+                )  # a later driver's attempts are newer, whatever their number
+                if newest.get(episode_id, rank) > rank:
+                    continue
+                newest[episode_id] = rank
+                spec = replace(spec, attempt=found.attempt + 1)
+                before = leases.get(episode_id)
+                adopted = found.adopted if found.adopted is not None else before.adopted if before else ()
+                leases[episode_id] = Lease(spec, (*adopted, file.name), found.charged)
+        for lease in leases.values():
+            for name in lease.adopted:
+                self._needed.setdefault(name, set()).add(lease.spec.episode_id)
+        self._remove_unneeded()
+        return leases
+
+    def committed(self, episodes: Iterable[str]) -> None:
+        """These need no journal any more."""
+        done = set(episodes)
+        with self._lock:
+            if any(needed & done for needed in self._needed.values()):
+                for needed in self._needed.values():
+                    needed -= done
+                self._remove_unneeded()
+
+    def remove(self) -> None:
+        """The run is done: all is committed. What somebody else put into the folder stays there."""
+        if self.folder is None or not self.folder.is_dir():
+            return
+        for path in self.folder.iterdir():
+            with contextlib.suppress(OSError):
+                if is_own(path, self.run_id):
+                    self._remove(path)
+        with contextlib.suppress(OSError):  # not empty
+            self.folder.rmdir()
+
+    def _note(self, file: FencedFile, needed_by: set[str]) -> None:
+        self.problems += file.problems
+        if not file.foreign:
+            self._needed[file.name] = needed_by
+
+    def _remove(self, path: Path) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            self.refused_bytes += late_bytes(path)
+            path.unlink()
+
+    def _remove_unneeded(self) -> None:
+        if self.folder is None:
+            return
+        for name in [name for name, needed in self._needed.items() if not needed]:
+            del self._needed[name]
+            self._remove(self.folder / name)

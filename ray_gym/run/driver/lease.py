@@ -1,0 +1,47 @@
+"""What a worker is given to play."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+from ray_gym.episode.spec import EpisodeSpec
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeKey:
+    """An episode as workers name it: which, and in which attempt."""
+
+    episode_id: str
+    attempt: int
+
+
+def ids_of(episode: EpisodeKey) -> dict[str, str | int]:
+    """What a log line says of it."""
+    return {"episode": episode.episode_id, "attempt": episode.attempt}
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """One attempt at an episode. `spec.attempt` is its fencing number: only the newest counts.
+
+    `adopted` names the fenced journal files that hold what older attempts recorded. `charged` says that the episode is not to be played any
+    more, because it brought its worker down; `alone` that it may have, so that it is played with no other beside it;
+    `suspect` the same of a session, with which a worker goes on beside others, but not beside another suspect.
+    """
+
+    spec: EpisodeSpec
+    adopted: tuple[str, ...] = ()
+    charged: str | None = None
+    alone: bool = False
+    suspect: bool = False
+    queued_at: float = field(default_factory=time.time, compare=False)
+    """When the episode could be leased for the first time."""
+
+    @property
+    def key(self) -> EpisodeKey:
+        return EpisodeKey(self.spec.episode_id, self.spec.attempt)
+
+
+Group = tuple[Lease, ...]
+"""The episodes of one task, which stay together: one worker plays them, and their rows are committed by one file."""

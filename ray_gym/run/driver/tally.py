@@ -1,0 +1,160 @@
+"""What is counted while a run goes on: for the progress line, the closing summary and summary.json."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from ray_gym.run.worker.receipt import Receipt
+
+MAX_OUTCOMES = 50
+"""Distinct stop texts that are counted; an environment whose texts are all different fills no memory."""
+MAX_FAILURES = 20
+
+
+@dataclass(slots=True)
+class NodeShares:
+    """What each node did: how many workers were on it, and how many episodes of theirs were committed."""
+
+    addresses: dict[str, str] = field(default_factory=dict)
+    """Of all nodes, by id."""
+    _workers: dict[str, str] = field(default_factory=dict)
+    _episodes: Counter[str] = field(default_factory=Counter)
+
+    def came_up(self, worker: str, node: str) -> None:
+        self._workers[worker] = node
+
+    def committed(self, worker: str, episodes: int) -> None:
+        self._episodes[self._workers.get(worker, "")] += episodes
+
+    def summary(self) -> list[dict[str, Any]]:
+        workers = Counter(self._workers.values())
+        return [
+            {"node": node, "address": self.addresses.get(node, ""), "workers": count, "episodes": self._episodes[node]}
+            for node, count in sorted(workers.items(), key=lambda item: (self.addresses.get(item[0], ""), item[0]))
+        ]
+
+
+@dataclass
+class Tally:
+    total: int
+    already_done: int = 0
+    tokens_before: int = 0
+    done: int = 0
+    rewarded: int = 0
+    reward_sum: float = 0.0
+    tokens: int = 0
+    model_calls: int = 0
+    turns: int = 0
+    workers_lost: int = 0
+    gone_on_with: int = 0
+    """Episodes that went on from what an older attempt had recorded."""
+    tried_again: int = 0
+    """Episodes that were played from their start more than once."""
+    replayed_calls: int = 0
+    refused_files: int = 0
+    refused_bytes: int = 0
+    by_status: Counter[str] = field(default_factory=Counter)
+    by_stop: Counter[str] = field(default_factory=Counter)
+    by_outcome: Counter[str] = field(default_factory=Counter)
+    failures: Counter[str] = field(default_factory=Counter)
+    nodes: NodeShares = field(default_factory=NodeShares)
+    """In this sitting."""
+    made: float = field(default_factory=time.monotonic)
+    began: float | None = None
+    took_s: float | None = None
+
+    def start(self) -> None:
+        """The first lease: from here on it is the run's own speed."""
+        if self.began is None:
+            self.began = time.monotonic()
+
+    @staticmethod
+    def going_on(total: int, done: Iterable[Receipt]) -> Tally:
+        """The tally of a run of which some episodes are committed already."""
+        tally = Tally(total)
+        for receipt in done:
+            tally.add(receipt)
+        tally.already_done, tally.tokens_before = tally.done, tally.tokens
+        return tally
+
+    def add(self, receipt: Receipt, sign: int = 1) -> None:
+        """Count an episode; `sign` -1 takes it back, when its row was lost with a worker."""
+        self.done += sign
+        self.tokens += sign * receipt.tokens
+        self.model_calls += sign * receipt.model_calls
+        self.turns += sign * receipt.turns
+        self.gone_on_with += sign * (receipt.replayed > 0)
+        self.tried_again += sign * (receipt.try_ > 0)
+        self.replayed_calls += sign * receipt.replayed
+        self.by_status[receipt.status] += sign
+        self.by_stop[receipt.stop_reason] += sign
+        if receipt.reward is not None and receipt.status == "completed":
+            self.rewarded += sign
+            self.reward_sum += sign * receipt.reward
+        outcome = receipt.stop_text if receipt.stop_reason == "finished" else ""
+        if outcome and (outcome in self.by_outcome or len(self.by_outcome) < MAX_OUTCOMES):
+            self.by_outcome[outcome] += sign
+        if receipt.failure and (receipt.failure in self.failures or len(self.failures) < MAX_FAILURES):
+            self.failures[receipt.failure] += sign
+
+    @property
+    def commonest_failure(self) -> str:
+        return self.failures.most_common(1)[0][0] if self.failures else "unknown"
+
+    @property
+    def finished(self) -> int:
+        """In this sitting."""
+        return self.done - self.already_done
+
+    @property
+    def elapsed_s(self) -> float:
+        if self.took_s is not None or self.began is None:
+            return self.took_s or 0.0
+        return time.monotonic() - self.began
+
+    @property
+    def mean_reward(self) -> float | None:
+        return self.reward_sum / self.rewarded if self.rewarded else None
+
+    @property
+    def tokens_per_s(self) -> float:
+        return (self.tokens - self.tokens_before) / max(self.elapsed_s, 1e-9)
+
+    @property
+    def remaining_s(self) -> float | None:
+        if not self.finished:
+            return None
+        return (self.total - self.done) * self.elapsed_s / self.finished
+
+    def summary(self) -> dict[str, Any]:
+        """What summary.json says of the episodes; seconds count from the first lease to the last commit."""
+        return {
+            "episodes": self.done,
+            "of": self.total,
+            "already_done": self.already_done,
+            "status": dict(+self.by_status),
+            "stop_reasons": dict(+self.by_stop),
+            "outcomes": dict(+self.by_outcome),
+            "failures": dict(+self.failures),
+            "recovery": {
+                "workers_lost": self.workers_lost,
+                "episodes_gone_on_with": self.gone_on_with,
+                "episodes_tried_again": self.tried_again,
+                "calls_from_the_journal": self.replayed_calls,
+                "stale_files_refused": self.refused_files,
+                "stale_journal_bytes_refused": self.refused_bytes,
+            },
+            "nodes": self.nodes.summary(),
+            "mean_reward": self.mean_reward,
+            "turns": self.turns,
+            "model_calls": self.model_calls,
+            "generated_tokens": self.tokens,
+            "seconds": round(self.elapsed_s, 3),
+            "seconds_to_first_lease": round((self.began or self.made) - self.made, 3),
+            "episodes_per_s": round(self.finished / max(self.elapsed_s, 1e-9), 3),
+            "tokens_per_s": round(self.tokens_per_s, 3),
+        }

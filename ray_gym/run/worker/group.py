@@ -1,0 +1,40 @@
+"""What becomes of a group once all of its episodes are over."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ray_gym.config.sections import GroupsSection
+from ray_gym.errors import Failure
+from ray_gym.play.play import Played
+
+GROUP = "group"
+"""How the cause of a try begins that was opened for the sake of the group."""
+
+
+def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
+    """Those whose failure was not the environment's doing, if the group waits for them, and their extra tries are not used up."""
+    if rule.incomplete != "wait":
+        return []
+    return [
+        one
+        for one in group
+        if one.failure
+        and one.status == "failed"
+        and one.failure.kind in ("infra", "user", "judge")
+        and sum(cause.startswith(GROUP) for cause in one.causes.values()) < rule.extra_tries
+    ]
+
+
+def settle(group: Sequence[Played], rule: GroupsSection) -> None:
+    """Release the group, smaller if it lost members, or drop it. Each member's record says which."""
+    completed = [one for one in group if one.status == "completed"]
+    lost = [one.failure for one in group if one.status == "failed" and one.failure]
+    for one in group:
+        one.group_size, one.group_completed = len(group), len(completed)
+    if not lost or (rule.incomplete != "drop" and len(completed) >= rule.minimum):
+        return
+    why = f"{len(lost)} of {len(group)} episodes failed, the first in {lost[0].where}: {lost[0].message}"
+    for one in completed:
+        one.status = "dropped"
+        one.failure = Failure(lost[0].kind, "group", why)

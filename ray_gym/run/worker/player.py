@@ -1,0 +1,188 @@
+"""Plays leases: every episode to its end, whatever becomes of its tries. Knows neither Ray nor files of rows."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ray_gym.aio.backoff import pause_s
+from ray_gym.config.sections import GroupsSection, RetriesSection
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
+from ray_gym.journal.call_log import CallLog
+from ray_gym.journal.history import SCORING, History, HistoryReader
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
+from ray_gym.logs import speak_of
+from ray_gym.play.play import Played, Stage, at_its_end, bare_episode, failed, play, score_group
+from ray_gym.run.driver.lease import Lease
+from ray_gym.run.worker.group import GROUP, settle, to_play_again
+
+logger = logging.getLogger(__name__)
+
+NONDETERMINISM = "nondeterminism"
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    stage: Stage
+    groups: GroupsSection
+    journal: Journal | None
+    histories: HistoryReader | None
+
+    async def play(self, lease: Lease) -> Played:
+        """The episode's last try. Never raises, cancellation apart."""
+        if lease.charged is not None:
+            return self.lost(lease, lease.charged, "worker")
+        try:
+            return await self._play(lease)
+        except EpisodeFailure as error:
+            return self._with_nothing(lease.spec, error.failure)
+        except Exception as error:
+            return self.lost(lease, describe(error))
+
+    def lost(self, lease: Lease, why: str, where: str = "episode") -> Played:
+        return self._with_nothing(lease.spec, Failure(FailureKind.ENVIRONMENT, where, why))
+
+    def _with_nothing(self, spec: EpisodeSpec, failure: Failure) -> Played:
+        """An episode of which there is nothing to show."""
+        return failed(bare_episode(spec, self.stage), failure)
+
+    async def close_group(self, group: list[Played]) -> list[Played]:
+        """All are over: those that failed may be played again, the whole is scored where the environment does that, and settled."""
+        while again := to_play_again(group, self.groups):
+            group = await self._again(group, {id(one): _group_cause(one) for one in again})
+        if self.stage.environment.scores_groups():
+            group = await self._score_group(sorted(group, key=lambda one: one.episode.spec.repeat))
+        settle(group, self.groups)
+        return group
+
+    async def _score_group(self, group: list[Played]) -> list[Played]:
+        """A judge's fault is asked again, within its budget; members whose replay diverged are played again, and all are scored again.
+
+        That ends: a new try has nothing to replay.
+        """
+        retries, judged = self.stage.limits.retries, 0
+        while True:
+            self._record_all(group, lambda spec: Intended(spec.episode_id, spec.try_, spec.attempt, SCORING, 0))
+            failure = await score_group(group, self.stage)
+            self._record_all(group, lambda spec: Over(spec.episode_id, spec.attempt))
+            whole = not any(one.episode.calls.log.diverged for one in group if one.status == "completed")
+            if whole and failure is not None and failure.kind == FailureKind.JUDGE and judged < retries.judge:
+                judged += 1
+                _score_again(group, failure.message)
+                continue
+            closed = [_closed(one) for one in group]
+            diverged = [one for one, before in zip(closed, group, strict=True) if one is not before and one.diverged]
+            if not diverged:
+                return [_lost(one, failure) for one in closed] if failure else closed
+            _score_again(closed, "the replay of another of its episodes diverged")
+            causes = {id(one): _worth_another_try(one, retries) for one in diverged}
+            group = await self._again(closed, {key: cause for key, cause in causes.items() if cause is not None})
+
+    async def _again(self, group: list[Played], causes: Mapping[int, str]) -> list[Played]:
+        """The group with some of it played in a new try; in the same order."""
+
+        async def one_more(one: Played) -> Played:
+            cause = causes.get(id(one))
+            spec = one.episode.spec
+            speak_of(episode=spec.episode_id, attempt=spec.attempt)  # in a task of its own
+            return one if cause is None else await self._tries(*self._new_try(spec, one.causes, cause))
+
+        return list(await asyncio.gather(*(one_more(one) for one in group)))
+
+    def _record_all(self, group: Sequence[Played], record: Callable[[EpisodeSpec], EpisodeRecord]) -> None:
+        for one in group:
+            self._record(record(one.episode.spec))
+
+    async def _play(self, lease: Lease) -> Played:
+        spec = lease.spec
+        history = await self._history(lease)
+        if spec.try_ != history.try_:
+            spec = replace(spec, try_=history.try_)
+        history.started_at = history.started_at or time.time()
+        history.queued_at = None if lease.adopted else lease.queued_at
+        self._record(Begun(spec.episode_id, spec.try_, spec.attempt, history.started_at, lease.adopted))
+        return await self._tries(spec, history)
+
+    async def _history(self, lease: Lease) -> History:
+        """A file that is gone costs what was in it, not the episode. Errors: EpisodeFailure (infra) for one that can't be read."""
+        if not lease.adopted or self.histories is None:
+            return History()
+        try:
+            return await asyncio.to_thread(self.histories.read, lease.spec.episode_id, lease.adopted)
+        except FileNotFoundError as error:
+            logger.warning("journal %s is gone; the episode starts anew", error.filename)
+            return History()
+        except OSError as error:
+            raise EpisodeFailure(FailureKind.INFRA, "journal", describe(error)) from error
+
+    async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
+        while True:
+            log = CallLog(
+                spec.episode_id,
+                spec.try_,
+                spec.attempt,
+                self.journal,
+                history,
+                patience_s=self.stage.limits.episode_deadline_s,
+            )
+            played = await play(spec, self.stage, log, history.causes.get(spec.try_, ""))
+            played.causes = history.causes
+            cause = _worth_another_try(played, self.stage.limits.retries)
+            if cause is None:
+                self._record(Over(spec.episode_id, spec.attempt))
+                return played
+            spec, history = self._new_try(spec, history.causes, cause)
+            await asyncio.sleep(pause_s(len(history.causes), first_s=0.1, longest_s=5))
+
+    def _new_try(self, spec: EpisodeSpec, causes: dict[int, str], cause: str) -> tuple[EpisodeSpec, History]:
+        spec = replace(spec, try_=spec.try_ + 1)
+        logger.info("try %d of the episode: %s", spec.try_, cause)
+        history = History(spec.try_, now := time.time(), {**causes, spec.try_: cause})
+        self._record(Begun(spec.episode_id, spec.try_, spec.attempt, now, cause=cause))
+        return spec, history
+
+    def _record(self, record: EpisodeRecord) -> None:
+        if self.journal is not None:
+            self.journal.append(record)
+
+
+def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
+    """Why the episode is to be played again from its start; None if it is over."""
+    failure = played.failure
+    if failure is None or played.status != "failed":
+        return None
+    kind = NONDETERMINISM if played.diverged else failure.kind.value
+    budget = {NONDETERMINISM: retries.nondeterminism, "user": retries.user, "judge": retries.judge}
+    budget["environment"] = retries.environment
+    used = sum(cause.startswith(f"{kind}:") for cause in played.causes.values())
+    return f"{kind}: {failure.where}: {failure.message}" if used < budget.get(kind, 0) else None
+
+
+def _closed(one: Played) -> Played:
+    """A member after its group was scored, or could not be: failed if that was because of it."""
+    if one.status != "completed":
+        return one
+    causes = one.causes
+    ended = at_its_end(one)
+    ended.causes = causes
+    return ended
+
+
+def _lost(one: Played, failure: Failure) -> Played:
+    """With its group, which could not be scored."""
+    return replace(failed(one.episode, failure), causes=one.causes) if one.status == "completed" else one
+
+
+def _score_again(group: Sequence[Played], why: str) -> None:
+    for one in group:
+        if one.status == "completed":
+            one.episode.score_again(f"the group is scored again: {why}")
+
+
+def _group_cause(one: Played) -> str:
+    return f"{GROUP}: {one.failure.where}: {one.failure.message}" if one.failure else GROUP

@@ -1,0 +1,78 @@
+"""Rows that wait to be staged in one file. They become Arrow soon after their episodes end, some at once."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from ray_gym.errors import describe
+from ray_gym.play.play import Played
+from ray_gym.record.columns import encodable
+from ray_gym.record.rows import Facts, facts_of, table_of
+from ray_gym.record.schema import as_table, failed_row
+from ray_gym.run.driver.lease import EpisodeKey
+from ray_gym.run.worker.receipt import Receipt, oldest_versions, receipt_of
+
+AT_ONCE = 32
+"""Episodes: twice as many hold the event loop up for longer, and of fewer each row costs more."""
+EVENTS_AT_ONCE = 1000
+"""Of these episodes: 32 of a hundred turns would hold it up for 0.2 s."""
+
+
+def take_batch(ended: deque[Played]) -> list[Played]:
+    """Off its left end: as many as may become rows in one turn of the event loop; at least one, if there is one."""
+    batch: list[Played] = []
+    events = 0
+    while ended and len(batch) < AT_ONCE and events < EVENTS_AT_ONCE:
+        batch.append(ended.popleft())
+        events += len(batch[-1].episode.events)
+    return batch
+
+
+class Rows:
+    def __init__(self, run_id: str, env_id: str) -> None:
+        self._of = run_id, env_id
+        self.keys: list[EpisodeKey] = []
+        self.bytes = 0
+        """In memory."""
+        self._tables: list[pa.Table] = []
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def add(self, played: Sequence[Played]) -> list[Receipt]:
+        """At least one. One that can't be recorded is there as a failed row."""
+        receipts, table = self._made(played)
+        self.keys += [receipt.episode for receipt in receipts]
+        self.bytes += table.nbytes
+        self._tables.append(table)
+        self._join_small_ones()
+        return receipts
+
+    def table(self) -> pa.Table:
+        """All of them. Errors: ValueError if there are none."""
+        return pa.concat_tables(self._tables)
+
+    def _join_small_ones(self) -> None:
+        """A table takes 80 kB beside its rows, and longer to be written."""
+        last = self._tables[-AT_ONCE:]
+        if len(last) == AT_ONCE and sum(table.num_rows for table in last) < 4 * AT_ONCE:
+            self._tables[-AT_ONCE:] = [pa.concat_tables(last).combine_chunks()]
+
+    def _made(self, played: Sequence[Played]) -> tuple[list[Receipt], pa.Table]:
+        try:
+            facts = [facts_of(one, *self._of) for one in played]
+            return [_receipt(*both) for both in zip(facts, played, strict=True)], table_of(played, facts)
+        except Exception as error:
+            if len(played) == 1:
+                row = failed_row(played[0].episode.spec, *self._of, describe(error))
+                return [receipt_of(row, played[0].episode.calls.log.replayed)], as_table([encodable(row)])
+        made = [self._made([one]) for one in played]
+        return [receipt for [receipt], _ in made], pa.concat_tables([table for _, table in made])
+
+
+def _receipt(facts: Facts, played: Played) -> Receipt:
+    episode = played.episode
+    return receipt_of(facts, episode.calls.log.replayed, oldest_versions(episode.threads.values()))

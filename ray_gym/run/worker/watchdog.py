@@ -1,0 +1,216 @@
+"""Ends a worker whose event loop is stuck, whose memory is over its limit, or which has been fenced off.
+
+A thread beside the loop, because a loop that is stuck can't look after itself. Nothing can be undone in a process in that state: what
+is known is handed to `on_end`, and the process ends by SIGKILL. Code that holds the GIL holds up this thread too: it is for the driver
+to notice that such a worker no longer answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Literal
+
+from ray_gym.episode.episode import Episode
+from ray_gym.episode.spec import EpisodeSpec
+
+BEAT_S = 0.5
+FENCE_S = 1.0
+ON_END_S = 5.0
+"""For `on_end`, which may want a lock that the stuck loop holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """Why a worker was ended, and which episode held its loop at that moment (None: no episode did)."""
+
+    reason: Literal["stuck", "memory", "fenced"]
+    episode_id: str | None
+    attempt: int | None
+    message: str
+
+
+class Watchdog:
+    """`start` and `stop` are called on the loop's thread; `on_end` and `is_fenced` are called on threads of the watchdog's.
+
+    While `is_fenced` blocks, nothing is watched.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        stuck_after_s: float,
+        memory_limit_bytes: int | None,
+        on_end: Callable[[Charge], None],
+        is_fenced: Callable[[], bool],
+    ) -> None:
+        self._loop = loop
+        self._loop_thread = 0
+        self._stuck_after_s = stuck_after_s
+        self._memory_limit = memory_limit_bytes
+        self._on_end = on_end
+        self._is_fenced = is_fenced
+        self._has_beaten = threading.Event()
+        self._beat: asyncio.TimerHandle | None = None
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        self._loop_thread = threading.get_ident()
+        self._tick()
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._beat is not None:
+            self._beat.cancel()
+
+    def _tick(self) -> None:
+        """The loop's beat."""
+        self._has_beaten.set()
+        self._beat = self._loop.call_later(BEAT_S, self._tick)
+
+    # ---- the thread ----
+
+    def _watch(self) -> None:
+        blocked_s, fence_s, looked_at = 0.0, 0.0, time.monotonic()
+        while not self._stopped.wait(BEAT_S):
+            now = time.monotonic()
+            # While the whole process was suspended the loop was not stuck: such a gap counts as two beats at most.
+            passed_s, looked_at = min(now - looked_at, 2 * BEAT_S), now
+            blocked_s = 0.0 if self._has_beaten.is_set() else blocked_s + passed_s
+            self._has_beaten.clear()
+            fence_s += passed_s if passed_s < 2 * BEAT_S else -fence_s  # who was suspended may take a breath first
+            if fence_s >= FENCE_S:
+                fence_s = 0.0
+                if self._fenced():
+                    self._end(Charge("fenced", None, None, "another attempt has taken this worker's episodes over"))
+            charge = self._judge(blocked_s)
+            if charge is not None:
+                self._end(charge)
+
+    def _judge(self, blocked_s: float) -> Charge | None:
+        memory = memory_bytes()
+        if self._memory_limit is not None and memory > self._memory_limit:
+            message = f"the worker took {_in_mb(memory)} of memory, over its limit of {_in_mb(self._memory_limit)}"
+            # An episode is to blame only if the loop is inside it, rather than passing through it by chance.
+            running = self._running() if blocked_s > 0 else None
+            return _charge("memory", message, running if running and not self._goes_on() else None)
+        if blocked_s >= self._stuck_after_s:
+            running = self._running()
+            if not self._has_beaten.is_set():  # else it came free just now, and another episode may be running
+                return _charge("stuck", f"the event loop was blocked for {blocked_s:.0f} s", running)
+        return None
+
+    def _goes_on(self) -> bool:
+        """Asks the loop itself: a busy machine may have kept this process from its turn, and the loop's beat with it."""
+        came_round = threading.Event()
+        try:
+            self._loop.call_soon_threadsafe(came_round.set)
+        except RuntimeError:  # closed meanwhile
+            return False
+        return came_round.wait(BEAT_S)
+
+    def _fenced(self) -> bool:
+        """A question that fails is no yes: where the answer lies may be out of reach for a while."""
+        try:
+            return self._is_fenced()
+        except Exception:
+            traceback.print_exc()
+            return False
+
+    def _running(self) -> Running | None:
+        return running_in(sys._current_frames().get(self._loop_thread))
+
+    def _end(self, charge: Charge) -> None:
+        """Does not return, unless the watchdog was stopped meanwhile."""
+        if self._stopped.is_set():
+            return
+        telling = threading.Thread(target=self._on_end, args=(charge,), name="watchdog-end", daemon=True)
+        try:
+            telling.start()
+            telling.join(ON_END_S)
+        finally:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+# ---- what the loop is doing ----
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    spec: EpisodeSpec | None
+    place: str
+
+
+def running_in(innermost: FrameType | None) -> Running | None:
+    """Whose episode a stack belongs to, and where in the author's code it is (where at all, if it is nobody's)."""
+    if innermost is None:
+        return None
+    stack = list(outwards(innermost))
+    episode = next((value for frame in stack for value in frame.f_locals.values() if isinstance(value, Episode)), None)
+    if episode is None:
+        spec = next(
+            (value for frame in stack for value in frame.f_locals.values() if isinstance(value, EpisodeSpec)), None
+        )
+        return Running(spec, _place(innermost))
+    return Running(episode.spec, authors_place(stack, episode.environment) or _place(innermost))
+
+
+def outwards(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def authors_place(stack: Sequence[FrameType], environment: Any) -> str | None:
+    """The innermost line of the environment's own package, and through which tool it came there."""
+    package = type(environment).__module__.partition(".")[0]
+    own = [frame for frame in stack if str(frame.f_globals.get("__name__")).partition(".")[0] == package]
+    if not own:
+        return None
+    for frame in own:
+        name = frame.f_code.co_name
+        if name in environment.tools and any(value is environment for value in frame.f_locals.values()):
+            inside = "" if frame is own[0] else f" in {own[0].f_code.co_qualname}"
+            return f"tool {name} ({_line(own[0])}{inside})"
+    return _place(own[0])
+
+
+def _place(frame: FrameType) -> str:
+    return f"{frame.f_code.co_qualname} ({_line(frame)})"
+
+
+def _line(frame: FrameType) -> str:
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
+
+
+def _charge(reason: Literal["stuck", "memory"], message: str, running: Running | None) -> Charge:
+    if running is None:
+        return Charge(reason, None, None, message)
+    spec, message = (
+        running.spec,
+        f"{message} in {running.place}" if reason == "stuck" else f"{message}, in {running.place}",
+    )
+    return Charge(reason, spec.episode_id if spec else None, spec.attempt if spec else None, message)
+
+
+# ---- memory ----
+
+
+def memory_bytes() -> int:
+    """What this process has in memory (its resident set)."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def _in_mb(size: int) -> str:
+    return f"{size / 2**20:.0f} MB"

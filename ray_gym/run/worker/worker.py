@@ -1,0 +1,343 @@
+"""A worker: plays many episodes at once on one event loop and stages their rows. A plain class; the driver makes it an actor."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
+from ray_gym.environment import Environment
+from ray_gym.episode.participant import Participant
+from ray_gym.errors import UserError
+from ray_gym.hosting.admission import Admission
+from ray_gym.journal.history import SUFFIX, HistoryReader
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Charged
+from ray_gym.logs import configure, last_words, speak_of
+from ray_gym.metrics.pulse import Export
+from ray_gym.metrics.working import WorkerMetrics
+from ray_gym.models.base import Engine
+from ray_gym.play.play import Played, Stage
+from ray_gym.run.cluster.nodes import Hello, this_node
+from ray_gym.run.directory.storage import Storage
+from ray_gym.run.driver.lease import EpisodeKey, Group, Lease, ids_of
+from ray_gym.run.worker.garbage import look_seldom
+from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.receipt import log_end
+from ray_gym.run.worker.report import Report, StagedFile
+from ray_gym.run.worker.rows import Rows, take_batch
+from ray_gym.run.worker.watchdog import Charge, Watchdog, memory_bytes
+
+HEARTBEAT_S = 1.0
+"""An exchange answers at least this often, so that progress moves and files roll by time."""
+OVERDUE_S = 15.0
+"""How long after a deadline an episode's code may go on (it is being cancelled all the time)."""
+CANCELLING_S = 2.0
+"""How long cancelled episodes may take to end; the driver waits a little longer for the rows of those that were over."""
+START_AT_ONCE, START_TURNS = 8, 32
+"""How many episodes begin at once, at least; and in how many turns of the event loop all places are filled."""
+GATHER_S = 0.01
+"""After something was finished, how long an exchange waits for more before it answers."""
+GATHER_TIMES = 5
+"""At most so many of these while others wait here, so that no place is free meanwhile. An exchange costs as much as many model calls:
+this takes 10 to 14% off a call's CPU time (`benchmarks.orchestration`, 64 in flight)."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSetup:
+    """What is the same for all workers of a run."""
+
+    run_id: str
+    env_id: str
+    environment: Environment[Any, Any]
+    participants: Mapping[str, Participant]
+    engines: Mapping[str, Engine]
+    limits: LimitsSection
+    groups: GroupsSection
+    fanout: FanoutSection
+    output: OutputSection
+    storage: Storage
+    journal: Path | None
+    """None: nothing is journaled."""
+    export: Callable[[], Export] | None = None
+    """Where metrics go; None: nowhere."""
+    log: LogSection | None = None
+    """How this process logs; None: as it did."""
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """A group of which some are still being played."""
+
+    size: int
+    played: list[Played] = field(default_factory=list)
+
+
+class Worker:
+    def __init__(self, name: str, setup: WorkerSetup, concurrency: int) -> None:
+        if setup.log is not None:
+            configure(setup.log, run=setup.run_id, worker=name)
+        models = {model: engine.connect() for model, engine in setup.engines.items()}
+        self._name = name
+        self._setup = setup
+        self._concurrency = concurrency
+        self._admission = Admission(models.values(), concurrency / setup.fanout.concurrency)
+        self._journal = _open_journal(name, setup)
+        self._metrics = WorkerMetrics(setup.env_id, self._journal, setup.export)
+        stage = Stage(setup.environment, setup.participants, models, setup.limits, metrics=self._metrics.play)
+        histories = HistoryReader(setup.journal) if setup.journal else None
+        self._player = self._make_player(stage, setup.groups, self._journal, histories)
+        self._waiting: deque[tuple[Lease, _Gathering]] = deque()
+        self._playing: set[asyncio.Task[None]] = set()
+        self._report = Report()
+        self._news = asyncio.Event()
+        self._ended: deque[Played] = deque()
+        """Of groups that are over, and no rows yet; with all there is of them, until the next exchange."""
+        self._rows = self._no_rows()
+        self._rolled_at = time.monotonic()
+        self._files = 0
+        self._rolling = asyncio.Lock()
+        self._begun_roll: asyncio.Task[None] | None = None
+        """The last file that was staged while the worker went on, or is."""
+        self._is_starting = False
+        self._is_leaving = False
+        self._is_cancelled = False
+        self._alone: EpisodeKey | None = None
+        """The episode that is played with no other beside it."""
+
+    def _make_player(
+        self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
+    ) -> Player:
+        return Player(stage, groups, journal, histories)
+
+    async def hello(self) -> Hello:
+        """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
+        self._watch()
+        look_seldom(self._concurrency)
+        # Arrow's own pool takes 50 MB more, and 0.1 s for the first file's pages.
+        pa.set_memory_pool(pa.system_memory_pool())
+        self._metrics.start()
+        name = f"hello-{self._name}"
+        storage = self._setup.storage
+        await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
+        return Hello(name, this_node())
+
+    async def exchange(self, groups: Sequence[Group], committed: Sequence[str]) -> Report:
+        """Take episodes, hear which are committed, and wait until there is something to report (or a heartbeat has passed).
+
+        Errors: OSError when the journal, or a file of rows, can't be written.
+        """
+        if self._is_leaving:
+            self._end("too many of its threads are stuck in blocking tools; another worker takes over")
+        self._end_if_overdue()
+        for group in groups:
+            gathering = _Gathering(len(group))
+            self._waiting.extend((lease, gathering) for lease in group)
+        self._start_waiting()
+        if self._journal is not None:
+            self._journal.forget(committed)
+            await self._journal.compact_if_due()
+        try:
+            async with asyncio.timeout(HEARTBEAT_S):
+                await self._news.wait()
+            await self._gather()
+        except TimeoutError:
+            pass
+        await self._record()
+        self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
+        if self._is_leaving:
+            await self._roll()
+        elif self._roll_is_due():
+            await self._begin_roll()
+        elif self._begun_roll is not None and time.monotonic() - self._rolled_at > self._setup.fanout.stuck_after_s:
+            # A write that hangs: then this does, too, and the driver gives the worker up.
+            await asyncio.wait({self._begun_roll})
+        return await self._take_report()
+
+    async def _gather(self) -> None:
+        for _ in range(GATHER_TIMES):
+            await asyncio.sleep(GATHER_S)
+            if not self._waiting:
+                return
+
+    async def wake(self) -> None:
+        """An exchange that waits answers now."""
+        self._news.set()
+
+    async def finish(self) -> Report:
+        """Nothing more is coming: stage what is left."""
+        await self._roll()
+        return await self._take_report()
+
+    async def cancel(self) -> Report:
+        """Stop playing at once; what was finished is staged, what was not is in the journal."""
+        self._is_cancelled = True
+        self._waiting.clear()
+        for task in self._playing:
+            task.cancel()
+        if self._playing:
+            await asyncio.wait(self._playing, timeout=CANCELLING_S)
+        report = await self.finish()
+        await self.close()
+        return report
+
+    async def close(self) -> None:
+        """Nothing is left to do. From here on the journal may go away without this process taking that for a fence."""
+        self._watchdog.stop()
+        await self._metrics.stop()
+        await self._player.stage.tool_runner.close()
+        await self._player.stage.environment.close()
+        for model in self._player.stage.models.values():
+            await model.close()
+
+    def _watch(self) -> None:
+        """From now on this process ends itself when its loop is stuck, its memory too much, or its journal taken over."""
+        fanout, journal = self._setup.fanout, self._journal
+        limit = int(fanout.memory_gb * 2**30) if fanout.memory_gb else None
+        if limit is not None and memory_bytes() > limit:
+            raise UserError(
+                f"fanout.memory_gb: {fanout.memory_gb:g}, but a worker takes {memory_bytes() / 2**30:.2f} before it plays anything"
+            )
+        is_fenced = journal.is_fenced if journal else lambda: False
+        loop = asyncio.get_running_loop()
+        self._watchdog = Watchdog(loop, fanout.stuck_after_s, limit, self._charge, is_fenced)
+        self._watchdog.start()
+
+    def _charge(self, charge: Charge) -> None:
+        """The last thing that this process does; called on a thread of the watchdog's."""
+        blamed = self._alone if charge.reason != "fenced" else None
+        if charge.episode_id is not None and charge.attempt is not None:
+            blamed = EpisodeKey(charge.episode_id, charge.attempt)
+        if self._journal is not None and blamed is not None:
+            self._journal.append(Charged(blamed.episode_id, blamed.attempt, charge.message))
+        self._end(charge.message, blamed)
+
+    def _end_if_overdue(self) -> None:
+        """Code that swallows its cancellation can't be stopped in any other way."""
+        for episode in self._player.stage.under_way:
+            if episode.clock.overdue_s > OVERDUE_S:
+                spec = episode.spec
+                self._charge(
+                    Charge("stuck", spec.episode_id, spec.attempt, "its code swallows its cancellation at a deadline")
+                )
+
+    def _end(self, reason: str, blamed: EpisodeKey | None = None) -> None:
+        """Like any other death of a worker: what it had goes on elsewhere from the journal."""
+        last_words(__name__, f"worker {self._name} ends itself: {reason}", **(ids_of(blamed) if blamed else {}))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def _start_waiting(self) -> None:
+        if not self._is_starting:
+            self._is_starting = True
+            asyncio.get_running_loop().call_soon(self._start_some)
+
+    def _start_some(self) -> None:
+        """In a turn of the event loop no more than a share: who begins together may end together, and all of them would hold it up."""
+        self._is_starting = False
+        for _ in range(max(START_AT_ONCE, self._concurrency // START_TURNS)):
+            if not self._waiting or len(self._playing) >= self._room():
+                return
+            task = asyncio.create_task(self._play(*self._waiting.popleft()))
+            self._playing.add(task)
+            task.add_done_callback(self._playing.discard)
+            task.add_done_callback(lambda _: self._start_waiting())
+        self._start_waiting()
+
+    def _room(self) -> int:
+        return 1 if self._waiting[0][0].alone else self._concurrency
+
+    async def _play(self, lease: Lease, gathering: _Gathering) -> None:
+        """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
+        self._alone = lease.key if lease.alone else None
+        speak_of(**ids_of(lease.key))
+        async with self._admission.place(begins=not lease.adopted):
+            played = await self._played(lease)
+        self._report.over.append(lease.key)
+        gathering.played.append(played)
+        if len(gathering.played) == gathering.size:
+            self._ended.extend(await self._player.close_group(gathering.played))
+        self._news.set()
+
+    async def _played(self, lease: Lease) -> Played:
+        try:
+            return await self._player.play(lease)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._is_cancelled or task is None:
+                raise
+            while task.uncancel():  # by nobody but its environment
+                pass
+            return self._player.lost(lease, "CancelledError: its environment cancelled the task that it is played in")
+
+    def _record_some(self) -> None:
+        """Make rows of those that ended first."""
+        for receipt in self._rows.add(take_batch(self._ended)):
+            self._report.finished.append(receipt)
+            log_end(receipt)
+
+    async def _record(self) -> None:
+        """Make rows of all that ended, in steps that leave the event loop to others.
+
+        Nothing comes between the last and what follows: then there are rows of whole groups, though a step may end within one.
+        """
+        while self._ended:
+            self._record_some()
+            if self._ended:
+                await asyncio.sleep(0)
+
+    def _no_rows(self) -> Rows:
+        return Rows(self._setup.run_id, self._setup.env_id)
+
+    async def _take_report(self) -> Report:
+        if self._journal is not None:
+            if self._journal.broken is not None:
+                raise self._journal.broken
+            await self._journal.sync()
+        if self._begun_roll is not None and self._begun_roll.done():
+            self._begun_roll.result()
+        await self._record()  # what is over is finished, too, unless others of its group are not over
+        report, self._report = self._report, Report()
+        self._news.clear()
+        return report
+
+    def _roll_is_due(self) -> bool:
+        output = self._setup.output
+        full = len(self._rows) >= output.roll_rows or self._rows.bytes >= output.roll_mb * 2**20
+        return len(self._rows) > 0 and (full or time.monotonic() - self._rolled_at >= output.roll_s)
+
+    async def _begin_roll(self) -> None:
+        """Stage them while the worker goes on: it is given new episodes only when an exchange answers. Waits for the file before."""
+        if self._begun_roll is not None:
+            await asyncio.wait({self._begun_roll})
+            self._begun_roll.result()
+        self._begun_roll = asyncio.create_task(self._roll())
+        self._begun_roll.add_done_callback(lambda _: self._news.set())
+
+    async def _roll(self) -> None:
+        """Stage the rows that have come together, whole groups only, off the event loop."""
+        async with self._rolling:
+            await self._record()
+            rows, self._rows, self._rolled_at = self._rows, self._no_rows(), time.monotonic()
+            if not len(rows):
+                return
+            name = f"part-{self._name}-{self._files:05d}.parquet"
+            self._files += 1
+            await asyncio.to_thread(lambda: self._setup.storage.stage(name, rows.table()))
+            self._report.staged.append(StagedFile(name, tuple(rows.keys)))
+
+
+def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
+    """Errors: OSError."""
+    if setup.journal is None:
+        return None
+    path = setup.journal / f"{name}{SUFFIX}"
+    return Journal(path, setup.run_id, flush=setup.output.durability == "disk")

@@ -1,0 +1,49 @@
+"""What an environment's `score` may give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, SupportsFloat
+
+if TYPE_CHECKING:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A reward, with named parts and other participants' rewards where an environment has them."""
+
+    reward: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+    others: Mapping[str, float] = field(default_factory=dict)
+
+
+Scored = Score | float | Mapping[str, float]
+"""What `score` may give: a number, named parts (their sum is the reward), or a `Score`."""
+
+
+def as_score(value: Scored) -> Score:
+    """Errors: TypeError if it is none of the three, ValueError if a number is not finite."""
+    if isinstance(value, float):  # most are, and to look whether something else is like a number takes longer
+        return Score(_number(value))
+    if isinstance(value, Score):
+        return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))
+    if isinstance(value, Mapping):
+        parts = _numbers(value)
+        return Score(sum(parts.values()), parts)
+    if isinstance(value, SupportsFloat) and not isinstance(value, str):
+        return Score(_number(value))
+    raise TypeError(f"score() returned {type(value).__name__}; expected a number, named parts or a Score")
+
+
+def _numbers(named: Mapping[str, float]) -> dict[str, float]:
+    return {str(name): _number(value) for name, value in named.items()}
+
+
+def _number(value: SupportsFloat) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"score() returned {number}, which is no reward")
+    return number

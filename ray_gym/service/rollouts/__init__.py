@@ -1,0 +1,1 @@
+"""Rollouts that callers submit."""

@@ -1,0 +1,285 @@
+"""The service's rollouts: each is a run of its own, queued, played by a driver on this event loop, and gone on with after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import logging
+import secrets
+import time
+from collections import Counter, deque
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ray_gym.config.sections import RunConfig
+from ray_gym.errors import RunFailed, UserError, describe
+from ray_gym.metrics.recorder import Recorder
+from ray_gym.models.base import Engine
+from ray_gym.openai_api.refused import Refused, busy, unavailable, unknown
+from ray_gym.run.directory.directory import RunDirectory, closed, reopen
+from ray_gym.run.driver.commits import Commits
+from ray_gym.run.driver.driver import Outcome, drive, standing, summary_of
+from ray_gym.run.driver.tally import Tally
+from ray_gym.run.fingerprint import Fingerprint
+from ray_gym.run.plan import Plan
+from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
+from ray_gym.service.offers import Offer, chosen
+from ray_gym.service.pages import newest
+from ray_gym.service.rollouts.remembered import Remembered
+from ray_gym.service.rollouts.rollout import CANCELLED, Rollout
+from ray_gym.service.rollouts.submission import plan_again, submission_of
+
+logger = logging.getLogger(__name__)
+
+PLANNED_AT_ONCE = 2
+"""Requests that are checked at the same time: one may have 100,000 tasks."""
+RETRY_S = 5.0
+"""When to come back to a full queue."""
+LONGEST_WAIT_S = 60.0
+
+
+class Rollouts:
+    """To be used on one event loop. Its methods raise Refused."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        config_dir: Path,
+        engines: Mapping[str, Engine],
+        offers: Mapping[str, Offer],
+        folder: Path,
+        recorder: Recorder,
+    ) -> None:
+        self._config = config.model_copy(update={"output": config.output.model_copy(update={"dir": str(folder)})})
+        self._config_dir = config_dir
+        self._engines = engines
+        self._offers = offers
+        self._folder = folder
+        self._recorder = recorder
+        self._rollouts = Remembered(folder)
+        self._queue: deque[Rollout] = deque()
+        self._making: Counter[str] = Counter()
+        """How many of each caller."""
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._playing: dict[str, asyncio.Task[None]] = {}
+        self._planning = asyncio.Semaphore(PLANNED_AT_ONCE)
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._closing = False
+
+    # ---- what callers ask ----
+
+    async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
+        """The rollout, and whether it is new. Who goes away meanwhile doesn't stop it from being made."""
+        task = asyncio.create_task(self._submit(caller, request, key))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(task)
+
+    def listed(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
+        page = newest(self._rollouts.of(caller), cursor, limit)
+        return RolloutList(rollouts=[rollout.status() for rollout in page.items], next=page.next)
+
+    async def status(self, caller: str, run_id: str) -> RolloutStatus:
+        return (await self._own(caller, run_id)).status()
+
+    async def location(self, caller: str, run_id: str) -> str:
+        return str(self._folder / (await self._own(caller, run_id)).id)
+
+    async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
+        """What was finished is kept. It is cancelled for good when this returns, though workers may still be stopping."""
+        rollout = await self._own(caller, run_id)
+        if rollout.is_over:
+            raise Refused(409, "already_over", f"rollout {run_id!r} is {rollout.state} already")
+        before, rollout.state = rollout.state, "cancelled"
+        try:
+            await asyncio.to_thread((self._folder / rollout.id / CANCELLED).touch)
+        except OSError as error:
+            rollout.state = before
+            raise self._unwritable(error) from None
+        rollout.stopping.set()
+        if rollout in self._queue:
+            self._queue.remove(rollout)
+            rollout.ended_at, rollout.is_on_disk = time.time(), True
+            self._rollouts.forget_old(caller)
+        rollout.tell()
+        return rollout.status()
+
+    async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
+        """Until more files than `commits` are committed, it has ended, or the time is up; the status, and how many files there are."""
+        rollout = await self._own(caller, run_id)
+        try:
+            async with asyncio.timeout(min(timeout_s, LONGEST_WAIT_S)):
+                while rollout.ended_at is None and rollout.commits <= commits:
+                    self._refuse_if_closing()
+                    await rollout.news()
+        except TimeoutError:
+            pass
+        return rollout.status(), rollout.commits
+
+    def counts(self) -> dict[str, float]:
+        states = self._rollouts.counts()
+        return {f"rollouts.{state}": states[state] for state in ("queued", "running", "done", "failed", "cancelled")}
+
+    # ---- from start to end ----
+
+    async def recover(self) -> None:
+        """What an earlier service of this name left: what was not done goes on."""
+        self._queue.extend(await self._rollouts.recover())
+        self._play_next()
+
+    async def close(self) -> None:
+        """Stop everything; what was under way is gone on with when the service is started again."""
+        self._closing = True
+        for rollout in self._rollouts.here():
+            rollout.stopping.set()
+            rollout.tell()
+        if pending := [*self._tasks, *self._playing.values()]:
+            await asyncio.wait(pending)
+
+    async def _own(self, caller: str, run_id: str) -> Rollout:
+        """Errors: Refused, also for another caller's."""
+        rollout = await self._rollouts.find(run_id)
+        if rollout is None or rollout.caller != caller:
+            raise unknown("rollout", run_id[:64])
+        return rollout
+
+    # ---- making one ----
+
+    async def _submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
+        body = await asyncio.to_thread(_hash_of, request)
+        run_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
+        async with self._locks.setdefault(run_id, asyncio.Lock()):
+            if (known := await self._rollouts.find(run_id)) is not None:
+                if known.body != body:
+                    raise Refused(409, "key_reused", "this idempotency key was used with another body already")
+                return known.status(), False
+            self._refuse_if_full(caller)
+            self._making[caller] += 1
+            try:
+                rollout = await self._made(run_id, caller, body, request, key)
+            finally:
+                self._making[caller] -= 1
+            self._rollouts.add(rollout)
+            self._queue.append(rollout)
+            self._play_next()
+            return rollout.status(), True
+
+    def _refuse_if_full(self, caller: str) -> None:
+        """Errors: Refused."""
+        self._refuse_if_closing()
+        service = self._config.service
+        places = service.queued_rollouts + service.active_rollouts
+        if self._making.total() + len(self._queue) + len(self._playing) >= places:
+            raise busy(f"{service.queued_rollouts} rollouts are waiting already; come back later", RETRY_S)
+        own = self._making[caller] + sum(not rollout.is_over for rollout in self._rollouts.of(caller))
+        if own >= service.most_of_one(places):
+            raise busy(f"{own} rollouts of yours are not over, as many as there may be; come back later", RETRY_S)
+
+    def _refuse_if_closing(self) -> None:
+        """Errors: Refused."""
+        if self._closing:
+            raise unavailable("the service is stopping")
+
+    async def _made(self, run_id: str, caller: str, body: str, request: RolloutRequest, key: str | None) -> Rollout:
+        offer = chosen(self._offers, request.environment)
+        async with self._planning:
+            submission = await asyncio.to_thread(
+                submission_of, request, offer, self._config, self._config_dir, self._engines, run_id
+            )
+            rollout = Rollout(run_id, caller, body, offer.name, submission.episodes, time.time())
+            said = request.model_dump(mode="json", exclude_unset=True, exclude={"tasks"})
+            try:
+                await asyncio.to_thread(submission.write, rollout.as_json(said, key and _digest(key)))
+            except (UserError, RunFailed, OSError) as error:
+                raise self._unwritable(error) from None
+        return rollout
+
+    def _unwritable(self, error: Exception) -> Refused:
+        logger.error("rollouts can't be written: %s", describe(error))
+        return unavailable("the service can't write its files now", RETRY_S)
+
+    # ---- playing them ----
+
+    def _play_next(self) -> None:
+        while self._queue and len(self._playing) < self._config.service.active_rollouts and not self._closing:
+            rollout = self._queue.popleft()
+            self._playing[rollout.id] = asyncio.create_task(self._play(rollout))
+            self._playing[rollout.id].add_done_callback(partial(self._played, rollout.id))
+
+    def _played(self, run_id: str, _: asyncio.Task[None]) -> None:
+        del self._playing[run_id]
+        self._play_next()
+
+    async def _play(self, rollout: Rollout) -> None:
+        try:
+            await self._carry_out(rollout)
+        except (UserError, RunFailed, OSError) as error:
+            rollout.fail(self._reason(error))
+        except Exception as error:
+            logger.exception("rollout %s: the service failed", rollout.id)
+            rollout.fail(f"the service failed: {type(error).__name__}")
+        finally:
+            rollout.release()
+            self._rollouts.forget_old(rollout.caller)
+
+    async def _carry_out(self, rollout: Rollout) -> None:
+        """Errors: UserError, RunFailed, OSError when its directory can't be opened, or written any more."""
+        plan, directory = await asyncio.to_thread(self._opened, self._folder / rollout.id)
+        try:
+            notify = self._notify(rollout, directory)
+            commits = await asyncio.to_thread(standing, plan, directory, notify, self._recorder)
+            for problem in commits.fences.problems:
+                logger.warning("rollout %s: journal: %s", rollout.id, problem)
+            rollout.begin(commits.tally)
+            outcome = await self._driven(plan, directory, commits, rollout.stopping)
+            own = rollout.end(outcome)
+            await asyncio.to_thread(directory.write_summary, {**summary_of(plan, directory.name, outcome), **own})
+            rollout.is_on_disk = rollout.is_over
+        finally:
+            await asyncio.to_thread(directory.close)
+
+    def _opened(self, folder: Path) -> tuple[Plan, RunDirectory]:
+        """A rollout is gone on with, also when it is played for the first time. Blocks. Errors: UserError, OSError."""
+        before = closed(folder)
+        config = before.read_config()
+        for name in {section.model for section in config.participants.values()}:
+            if config.models[name] != self._config.models.get(name):
+                raise UserError(f"models.{name}: it is another one now than when this rollout began")
+        plan = plan_again(config, folder, self._engines)
+        if (began := before.read_fingerprint()) is not None:
+            began.check(Fingerprint.of(plan), folder.name, "its source")
+        return plan, reopen(folder, config.output)
+
+    async def _driven(self, plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
+        if stopping.is_set():
+            return Outcome(commits.tally, interrupted=True)
+        try:
+            outcome = await drive(plan, directory, commits, stopping)
+        except (UserError, RunFailed) as error:
+            return Outcome(commits.tally, interrupted=True, failure=self._reason(error))
+        return outcome if outcome.failure is None else Outcome(outcome.tally, True, self._scrubbed(outcome.failure))
+
+    def _notify(self, rollout: Rollout, directory: RunDirectory) -> Any:
+        def notify(tally: Tally, in_flight: int) -> None:
+            rollout.committed(directory.order.last)
+
+        return notify
+
+    def _reason(self, error: Exception) -> str:
+        return self._scrubbed(str(error) if isinstance(error, UserError | RunFailed) else describe(error))
+
+    def _scrubbed(self, text: str) -> str:
+        """Where the service keeps its files is nobody's business."""
+        return text.replace(f"{self._folder}/", "").replace("--resume: ", "")
+
+
+def _hash_of(request: RolloutRequest) -> str:
+    return _digest(json.dumps(request.model_dump(exclude_defaults=True), sort_keys=True))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,168 @@
+"""One rollout of the service: who asked for it, how it stands, and what of that is kept in its directory."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ray_gym.errors import describe
+from ray_gym.run.directory.directory import SUMMARY, RunDirectory
+from ray_gym.run.directory.location import storage_at
+from ray_gym.run.driver.driver import Outcome
+from ray_gym.run.driver.tally import Tally
+from ray_gym.service.api import RolloutState, RolloutStatus
+from ray_gym.service.pages import last_commit
+
+logger = logging.getLogger(__name__)
+
+REQUEST = "request.json"
+"""The last file that is written when a rollout is made: a directory without it was never promised to anybody."""
+CANCELLED = "cancelled"
+"""A file that is there from when the caller was told that it is cancelled."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    statuses: dict[str, int] = field(default_factory=dict)
+    stop_reasons: dict[str, int] = field(default_factory=dict)
+    reward_mean: float | None = None
+
+    @classmethod
+    def of(cls, summary: dict[str, Any]) -> Counts:
+        return cls(summary["status"], summary["stop_reasons"], summary["mean_reward"])
+
+
+@dataclass(slots=True)
+class Rollout:
+    id: str
+    caller: str
+    body: str
+    """A hash of the request: the same key with another body is a mistake."""
+    environment: str
+    episodes: int
+    created_at: float
+    state: RolloutState = "queued"
+    started_at: float | None = None
+    ended_at: float | None = None
+    """Set once nothing more will be committed."""
+    is_on_disk: bool = False
+    """How it ended; else it is gone on with when the service is started again."""
+    failure: str | None = None
+    commits: int = 0
+    counts: Counts = Counts()
+    """Of what was played in earlier sittings; of everything, once it has ended."""
+    tally: Tally | None = None
+    """While it is played."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in ("done", "failed", "cancelled")
+
+    def status(self) -> RolloutStatus:
+        tally = self.tally
+        counts = Counts(dict(+tally.by_status), dict(+tally.by_stop), tally.mean_reward) if tally else self.counts
+        return RolloutStatus(
+            id=self.id,
+            environment=self.environment,
+            state=self.state,
+            episodes=self.episodes,
+            statuses=counts.statuses,
+            stop_reasons=counts.stop_reasons,
+            reward_mean=counts.reward_mean,
+            failure=self.failure,
+            created_at=self.created_at,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+        )
+
+    async def news(self) -> None:
+        """Until a file was committed, or its state has changed."""
+        await self._news.wait()
+
+    def tell(self) -> None:
+        told, self._news = self._news, asyncio.Event()
+        told.set()
+
+    def committed(self, number: int) -> None:
+        if number != self.commits:
+            self.commits = number
+            self.tell()
+
+    def begin(self, tally: Tally) -> None:
+        self.tally = tally
+        self.started_at = self.started_at or time.time()
+        if self.state == "queued":
+            self.state = "running"
+        self.tell()
+
+    def end(self, outcome: Outcome) -> dict[str, Any]:
+        """What its summary says beside that of any run. An interrupted one is to be gone on with, unless it was cancelled."""
+        self.counts = Counts.of(outcome.tally.summary())
+        if self.state != "cancelled":
+            self.failure = outcome.failure
+            self.state = "failed" if outcome.failure else "queued" if outcome.interrupted else "done"
+        self.ended_at = time.time() if self.is_over else None
+        return {"cancelled": self.state == "cancelled", "started_at": self.started_at, "ended_at": self.ended_at}
+
+    def fail(self, reason: str) -> None:
+        """It could not even be opened, or closed."""
+        if self.state != "cancelled":
+            self.state, self.failure = "failed", reason
+        self.ended_at = time.time()
+
+    def release(self) -> None:
+        """Nobody plays it any more: all that stays in memory is its status."""
+        self.tally = None
+        self.tell()
+
+    def as_json(self, request: dict[str, Any], key: str | None) -> bytes:
+        """What is kept of it from its beginning; `key` is a hash of the idempotency key."""
+        kept = {name: getattr(self, name) for name in ("caller", "body", "environment", "episodes", "created_at")}
+        return json.dumps({**kept, "key": key, "request": request}, indent=2).encode()
+
+
+def recovered(folder: Path) -> Rollout | None:
+    """A rollout from its directory; None for what was never one. Blocks."""
+    try:
+        kept = json.loads((folder / REQUEST).read_bytes())
+        summary = json.loads((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
+        kept = {name: kept[name] for name in ("caller", "body", "environment", "episodes", "created_at")}
+        rollout = Rollout(folder.name, **kept, commits=last_commit(str(folder)))
+        if summary is not None:
+            _stand_as_summed_up(rollout, summary)
+        if rollout.state == "queued" and (folder / CANCELLED).exists():
+            _stand_as_cancelled(rollout, folder)
+        rollout.is_on_disk = rollout.is_over
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        logger.warning("rollout %s can't be read, and is left out: %s", folder.name, describe(error))
+        return None
+    return rollout
+
+
+def _stand_as_summed_up(rollout: Rollout, summary: dict[str, Any]) -> None:
+    rollout.counts = Counts.of(summary)
+    rollout.started_at, rollout.ended_at = summary.get("started_at"), summary.get("ended_at")
+    if summary.get("cancelled"):
+        rollout.state = "cancelled"
+    elif summary["failure"]:
+        rollout.state, rollout.failure = "failed", summary["failure"]
+    elif not summary["interrupted"]:
+        rollout.state = "done"
+    if rollout.is_over and rollout.ended_at is None:  # it was gone on with by the command line
+        rollout.ended_at = time.time()
+
+
+def _stand_as_cancelled(rollout: Rollout, folder: Path) -> None:
+    """The service ended before it could sum up: what is committed counts."""
+    done = RunDirectory(storage_at(str(folder))).committed()
+    rollout.counts = Counts.of(Tally.going_on(rollout.episodes, done).summary())
+    rollout.state, rollout.ended_at = "cancelled", (folder / CANCELLED).stat().st_mtime

@@ -1,0 +1,252 @@
+"""From what a caller asks for to a run's config and tasks, checked: whatever is wrong is said in the words of the request. Blocks."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ray_gym.config.sections import ParticipantSection, RunConfig, RunSection, ServiceSection, TasksSection
+from ray_gym.data.checking import BadRow, task_of
+from ray_gym.data.rows import Row, not_finite
+from ray_gym.data.tasks import MAX_PROBLEMS, Placed, TaskRow, read_tasks, with_ids
+from ray_gym.environment import Environment
+from ray_gym.errors import UserError
+from ray_gym.models.base import Engine, Sampling
+from ray_gym.openai_api.refused import Refused, invalid
+from ray_gym.openai_api.sampling import SamplingChange
+from ray_gym.run.directory.directory import create, plan_directory
+from ray_gym.run.fingerprint import Fingerprint
+from ray_gym.run.plan import Plan, checked, make_environment, make_specs, participants_of
+from ray_gym.run.resume import with_absolute_path
+from ray_gym.service.api import ParticipantChange, RolloutRequest
+from ray_gym.service.offers import DEFAULT, Offer
+from ray_gym.service.rollouts.rollout import REQUEST as REQUEST_FILE
+
+logger = logging.getLogger(__name__)
+
+TASKS = "tasks.jsonl"
+"""In the run's directory: the tasks that came with the request."""
+REQUEST = "request"
+"""What messages would call the file that a mistake is in."""
+_FIELD = re.compile(r"([A-Za-z_][\w.\[\]-]*): ", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A run that can be played: its config as it is kept, and what goes beside it."""
+
+    config: RunConfig
+    fingerprint: Fingerprint
+    tasks: bytes | None
+    """The file of the tasks that came with the request."""
+
+    @property
+    def episodes(self) -> int:
+        return self.fingerprint.episodes
+
+    def write(self, request: bytes) -> None:
+        """The run's directory, closed again. Blocks. Errors: UserError, RunFailed, OSError; then nothing is left of it."""
+        directory = plan_directory(self.config, Path(REQUEST))
+        create(directory)
+        try:
+            directory.write_fingerprint(self.fingerprint)
+            directory.write_config(self.config)
+            if self.tasks is not None:
+                directory.storage.write(TASKS, self.tasks)
+            directory.storage.write(REQUEST_FILE, request)
+        except BaseException:
+            directory.remove()
+            raise
+        finally:
+            directory.close()
+
+
+def submission_of(
+    request: RolloutRequest,
+    offer: Offer,
+    config: RunConfig,
+    config_dir: Path,
+    engines: Mapping[str, Engine],
+    run_id: str,
+) -> Submission:
+    """`config` is the service's, with the folder of its rollouts as output.dir. Errors: Refused."""
+    try:
+        wanted = _config(request, offer, config, config_dir, run_id)
+        environment = make_environment(wanted, REQUEST)
+        participants = participants_of(wanted, environment, REQUEST)
+        rows = _tasks(request, wanted, environment, config_dir, config.service.max_episodes)
+        _limit(len(rows) * request.repeats, config.service.max_episodes)
+        asked = {p.model: copy.copy(engines[p.model]) for p in participants.values()}  # a check may leave traces
+        plan = checked(Plan(wanted, environment, participants, asked, make_specs(wanted, rows)), REQUEST)
+    except UserError as error:
+        raise refused(error, request) from None
+    return Submission(wanted, Fingerprint.of(plan), _as_lines(request.tasks) if request.tasks else None)
+
+
+def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
+    """The plan of a run from the config that was kept in its directory. Errors: UserError."""
+    file = "run.yaml"
+    environment = make_environment(config, file)
+    participants = participants_of(config, environment, file)
+    used = {participant.model for participant in participants.values()}
+    if missing := sorted(used - engines.keys()):
+        raise UserError(f"models.{missing[0]}: the service doesn't have it any more")
+    rows = read_tasks(config.tasks, environment, config.run.seed, folder)
+    return Plan(config, environment, participants, {name: engines[name] for name in used}, make_specs(config, rows))
+
+
+def refused(error: UserError, request: RolloutRequest) -> Refused:
+    """What was found wrong in the config of a run, as what is wrong in the request for it."""
+    lines = [line.removeprefix(f"{REQUEST}: ") for line in str(error).splitlines()]
+    if request.generate is not None:
+        lines = [line.replace("tasks.generate: ", "generate: ", 1) for line in lines]
+    lines = [line.replace("tasks.repeats", "repeats") for line in lines]
+    field = _FIELD.match(lines[0])
+    return invalid("\n".join(lines), field[1] if field else None)
+
+
+# ---- the config ----
+
+
+def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir: Path, run_id: str) -> RunConfig:
+    """Errors: Refused."""
+    wanted = offer.config(
+        config,
+        run=RunSection(name=run_id, seed=request.seed),
+        tasks=_section(request, offer),
+        participants=_participants(request.participants, offer, config),
+        service=ServiceSection(),
+    )
+    if request.tasks is not None:
+        return wanted
+    try:
+        return with_absolute_path(wanted, config_dir / REQUEST)
+    except UserError as error:
+        raise _broken_source(request, error) from None
+
+
+def _section(request: RolloutRequest, offer: Offer) -> TasksSection:
+    """Errors: Refused."""
+    given = [name for name in ("tasks", "generate", "source") if getattr(request, name) is not None]
+    if len(given) > 1:
+        raise invalid(f"{given[1]}: give one of tasks, generate and source, not {' and '.join(given)}", given[1])
+    if request.tasks is not None:
+        return TasksSection(path=TASKS, limit=request.limit, repeats=request.repeats)
+    if request.generate is not None:
+        return TasksSection(generate=request.generate, limit=request.limit, repeats=request.repeats)
+    name = request.source or DEFAULT
+    if name not in offer.sources:
+        known = f"known: {', '.join(offer.sources)}" if offer.sources else "there are none: give tasks or generate"
+        raise invalid(f"source: {offer.name} has no source {name!r}; {known}", "source")
+    source = offer.sources[name]
+    limits = [limit for limit in (source.limit, request.limit) if limit is not None]
+    return source.model_copy(update={"limit": min(limits, default=None), "repeats": request.repeats})
+
+
+def _participants(
+    changes: Mapping[str, ParticipantChange], offer: Offer, config: RunConfig
+) -> dict[str, ParticipantSection]:
+    """Errors: Refused."""
+    for name, change in changes.items():
+        if name not in offer.participants:
+            known = ", ".join(offer.participants)
+            raise invalid(
+                f"participants.{name}: {offer.name} has no such participant; known: {known}", f"participants.{name}"
+            )
+        if change.model is not None and change.model not in config.models:
+            field = f"participants.{name}.model"
+            raise invalid(f"{field}: there is no model {change.model!r} here; known: {', '.join(config.models)}", field)
+    return {
+        name: _changed(section, changes[name]) if name in changes else section
+        for name, section in offer.participants.items()
+    }
+
+
+def _changed(section: ParticipantSection, change: ParticipantChange) -> ParticipantSection:
+    plain = {name: value for name in type(change).model_fields if (value := getattr(change, name)) is not None}
+    plain["sampling"] = _sampling(section.sampling, change.sampling)
+    return section.model_copy(update=plain)
+
+
+def _sampling(sampling: Sampling, change: SamplingChange) -> Sampling:
+    given = change.model_dump(exclude_none=True)
+    if "stop" in given:
+        given["stop"] = tuple(given["stop"])
+    return replace(sampling, **given)
+
+
+# ---- the tasks ----
+
+
+def _tasks(
+    request: RolloutRequest, config: RunConfig, environment: Environment[Any, Any], config_dir: Path, most: int
+) -> list[TaskRow]:
+    """Errors: Refused, UserError."""
+    section = config.tasks
+    if request.tasks is not None:
+        given = request.tasks[: request.limit]
+        _limit(len(given) * request.repeats, most)
+        return list(with_ids(_inline(given, environment)))
+    if section.generate is not None:
+        _limit(min(section.generate, section.limit or section.generate) * request.repeats, most)
+    try:
+        return read_tasks(section, environment, request.seed, config_dir)
+    except UserError as error:
+        if section.path is None:
+            raise
+        raise _broken_source(request, error) from None
+
+
+def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:
+    """Errors: UserError."""
+    found: list[Placed] = []
+    problems: list[str] = []
+    for index, fields in enumerate(given):
+        place = f"tasks[{index}]"
+        try:
+            found.append(
+                (place, task_of(Row(place, index, None if (bad := _no_json(fields)) else fields, bad), environment))
+            )
+        except BadRow as error:
+            problems += [_placed(place, problem) for problem in error.problems]
+    if problems:
+        more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
+        raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
+    yield from found
+
+
+def _no_json(fields: dict[str, Any]) -> str:
+    """Why it couldn't be read again from a file; "" if it can."""
+    try:
+        return not_finite(fields)
+    except RecursionError:
+        return "(top level): nested too deeply"
+
+
+def _placed(place: str, problem: str) -> str:
+    return f"{place}: {problem.removeprefix('(top level): ')}" if problem.startswith("(") else f"{place}.{problem}"
+
+
+def _as_lines(tasks: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(task, ensure_ascii=False).encode() + b"\n" for task in tasks)
+
+
+def _limit(episodes: int, most: int) -> None:
+    """Errors: Refused."""
+    if episodes > most:
+        raise invalid(f"{episodes} episodes are more than this service plays in one rollout ({most}); submit several")
+
+
+def _broken_source(request: RolloutRequest, error: UserError) -> Refused:
+    """What is wrong with a file of the service's own is for its operator."""
+    name = request.source or DEFAULT
+    logger.warning("source %s: %s", name, error)
+    return Refused(
+        503, "broken_source", f"source: the tasks of {name!r} can't be played now; name others", "source", 60
+    )

@@ -1,0 +1,254 @@
+"""The sessions of one worker: opened, asked, told, scored, and closed when nobody has said anything for long."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable
+from contextlib import suppress
+from typing import TypeVar
+from weakref import WeakValueDictionary
+
+from ray_gym.models.base import Completion
+from ray_gym.openai_api.refused import Refused, busy, invalid, unavailable, unknown
+from ray_gym.openai_api.response_ids import Place
+from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
+from ray_gym.play.commands import CallTool, Close, Command, End, Say, Turn
+from ray_gym.play.entrance import TooManyWaiting
+from ray_gym.play.play import Played
+from ray_gym.play.session import Done, KeyReused, LetGo, Session
+from ray_gym.seeds import stable_id
+from ray_gym.service.api import (
+    LONGEST_TEXT,
+    MessageAnswer,
+    MessageRequest,
+    SessionInfo,
+    ToolCallAnswer,
+    ToolCallRequest,
+)
+from ray_gym.service.sessions import views
+from ray_gym.stop import Closed, EpisodeOver
+
+OPENING_S = 60.0
+"""How long a session may take to be there: its lease is on its way, or it is being made again from its journal."""
+COMMANDS = 10_000
+"""That one session takes, for each is remembered until its end."""
+LARGEST = 64 * 2**20
+"""Characters of what a session is told, and answers."""
+KEPT = 200
+"""Sessions that have ended and can still be asked for what they answered."""
+REMEMBERED = 100_000
+"""Of which it is only known that they have ended."""
+GONE = "session_has_ended"
+CLOSED = "session_closed"
+BUSY_S = 1.0
+"""Until a session in which too many commands wait may be asked again."""
+REFUSED_FIELDS = frozenset({"response_format", "tools"})
+"""Names of what a model may refuse that are also names of what was asked."""
+FIRST = "first-turn"
+"""The key of the turn of those who speak before whoever drives the session."""
+
+Result = TypeVar("Result")
+
+
+class Desk:
+    """All methods but `host` and `show` raise Refused."""
+
+    def __init__(self, environment: str, idle_s: float) -> None:
+        self._environment = environment
+        self._idle_s = idle_s
+        self._open: dict[str, Session] = {}
+        self._ended: OrderedDict[str, Session] = OrderedDict()
+        self._gone: OrderedDict[str, None] = OrderedDict()
+        self._arrivals: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+        """Of sessions that somebody waits for; one each, so that an arrival wakes nobody else."""
+        self.suspects: set[str] = set()
+        """Of which workers may have died. One at a time is gone on with, and nobody is let to one before it has come to rest."""
+        self._one_suspect = asyncio.Lock()
+
+    async def host(self, session_id: str, session: Session) -> Played:
+        """Until it has ended. Cancelled, it lets go of the session, which goes on elsewhere."""
+        try:
+            await self._make(session_id, session)
+            self._open[session_id] = session
+            self._tell_of(session_id)
+            return await self._until_ended(session)
+        except asyncio.CancelledError:
+            await session.close()
+            raise
+        finally:
+            if self._open.pop(session_id, None) is not None and session.played is not None:
+                self._keep(session_id, session)
+
+    def show(self, session_id: str, session: Session) -> None:
+        """One that failed before it was there."""
+        self._keep(session_id, session)
+        self._tell_of(session_id)
+
+    async def _make(self, session_id: str, session: Session) -> None:
+        if session_id not in self.suspects:
+            await session.open()
+            return
+        session.episode.clock.resting(True)  # until it is its turn
+        async with self._one_suspect:
+            session.episode.clock.resting(False)
+            await session.open()
+            await session.settle()
+        self.suspects.discard(session_id)
+
+    def _tell_of(self, session_id: str) -> None:
+        """Whoever waits for it."""
+        if (arrival := self._arrivals.pop(session_id, None)) is not None:
+            arrival.set()
+
+    async def _until_ended(self, session: Session) -> Played:
+        while session.played is None:
+            left_s = self._idle_s - session.idle_s
+            try:
+                async with asyncio.timeout(max(left_s, 0)):
+                    await session.ended.wait()
+            except TimeoutError:
+                if session.idle_s >= self._idle_s:
+                    await session.perform("idle", Close(f"nothing was said for {self._idle_s:g} s"))
+        return session.played
+
+    def _keep(self, session_id: str, session: Session) -> None:
+        self._ended[session_id] = session
+        if len(self._ended) > KEPT:
+            self._gone[self._ended.popitem(last=False)[0]] = None
+        if len(self._gone) > REMEMBERED:
+            self._gone.popitem(last=False)
+
+    async def find(self, session_id: str) -> Session:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(OPENING_S):
+                while True:
+                    if session_id in self._gone:
+                        raise Refused(410, GONE, "the session has ended")
+                    if (found := self._open.get(session_id) or self._ended.get(session_id)) is not None:
+                        return found
+                    await self._arrivals.setdefault(session_id, asyncio.Event()).wait()
+        raise unavailable("the session is not here (any more); ask again")
+
+    # ---- what callers ask ----
+
+    async def info(self, session_id: str) -> SessionInfo:
+        return views.info(session_id, self._environment, await self.find(session_id))
+
+    async def begin(self, session_id: str) -> SessionInfo:
+        """Once it is open: whoever speaks before the policy has spoken."""
+        session = await self.find(session_id)
+        first = session.episode.first
+        if first != "policy" and session.played is None and not session.episode.stopped:
+            await self._perform(session, FIRST, Turn(first))
+        return views.info(session_id, self._environment, session)
+
+    async def call_tool(self, session_id: str, key: str, request: ToolCallRequest) -> ToolCallAnswer:
+        session = await self.find(session_id)
+        call_id = request.id or f"call_{stable_id(session_id, key)[:24]}"
+        arguments = views.arguments_text(request.arguments)
+        if len(arguments) > LONGEST_TEXT:
+            raise invalid(f"longer than {LONGEST_TEXT:,} characters", "arguments")
+        command = CallTool(request.participant, call_id, request.name, arguments)
+        done = await self._perform(session, key, command)
+        return views.tool_answer(done, session)
+
+    async def say(self, session_id: str, key: str, request: MessageRequest) -> MessageAnswer:
+        session = await self.find(session_id)
+        done = await self._perform(session, key, Say(request.participant, request.content))
+        return views.message_answer(done, request.participant, session)
+
+    async def score(self, session_id: str, key: str) -> SessionInfo:
+        """Of one that has ended, what it was scored with."""
+        session = await self.find(session_id)
+        if session.played is None:
+            try:
+                await self._perform(session, key, End())
+            except Refused as refused:
+                if session.played is None or refused.code == CLOSED:  # else two at once: the other one was first
+                    raise
+        return views.info(session_id, self._environment, session)
+
+    async def close(self, session_id: str) -> None:
+        session = await self.find(session_id)
+        if session.played is None:
+            try:
+                await self._perform(session, "close", Close("by its caller"))
+            except Refused:
+                if session.played is None:  # else it was scored meanwhile
+                    raise
+
+    async def ask(
+        self, session_id: str, participant: str, key: str, call: AgentCall
+    ) -> tuple[Completion | None, str | None]:
+        """A black-box agent's model call, and a name for its answer; without any if the episode is over: no model is called after its end.
+
+        Whoever asks says afterwards whether the answer has reached the agent (`settle`).
+        """
+        session = await self.find(session_id)
+        if participant not in session.episode.environment.participants:
+            raise unknown("participant", participant)
+        session.touch()
+        _require_room(session)
+        if call.is_named and session.digest_of(key) not in (None, call.digest):
+            raise Refused(409, "key_reused", "this idempotency key was used with another call already")
+        try:
+            deliveries = session.deliveries
+            own = key if call.is_named else await deliveries.key_for(call.digest, key, call.is_again)
+            done = await _waited(session.perform(own, lambda: command_of(call, participant, session)))
+            deliveries.answered(key)
+        except EpisodeOver:
+            return None, None
+        except TurnIsOver as error:
+            raise Refused(400, "turn_is_over", f"{error}; it has to say something (POST messages) before") from None
+        except UnknownAnswer:
+            problem = "there is no answer of that name in this session"
+            raise Refused(400, "previous_response_not_found", problem, "previous_response_id") from None
+        except ValueError as error:
+            raise Refused(400, "invalid_request", f"input: {error}", "input") from None
+        if done.refused is not None:
+            param = done.refused.where if done.refused.where in REFUSED_FIELDS else None
+            raise Refused(400, "invalid_request", f"{done.refused.where}: {done.refused.message}", param)
+        if done.told is None:
+            return None, None
+        return done.told.completion, str(Place(done.told.thread, done.told.length, call.instructed))
+
+    async def settle(self, session_id: str, key: str, delivered: bool) -> None:
+        """Whether the answer of an agent's call has reached it whole: if not, and it asks the same again, that is the same call."""
+        if (session := self._open.get(session_id)) is not None:
+            session.deliveries.settle(key, delivered)
+
+    async def _perform(self, session: Session, key: str, command: Command) -> Done:
+        session.touch()
+        if not isinstance(command, End | Close):
+            _require_room(session)
+        try:
+            return await _waited(session.perform(key, command))
+        except EpisodeOver as over:
+            why = views.why(session.episode.stop)
+            if isinstance(over, Closed):
+                raise Refused(409, CLOSED, f"the session was closed before this command was done{why}") from None
+            raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
+        except ValueError as error:
+            raise invalid(str(error), "participant") from None
+
+
+def _require_room(session: Session) -> None:
+    """Errors: Refused."""
+    if session.given >= COMMANDS:
+        raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
+    if session.size >= LARGEST:
+        raise Refused(409, "session_too_large", f"a session holds {LARGEST:,} characters: score it, or close it")
+
+
+async def _waited(step: Awaitable[Result]) -> Result:
+    try:
+        return await step
+    except KeyReused:
+        raise Refused(409, "key_reused", "this idempotency key was used with another command already") from None
+    except TooManyWaiting as error:
+        raise busy(str(error), BUSY_S) from None
+    except LetGo:
+        raise unavailable("the session goes on elsewhere; ask again") from None
+    except OSError as error:
+        raise unavailable(f"the session can't be recorded now: {error.strerror or error}") from None

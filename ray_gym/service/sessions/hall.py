@@ -1,0 +1,131 @@
+"""The sessions of one environment: a run whose episodes come one by one, with workers of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.errors import RunFailed, describe
+from ray_gym.metrics.recorder import Recorder
+from ray_gym.openai_api.refused import unavailable
+from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, plan_directory, reopen
+from ray_gym.run.driver.commits import Commits, OnCommitted
+from ray_gym.run.driver.driver import Driver, setup_of, standing
+from ray_gym.run.driver.suspects import SuspectSessions
+from ray_gym.run.plan import Plan
+from ray_gym.service.sessions.session_worker import session_workers
+
+logger = logging.getLogger(__name__)
+
+LEASE_S = 30.0
+"""How long a session may wait for a worker: one that died is replaced in seconds."""
+
+
+class Hall:
+    def __init__(self, name: str, plan: Plan, on_committed: OnCommitted, recorder: Recorder) -> None:
+        """`plan`: without episodes."""
+        self.name = name
+        self.plan = plan
+        self._on_committed = on_committed
+        self._recorder = recorder
+        self._directory: RunDirectory | None = None
+        self._commits: Commits | None = None
+        self._driver: Driver | None = None
+        self._driving: asyncio.Task[Any] | None = None
+        self._stopping = asyncio.Event()
+        self._moved = asyncio.Condition()
+
+    @property
+    def is_up(self) -> bool:
+        return self._driving is not None and not self._driving.done()
+
+    @property
+    def location(self) -> str:
+        assert self._directory is not None
+        return self._directory.location
+
+    async def start(self, specs: Sequence[EpisodeSpec]) -> None:
+        """With the sessions that were open when an earlier service ended. Errors: UserError, RunFailed, OSError."""
+        try:
+            self._driver = await self._made(specs)
+        except BaseException:
+            await self.close()
+            raise
+        self._driving = asyncio.create_task(self._drive(self._driver))
+
+    async def _made(self, specs: Sequence[EpisodeSpec]) -> Driver:
+        plan = replace(self.plan, specs=list(specs))
+        self._directory = await asyncio.to_thread(_directory_of, plan)
+        self._commits = await asyncio.to_thread(
+            standing, plan, self._directory, lambda tally, in_flight: None, self._recorder
+        )
+        self._commits.on_committed = self._on_committed
+        self._commits.dispatcher.sessions = SuspectSessions()
+        workers, most = plan.config.service.session_workers, plan.config.service.max_sessions
+        changes = {"workers": workers, "concurrency": workers * most}  # any worker can take all, when others are gone
+        fanout = plan.config.fanout.model_copy(update=changes)
+        limits = plan.config.limits.model_copy(update={"max_failed": None})
+        setup = replace(setup_of(plan, self._directory), fanout=fanout, limits=limits)
+        make = session_workers(self.name, plan.config.service)
+        return Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
+
+    def add(self, spec: EpisodeSpec) -> None:
+        """One more, that `start` did not have."""
+        assert self._commits is not None and self._driver is not None
+        self._commits.dispatcher.add(spec)
+        self._driver.wake()
+
+    def committed_of(self, ids: set[str]) -> list[str]:
+        """Those of these sessions whose episodes are in the run. Blocks."""
+        assert self._directory is not None
+        return [found for one in self._directory.committed() if (found := one.episode.episode_id) in ids] if ids else []
+
+    async def holder_of(self, session_id: str, has_ended: Callable[[], bool]) -> Any | None:
+        """The worker (an actor) that holds a session; None if it has ended. Errors: Refused while no worker has it."""
+        assert self._commits is not None and self._driver is not None
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LEASE_S):
+                while not has_ended():
+                    holder = self._commits.dispatcher.holder_of(session_id)
+                    if holder is not None and (actor := self._driver.workers.get(holder)) is not None:
+                        return actor
+                    if not self.is_up:
+                        break
+                    await self._driver.leased(within_s=1)
+                if has_ended():
+                    return None
+        raise unavailable("no worker has the session now", retry_after_s=2)
+
+    async def close(self) -> None:
+        """What is open stays recorded, and is gone on with when the service is started again."""
+        self._stopping.set()
+        if self._driving is not None:
+            await asyncio.wait({self._driving})
+            if (error := self._driving.exception()) is not None:
+                logger.warning("sessions of %s: %s", self.name, describe(error))
+        if self._directory is not None:
+            await asyncio.to_thread(self._directory.close)
+
+    async def _drive(self, driver: Driver) -> None:
+        outcome = await driver.run()
+        if outcome.failure:
+            raise RunFailed(outcome.failure)
+
+
+def _directory_of(plan: Plan) -> RunDirectory:
+    """Errors: UserError, OSError."""
+    there = Path(plan.config.output.dir) / str(plan.config.run.name)
+    if (there / CONFIG).exists():
+        return reopen(there, plan.config.output)
+    shutil.rmtree(there, ignore_errors=True)  # an earlier service was killed while it made it
+    directory = plan_directory(plan.config, there)
+    create(directory)
+    directory.write_config(plan.config)
+    return directory

@@ -1,0 +1,53 @@
+"""Sessions that are open, each in a small file: what is needed to make them again when the service was started anew. Blocks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from ray_gym.episode.spec import EpisodeSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    caller: str
+    offer: str
+    body: str
+    """Hash of the request that opened it."""
+    spec: EpisodeSpec
+    created_at: float = 0.0
+
+    @property
+    def id(self) -> str:
+        return self.spec.episode_id
+
+
+@dataclass(frozen=True, slots=True)
+class Registry:
+    folder: Path
+
+    def add(self, session: Registered) -> None:
+        """Whole or not at all. Errors: OSError."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(session.spec.episode_id)
+        scratch = path.with_suffix(".new")
+        with scratch.open("w") as file:
+            json.dump(asdict(session), file)
+            file.flush()
+            os.fsync(file.fileno())
+        scratch.rename(path)
+
+    def remove(self, session_id: str) -> None:
+        self._path(session_id).unlink(missing_ok=True)
+
+    def all(self) -> Iterator[Registered]:
+        """Errors: OSError, ValueError for a file that somebody broke."""
+        for path in sorted(self.folder.glob("*.json")):
+            fields = json.loads(path.read_text())
+            yield Registered(**{**fields, "spec": EpisodeSpec(**fields["spec"])})
+
+    def _path(self, session_id: str) -> Path:
+        return self.folder / f"{session_id}.json"

@@ -1,0 +1,86 @@
+"""A worker whose episodes are sessions: whoever is outside drives them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import ray
+
+from ray_gym.config.sections import GroupsSection, ServiceSection
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.errors import Failure
+from ray_gym.journal.call_log import CallLog
+from ray_gym.journal.history import History, HistoryReader
+from ray_gym.journal.journal import Journal
+from ray_gym.journal.records import Over
+from ray_gym.play.play import Played, Stage
+from ray_gym.play.session import Session
+from ray_gym.run.driver.lease import Lease
+from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.worker import Worker, WorkerSetup
+from ray_gym.service.sessions.desk import Desk
+
+if TYPE_CHECKING:
+    from ray_gym.run.driver.driver import MakeWorker
+
+PATIENCE_S = 15.0
+"""How much longer than a tool may take a replay waits for what was recorded, before it counts as another play."""
+COMMANDS = 10_000
+"""Under way in one worker at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPlayer(Player):
+    """Has no tries: nobody could drive another one."""
+
+    desk: Desk
+    most_waiting: int
+    """Commands in one session."""
+
+    async def play(self, lease: Lease) -> Played:
+        if lease.suspect:
+            self.desk.suspects.add(lease.spec.episode_id)
+        return await Player.play(self, lease)  # no `super()`: a dataclass with slots is made anew
+
+    async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
+        history.queued_at = None  # its first call comes when its caller wants it
+        patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
+        log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
+        played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log, self.most_waiting))
+        self._record(Over(spec.episode_id, spec.attempt))
+        return played
+
+    def _with_nothing(self, spec: EpisodeSpec, failure: Failure) -> Played:
+        """Who asks for it is told why at once."""
+        played = Player._with_nothing(self, spec, failure)
+        self.desk.show(spec.episode_id, Session(spec, self.stage, CallLog(), played=played))
+        return played
+
+
+class SessionWorker(Worker):
+    def __init__(self, name: str, setup: WorkerSetup, concurrency: int, offer: str, service: ServiceSection) -> None:
+        self._desk = Desk(offer, service.idle_s)
+        self._most_waiting = service.max_waiting_commands
+        super().__init__(name, setup, concurrency)
+
+    def _make_player(
+        self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
+    ) -> Player:
+        return SessionPlayer(stage, groups, journal, histories, self._desk, self._most_waiting)
+
+    async def desk(self, method: str, *arguments: Any) -> Any:
+        """What `Desk` is asked. Errors: Refused."""
+        return await getattr(self._desk, method)(*arguments)
+
+
+def session_workers(offer: str, service: ServiceSection) -> MakeWorker:
+    async def make(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
+        options = {
+            "num_cpus": setup.fanout.cpus_per_worker,
+            "max_concurrency": COMMANDS,
+            "scheduling_strategy": strategy,
+        }
+        return ray.remote(SessionWorker).options(**options).remote(name, setup, concurrency, offer, service)
+
+    return make

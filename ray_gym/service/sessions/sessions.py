@@ -1,0 +1,282 @@
+"""The service's sessions: opened for a caller, placed on a worker, gone on with after a restart, remembered for a while after their end."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from ray_gym.config.sections import GroupsSection, RunConfig, RunSection, ServiceSection
+from ray_gym.data.checking import BadRow, task_of
+from ray_gym.data.rows import Row, not_finite
+from ray_gym.data.tasks import generated, with_ids
+from ray_gym.environment import Environment
+from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.errors import RunFailed, UserError
+from ray_gym.metrics.recorder import Recorder
+from ray_gym.models.base import Engine
+from ray_gym.openai_api.refused import Refused, busy, invalid, unavailable, unknown
+from ray_gym.run.plan import Plan, make_environment, participants_of
+from ray_gym.seeds import derive_seed
+from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
+from ray_gym.service.offers import Offer, chosen
+from ray_gym.service.pages import newest
+from ray_gym.service.sessions.hall import Hall
+from ray_gym.service.sessions.registry import Registered, Registry
+
+logger = logging.getLogger(__name__)
+
+REMEMBERED = 10_000
+"""Sessions that have ended and can still be asked for; their episodes stay in the run."""
+RETRY_S = 5.0
+LONGEST_WAIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Where a session is: with a worker (an actor), or, once its episode is committed, in the run at `location`."""
+
+    session_id: str
+    offer: str
+    worker: Any | None
+    location: str
+    is_new: bool = False
+    file: str | None = None
+    """That its episode was committed in, where that is known."""
+
+
+class Sessions:
+    """To be used on one event loop. Its methods raise Refused."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        engines: Mapping[str, Engine],
+        offers: Mapping[str, Offer],
+        root: Path,
+        recorder: Recorder,
+    ) -> None:
+        self._config = config
+        self._engines = engines
+        self._offers = offers
+        self._folder = root / "sessions"
+        self._recorder = recorder
+        self._registry = Registry(root / "registry")
+        self._halls: dict[str, Hall] = {}
+        self._open: dict[str, Registered] = {}
+        self._ended: OrderedDict[str, Registered] = OrderedDict()
+        self._files: dict[str, str | None] = {}
+        """Of those that have ended."""
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._commits: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
+        """Of sessions whose commit somebody waits for."""
+
+    async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+        session_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
+        body = await asyncio.to_thread(lambda: _digest(request.model_dump_json()))  # a task may be large
+        async with self._locks.setdefault(session_id, asyncio.Lock()):
+            if (known := self._open.get(session_id) or self._ended.get(session_id)) is not None:
+                if known.body != body:
+                    raise Refused(409, "key_reused", "this idempotency key was used with another body already")
+                return await self.place(caller, session_id)
+            self._refuse_if_full(caller)
+            offer = chosen(self._offers, request.environment)
+            created_at = time.time()
+            self._open[session_id] = Registered(caller, offer.name, body, _unknown_spec(session_id), created_at)
+            try:
+                hall = await self._hall(offer)
+                spec = await asyncio.to_thread(_spec, session_id, request, hall.plan.environment)
+                await self._admit(Registered(caller, offer.name, body, spec, created_at))
+            except BaseException:
+                del self._open[session_id]
+                raise
+        placed = await self.place(caller, session_id)
+        return Placed(session_id, placed.offer, placed.worker, placed.location, is_new=True)
+
+    def _refuse_if_full(self, caller: str) -> None:
+        """Errors: Refused."""
+        service = self._config.service
+        if len(self._open) >= service.max_sessions:
+            raise busy(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
+        own, most = (
+            sum(session.caller == caller for session in self._open.values()),
+            service.most_of_one(service.max_sessions),
+        )
+        if own >= most:
+            raise busy(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
+
+    async def _admit(self, session: Registered) -> None:
+        """Record a session, and have it played. Whenever its hall is brought up anew, it is one of those that were there before, or is
+        added after, and never both.
+        """
+        session_id = session.spec.episode_id
+        try:
+            await asyncio.to_thread(self._registry.add, session)
+            async with self._at_hall(self._offers[session.offer]) as hall:
+                self._open[session_id] = session
+                hall.add(session.spec)
+        except BaseException as error:
+            with suppress(OSError):
+                await asyncio.to_thread(self._registry.remove, session_id)
+            if isinstance(error, OSError):
+                raise unavailable(f"the session can't be recorded now: {error.strerror}") from None
+            raise
+
+    async def place(self, caller: str, session_id: str) -> Placed:
+        """Where it is now; again, when its worker has died."""
+        known = self._own(caller, session_id)
+        hall = await self._hall(self._offers[known.offer])
+        worker = await hall.holder_of(session_id, lambda: session_id not in self._open)
+        return Placed(session_id, known.offer, worker, hall.location, file=self._files.get(session_id))
+
+    def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+        """Those that are being made are not there yet."""
+        of_all = [*self._open.values(), *self._ended.values()]
+        page = newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
+        return SessionList(sessions=[self._entry(one) for one in page.items], next=page.next)
+
+    def _entry(self, session: Registered) -> SessionEntry:
+        return SessionEntry(
+            id=session.id,
+            environment=session.offer,
+            task_id=session.spec.task_id,
+            state="open" if session.id in self._open else "committed",
+            created_at=session.created_at,
+        )
+
+    async def committed(self, caller: str, session_id: str, within_s: float) -> Placed:
+        """Where its episode is; where the session is if it was not committed in that time."""
+        self._own(caller, session_id)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(min(within_s, LONGEST_WAIT_S)):
+                while session_id in self._open:
+                    await self._commits.setdefault(session_id, asyncio.Event()).wait()
+        return await self.place(caller, session_id)
+
+    def _own(self, caller: str, session_id: str) -> Registered:
+        """Errors: Refused, also for another caller's."""
+        known = self._open.get(session_id) or self._ended.get(session_id)
+        if known is None or known.caller != caller:
+            raise unknown("session", session_id[:64])
+        return known
+
+    def counts(self) -> dict[str, float]:
+        return {"sessions.open": len(self._open)}
+
+    async def recover(self) -> None:
+        """The sessions that were open when an earlier service ended go on."""
+        for registered in await asyncio.to_thread(lambda: list(self._registry.all())):
+            if registered.offer in self._offers:
+                self._open[registered.spec.episode_id] = registered
+        for name in sorted({registered.offer for registered in self._open.values()}):
+            await self._hall(self._offers[name])
+
+    async def close(self) -> None:
+        """What is open is gone on with when the service is started again."""
+        await asyncio.gather(*(hall.close() for hall in self._halls.values()))
+
+    async def _hall(self, offer: Offer) -> Hall:
+        async with self._at_hall(offer) as hall:
+            return hall
+
+    @asynccontextmanager
+    async def _at_hall(self, offer: Offer) -> AsyncIterator[Hall]:
+        """Of an environment, and nobody else brings it up meanwhile. It is with its first session, and again if its workers could not be
+        kept up.
+        """
+        async with self._locks.setdefault(f"hall {offer.name}", asyncio.Lock()):
+            hall = self._halls.get(offer.name)
+            if hall is None or not hall.is_up:
+                hall = await self._brought_up(offer)
+            yield hall
+
+    async def _brought_up(self, offer: Offer) -> Hall:
+        if (ended := self._halls.pop(offer.name, None)) is not None:
+            await ended.close()
+        try:
+            plan = await asyncio.to_thread(self._plan, offer)
+            hall = Hall(offer.name, plan, self._committed, self._recorder)
+            await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
+        except (UserError, RunFailed, OSError) as error:
+            logger.warning("sessions of %s: %s", offer.name, error)
+            raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
+        self._halls[offer.name] = hall
+        for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):
+            await self._committed([session_id], None)
+        return hall
+
+    def _plan(self, offer: Offer) -> Plan:
+        service = self._config.service
+        config = offer.config(
+            self._config,
+            run=RunSection(name=offer.name.replace(":", ".")),
+            groups=GroupsSection(),  # each is its own, and is not played again: nobody would drive it
+            output=self._config.output.model_copy(update={"dir": str(self._folder)}),
+            service=ServiceSection(
+                idle_s=service.idle_s,
+                max_sessions=service.max_sessions,
+                max_waiting_commands=service.max_waiting_commands,
+                session_workers=service.session_workers,
+            ),
+        )
+        environment = make_environment(config, offer.name)
+        participants = participants_of(config, environment, offer.name)
+        engines = {participant.model: self._engines[participant.model] for participant in participants.values()}
+        return Plan(config, environment, participants, engines, [])
+
+    async def _committed(self, ids: Sequence[str], file: str | None) -> None:
+        for session_id in ids:
+            registered = self._open.pop(session_id, None)
+            if registered is not None:
+                self._ended[session_id], self._files[session_id] = registered, file
+                if (awaited := self._commits.pop(session_id, None)) is not None:
+                    awaited.set()
+        while len(self._ended) > REMEMBERED:
+            del self._files[self._ended.popitem(last=False)[0]]
+        await asyncio.to_thread(self._forget, ids)
+
+    def _forget(self, ids: Sequence[str]) -> None:
+        for session_id in ids:
+            self._registry.remove(session_id)
+
+
+def _spec(session_id: str, request: SessionRequest, environment: Environment[Any, Any]) -> EpisodeSpec:
+    """Errors: Refused."""
+    try:
+        if request.task is None:
+            placed = list(generated(environment, request.seed, 1))
+        else:
+            bad = _no_json(request.task)
+            placed = [("task", task_of(Row("task", 0, None if bad else request.task, bad), environment))]
+    except BadRow as error:
+        raise invalid("\n".join(f"task.{problem}" for problem in error.problems), "task") from None
+    except UserError as error:
+        raise invalid(str(error).removeprefix("tasks.generate: "), "task") from None
+    [row] = with_ids(placed)
+    seed = derive_seed(request.seed, "session", row.task_id)
+    return EpisodeSpec(session_id, session_id, row.task_id, 0, seed, row.task)
+
+
+def _no_json(fields: dict[str, Any]) -> str:
+    try:
+        return not_finite(fields)
+    except RecursionError:
+        return "(top level): nested too deeply"
+
+
+def _unknown_spec(session_id: str) -> EpisodeSpec:
+    """Of one that takes its place while it is being made."""
+    return EpisodeSpec(session_id, session_id, "", 0, 0, "")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,0 +1,135 @@
+"""What callers are told of a session, each participant only what it sees."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ray_gym.events import Event
+from ray_gym.messages import Message, utf8
+from ray_gym.play.play import Played
+from ray_gym.play.session import Done, Session
+from ray_gym.record.columns import encodable
+from ray_gym.record.rows import facts_of
+from ray_gym.service.api import (
+    MessageAnswer,
+    RewardPart,
+    ScoreInfo,
+    SeenMessage,
+    SessionInfo,
+    StopInfo,
+    ToolCallAnswer,
+    ToolCallPart,
+    View,
+)
+from ray_gym.stop import Stop
+
+DRIVEN = "policy"
+"""Whose view callers are given. Others are simulated here, and what they see is theirs."""
+
+
+def info(session_id: str, environment: str, session: Session) -> SessionInfo:
+    episode = session.episode
+    return SessionInfo(
+        id=session_id,
+        environment=environment,
+        task_id=episode.spec.task_id,
+        participants={DRIVEN: _view(session)} if DRIVEN in episode.threads else {},
+        stop=stop_info(episode.stop),
+        score=_score(session.played) if session.played is not None else None,
+    )
+
+
+def of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInfo:
+    """Of a session whose episode is committed."""
+    return SessionInfo(
+        id=session_id,
+        environment=environment,
+        task_id=row["task_id"],
+        participants={DRIVEN: View(messages=_seen_in(row["events"]), tools=[])},
+        stop=StopInfo(reason=row["stop_reason"] or "", text=row["stop_text"] or ""),
+        score=_score_of(row),
+    )
+
+
+def stop_info(stop: Stop | None) -> StopInfo | None:
+    return StopInfo(reason=stop.reason.value, text=utf8(stop.text)) if stop is not None else None
+
+
+def why(stop: Stop | StopInfo | None) -> str:
+    """It has stopped, in parentheses."""
+    return f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
+
+
+def tool_answer(done: Done, session: Session) -> ToolCallAnswer:
+    """Without a result if the tool's failure, or a limit, has ended the episode."""
+    result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)
+    if result is None:
+        why = utf8(done.stop.text) if done.stop else ""
+        return ToolCallAnswer(content="", error=f"the episode is over: {why}", stop=stop_info(done.stop))
+    error = None if result.error is None else utf8(result.error)
+    return ToolCallAnswer(content=utf8(result.content), error=error, stop=stop_info(session.episode.stop))
+
+
+def message_answer(done: Done, participant: str, session: Session) -> MessageAnswer:
+    heard = [_seen(Message("user", event.content)) for event in done.events if _is_heard(event, participant)]
+    return MessageAnswer(messages=heard, stop=stop_info(session.episode.stop))
+
+
+def arguments_text(arguments: dict[str, Any] | str) -> str:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
+
+
+def _is_heard(event: Event, participant: str) -> bool:
+    """Words of others that it was told, as they were or as the environment has put them."""
+    if event.kind == "relay":
+        return event.thread == participant and event.role == "user"
+    return event.kind == "message" and event.participant != participant and participant in event.visible_to
+
+
+def _seen_in(events: list[dict[str, Any]]) -> list[SeenMessage]:
+    """What the thread of its own holds, out of a record."""
+    seen = []
+    for event in events:
+        text = "".join(part["text"] for part in event["content"])
+        if event["thread"] == DRIVEN and event["role"]:
+            calls = [ToolCallPart(**call) for call in event["tool_calls"]]
+            message = Message(event["role"], text, event["reasoning"], (), event["tool_call_id"])
+            seen.append(_seen(message).model_copy(update={"tool_calls": calls}))
+        elif event["kind"] == "message" and DRIVEN in event["visible_to"]:
+            seen.append(_seen(Message("user", text)))
+    return seen
+
+
+def _view(session: Session) -> View:
+    episode = session.episode
+    tools = (
+        () if session.played is not None or episode.state is None else episode.tools_of(episode.participants[DRIVEN])[1]
+    )
+    messages = [_seen(message) for message in episode.threads[DRIVEN].messages]
+    return View(messages=messages, tools=[tool.as_openai() for tool in tools])
+
+
+def _seen(message: Message) -> SeenMessage:
+    message = message.encodable()
+    calls = [ToolCallPart(id=call.id, name=call.name, arguments=call.arguments) for call in message.tool_calls]
+    return SeenMessage(
+        role=message.role,
+        content=message.content,
+        reasoning=message.reasoning,
+        tool_calls=calls,
+        tool_call_id=message.tool_call_id,
+    )
+
+
+def _score(played: Played) -> ScoreInfo:
+    return _score_of(encodable(facts_of(played, "", "")))
+
+
+def _score_of(row: dict[str, Any]) -> ScoreInfo:
+    return ScoreInfo(
+        status=row["status"],
+        reward=row["reward"],
+        rewards=[RewardPart(**reward) for reward in row["rewards"]],
+        failure=row["failure"],
+    )

@@ -1,0 +1,63 @@
+"""What an episode starts from: a task, and what is there before anyone speaks."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from ray_gym.messages import Message
+from ray_gym.openai_api.conversation import Conversation, system_prompt
+
+if TYPE_CHECKING:
+    pass
+
+
+class Task(BaseModel):
+    """One row of a dataset. Environments subclass it with their own fields; unknown fields are errors.
+
+    `system_prompts` (by participant) win over those of the config and of the environment. `messages` are a conversation to go on with:
+    the policy sees it in the place of the opening's messages (a user sees its side of it), nothing in it is trained on, and whoever
+    did not speak last speaks next. Its tool calls are not made again: `setup` gives the state that they led to.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    takes_nemo_gym_rows: ClassVar[bool] = False
+    """Whether rows with `responses_create_params` are given to the task as they are, instead of under our names."""
+
+    task_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
+    system_prompts: dict[str, str] = {}
+    messages: Conversation = ()
+
+    @field_validator("task_id")
+    @classmethod
+    def _is_one_line(cls, value: str | None) -> str | None:
+        """It stands in tables and messages."""
+        if value is not None and any(unicodedata.category(character) == "Cc" for character in value):
+            raise ValueError("it has control characters")
+        return value
+
+    def prompts(self) -> dict[str, str]:
+        """System prompts by participant, that of `messages` among them."""
+        earlier = system_prompt(self.messages)
+        return ({"policy": earlier} if earlier else {}) | self.system_prompts
+
+
+TaskT = TypeVar("TaskT", bound=Task)
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is there before anyone speaks.
+
+    `system` and `messages` are by participant: a default system prompt (the config's and the task's win over it), and the
+    messages that its thread starts with. A plain string is one user message. Earlier assistant and tool turns are prompt.
+    """
+
+    messages: Mapping[str, str | list[Message]] = field(default_factory=dict)
+    system: Mapping[str, str] = field(default_factory=dict)
+    first: str = "policy"

@@ -1,0 +1,1 @@
+"""Tools: what they are, how a call is carried out, and where it runs."""

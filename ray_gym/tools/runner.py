@@ -1,0 +1,48 @@
+"""Where tools run: on the event loop, in a thread, or in a process of their own. One a worker."""
+
+from __future__ import annotations
+
+import inspect
+from functools import partial
+from typing import Any
+
+from ray_gym.tools.answer import within
+from ray_gym.tools.blocking import BlockingPool
+from ray_gym.tools.isolated import Call, IsolatedPool, process_slots
+from ray_gym.tools.library import Libraries
+from ray_gym.tools.tool import Tool
+
+
+class ToolRunner:
+    """Starts no thread and no process before a tool needs one."""
+
+    def __init__(self, processes: int | None = None) -> None:
+        """`processes`: how many isolated calls run at once (default: one a CPU)."""
+        self.processes = process_slots(processes)
+        self.blocking = BlockingPool()
+        self.isolated = IsolatedPool(self.processes)
+        self.libraries = Libraries(self.processes)
+
+    async def run(
+        self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float
+    ) -> Any:
+        """The tool's result (of an isolated one: as text). The deadline starts when the tool does.
+
+        Errors: whatever the tool raises; TimeoutError; `EpisodeFailure` (environment) when an isolated tool's process dies,
+        (infra) when this worker has no threads left.
+        """
+        if tool.isolated:
+            return await self.isolated.run(
+                environment, Call(tool.method, state, caller, values, tool.memory_mb), deadline_s
+            )
+        method = partial(getattr(environment, tool.method), state, caller, **values)
+        if tool.blocking:
+            return await self.blocking.run(tool.method, method, deadline_s)
+        result = method()
+        return await within(result, deadline_s) if inspect.isawaitable(result) else result
+
+    async def close(self) -> None:
+        """End the processes and the idle threads; a thread that is stuck stays until the process exits."""
+        self.blocking.close()
+        await self.isolated.close()
+        await self.libraries.close()

@@ -1,0 +1,204 @@
+"""Tools: typed methods of an environment that participants may call.
+
+A tool is a method `(self, state, caller, **arguments)` under `@tool`. Its JSON schema comes from its signature; the
+arguments that a model writes are validated against it strictly (no "3" for 3). Whatever a model gets wrong is
+answered to the model as a tool error: it never raises out of the episode.
+
+Tools that a task or a library brings along have a JSON schema and no method of their own: `tool_by_schema` has one method
+answer for them all.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+
+from pydantic import BaseModel, ConfigDict, create_model
+
+from ray_gym.messages import ToolSchema
+from ray_gym.tools.answer import IdempotencyKey, WhenLost
+from ray_gym.tools.arguments import Arguments, ArgumentsByModel, ArgumentsBySchema
+
+if TYPE_CHECKING:
+    pass
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+_MARK = "__ray_gym_tool__"
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    participants: tuple[str, ...] | None
+    blocking: bool
+    isolated: bool
+    memory_mb: int | None
+    effect: WhenLost | None
+
+
+def tool(
+    *,
+    participants: tuple[str, ...] | None = None,
+    blocking: bool = False,
+    isolated: bool = False,
+    memory_mb: int | None = None,
+    effect: WhenLost | None = None,
+) -> Callable[[Method], Method]:
+    """Make a method a tool.
+
+    participants: who may call it (default: everyone).
+
+    blocking: run it in a thread, for code that would hold up the event loop. A thread can't be killed: what may never return is
+    better isolated.
+
+    isolated: run it in a process of its own, for code that may crash, hang or eat memory. It works on a copy of the state: **what it
+    changes in the state is lost**, only its result comes back. So state and arguments must be picklable, and so must the
+    environment. At the deadline the process is killed, with all that it started. It is forked from a process that has imported the
+    environment's module, which must not start threads when it is imported.
+
+    memory_mb: how much memory an isolated tool may take beyond that of the imported modules; more raises MemoryError in it.
+
+    effect: the tool changes something outside of the session (it books, pays, sends). It is then called once, whatever dies: what it
+    answered is recorded, and given again when the episode goes on elsewhere, **without running its code**, so it must not change the
+    state (a tool that has to do both awaits `episode.effect`). If its worker died in the middle, "retry" calls it again, "fail" fails the
+    episode. A parameter with the type `IdempotencyKey` is given a key that is the same in every attempt; models don't see it.
+
+    Errors: TypeError for options that contradict each other.
+    """
+    if isolated and blocking:
+        raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")
+    if memory_mb is not None and (not isolated or memory_mb <= 0):
+        raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
+
+    def mark(method: Method) -> Method:
+        if blocking and inspect.iscoroutinefunction(method):
+            raise TypeError(
+                f"@tool: {method.__name__} is async, and would not run in a thread; drop async or blocking=True"
+            )
+        setattr(method, _MARK, _Options(participants, blocking, isolated, memory_mb, effect))
+        return method
+
+    return mark
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool of an environment: its schema, and how to call it."""
+
+    schema: ToolSchema
+    method: str
+    arguments: Arguments
+    participants: tuple[str, ...] | None
+    blocking: bool = False
+    isolated: bool = False
+    memory_mb: int | None = None
+    effect: WhenLost | None = None
+    key_parameter: str | None = None
+    """The parameter that is given the idempotency key, if there is one."""
+
+    takes_time: bool = False
+    """Whether others may go on while it runs: it is async, or runs in a thread or a process."""
+    was_brought: bool = False
+    """Its method answers for others, too: it is given the tool's name, and the arguments as one dict."""
+
+    def offered_to(self, participant: str) -> bool:
+        return self.participants is None or participant in self.participants
+
+
+def tools_of(environment_class: type) -> dict[str, Tool]:
+    """The tools of an environment class by name, in the order in which they are written.
+
+    Errors: TypeError when a tool's signature has no types or misses the `state` and `caller` parameters.
+    """
+    found: dict[str, Tool] = {}
+    for base in reversed(environment_class.__mro__):
+        for name, member in vars(base).items():
+            options = getattr(member, _MARK, None)
+            if options is not None:
+                found[name] = _read(name, member, options)
+    return found
+
+
+def tool_by_schema(
+    schema: ToolSchema,
+    method: Callable[..., Any],
+    *,
+    participants: tuple[str, ...] | None = None,
+    blocking: bool = False,
+    effect: WhenLost | None = None,
+) -> Tool:
+    """A tool for `Environment.tools_for`, with a schema that is not written in code.
+
+    method: of the environment, `(self, state, caller, name, arguments)`: it may answer for any number of tools. The arguments fit the
+    schema. The other options are those of `@tool`.
+
+    Errors: ValueError for parameters that are no JSON schema of an object.
+    """
+    try:
+        arguments = ArgumentsBySchema(schema.parameters)
+    except ValueError as error:
+        raise ValueError(f"tool {schema.name}: parameters: {error}") from None
+    takes_time = blocking or inspect.iscoroutinefunction(method)
+    return Tool(
+        schema,
+        method.__name__,
+        arguments,
+        participants,
+        blocking,
+        effect=effect,
+        takes_time=takes_time,
+        was_brought=True,
+    )
+
+
+def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
+    parameters = list(inspect.signature(method).parameters.values())
+    if len(parameters) < 3:
+        raise TypeError(f"tool {name}: expected (self, state, caller, ...), found {inspect.signature(method)}")
+    hints = get_type_hints(method, include_extras=True)
+    fields: dict[str, Any] = {}
+    key_parameter = None
+    for parameter in parameters[3:]:
+        if parameter.name not in hints:
+            raise TypeError(f"tool {name}: parameter {parameter.name} has no type")
+        if hints[parameter.name] is IdempotencyKey:
+            key_parameter = parameter.name
+            continue
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
+    config = ConfigDict(extra="forbid", strict=True)
+    arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
+    schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
+    if key_parameter and not options.effect:
+        raise TypeError(
+            f"tool {name}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... is given"
+        )
+    return Tool(
+        schema,
+        name,
+        ArgumentsByModel(arguments),
+        options.participants,
+        options.blocking,
+        options.isolated,
+        options.memory_mb,
+        options.effect,
+        key_parameter,
+        options.blocking or options.isolated or inspect.iscoroutinefunction(method),
+    )
+
+
+def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    """Pydantic's schema without its titles, which only cost tokens."""
+
+    def without_titles(node: Any, names_are_keys: bool = False) -> Any:
+        if isinstance(node, dict):
+            return {
+                key: without_titles(value, key in ("properties", "$defs") and not names_are_keys)
+                for key, value in node.items()
+                if names_are_keys or key != "title"
+            }
+        return [without_titles(item) for item in node] if isinstance(node, list) else node
+
+    schema: dict[str, Any] = without_titles(arguments.model_json_schema())
+    return {"type": "object", "properties": {}, **schema}

@@ -1,0 +1,203 @@
+"""The process that isolated tools are forked from. It has imported the environment's module once, so that a call costs milliseconds.
+
+It reads calls from one socket and forks a fresh child for each, one at a time: no call sees what another did to module globals.
+The child's answer comes back as JSON, not as a pickle: nothing that a tool's process wrote is ever unpickled in the worker.
+
+No process outlives the worker. The worker's death closes the socket (and is signalled by the kernel), upon which the zygote kills its
+descendants and its process group; a child dies with its zygote. What a tool started and left behind is killed when its call ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ctypes
+import inspect
+import json
+import os
+import pickle
+import resource
+import select
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Awaitable
+from pathlib import Path
+from typing import Any, NoReturn
+
+from ray_gym.errors import EpisodeFailure, describe
+from ray_gym.tools.answer import ToolError, as_text
+from ray_gym.tools.frames import Reply, receive, send
+
+CHUNK = 2**16
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def main(descriptor: int, worker: int) -> None:
+    """Serve the calls that come through the socket `descriptor` until process `worker` closes it."""
+    if os.getpgid(0) != os.getpid():
+        raise RuntimeError("a zygote kills its process group when it ends, so it must lead one of its own")
+    _die_with_parent(worker, signal.SIGKILL)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    channel = socket.socket(fileno=descriptor)
+    try:
+        environment = pickle.loads(receive(channel))
+    except EOFError:
+        _end()
+    except BaseException as error:
+        send(channel, ["raised", describe(error)])
+        _end()
+    signal.signal(signal.SIGTERM, lambda *_: _end())
+    _die_with_parent(worker, signal.SIGTERM)  # from now on it has children to take along
+    spared = _children()  # what the environment's module started belongs to all calls
+    send(channel, ["answer", "ready"])
+    with contextlib.suppress(EOFError, OSError):
+        while True:
+            call = receive(channel)
+            reply = _carry_out(environment, call, channel)
+            _kill_children(spared)
+            send(channel, reply)
+    _end()
+
+
+def _carry_out(environment: Any, call: bytes, channel: socket.socket) -> Reply:
+    """Errors: EOFError when the worker has closed the socket meanwhile."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    reader, writer = os.pipe()
+    zygote, child = os.getpid(), os.fork()
+    if child == 0:
+        channel.close()
+        os.close(reader)
+        _be_the_child(zygote, environment, call, writer)
+    os.close(writer)
+    try:
+        answered = _read_until_dead(reader, child, channel)
+    finally:
+        os.close(reader)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    with contextlib.suppress(ValueError, TypeError):
+        return [str(part) for part in json.loads(answered)]
+    return ["died", f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with code {status}"]
+
+
+def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
+    """All that the child writes. Its end is told by its death: a process that it left behind may hold the pipe open."""
+    death = os.pidfd_open(child)
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    poll.register(reader, select.POLLIN)
+    poll.register(death, select.POLLIN)
+    os.set_blocking(reader, False)
+    read = bytearray()
+    try:
+        while True:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if channel.fileno() in ready:  # nothing is sent during a call: this is its end
+                raise EOFError
+            chunk = b""
+            with contextlib.suppress(BlockingIOError):
+                chunk = os.read(reader, CHUNK)
+                if not chunk and reader in ready:
+                    poll.unregister(reader)
+            read += chunk
+            if death in ready and not chunk:
+                return bytes(read)
+    finally:
+        os.close(death)
+
+
+# ---- in the child ----
+
+
+def _be_the_child(zygote: int, environment: Any, call: bytes, writer: int) -> NoReturn:
+    """Carry out the call and exit, without the parent's exit handlers. Never returns, so that there is no second zygote."""
+    code = 1
+    try:
+        _die_with_parent(zygote, signal.SIGKILL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text("1000")  # when the node's memory runs out: this, not the worker
+        reply = json.dumps(_call(environment, call)).encode()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        while reply:
+            reply = reply[os.write(writer, reply) :]
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _call(environment: Any, call: bytes) -> Reply:
+    memory_mb = None
+    try:
+        method, memory_mb, arguments = pickle.loads(call)
+        state, caller, values = pickle.loads(arguments)
+        if memory_mb is not None:
+            _limit_memory(memory_mb)
+        result = getattr(environment, method)(state, caller, **values)
+        return ["answer", as_text(asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result)]
+    except ToolError as error:
+        return ["refused", str(error), *([] if error.content is None else [error.content])]
+    except EpisodeFailure as error:
+        return ["failure", error.failure.kind.value, error.failure.where, error.failure.message]
+    except MemoryError as error:
+        traceback.clear_frames(error.__traceback__)  # what filled the memory
+        limit = f" (memory_mb is {memory_mb})" if memory_mb is not None else ""
+        return ["raised", f"{describe(error)}{limit}"]
+    except BaseException as error:
+        return ["raised", describe(error)]
+
+
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
+
+
+def _limit_memory(memory_mb: int) -> None:
+    """`memory_mb` on top of what there is already: the author can't know what the imports took.
+
+    The address space alone would be a loose limit: allocators have reserved some of it, and data may grow into that.
+    """
+    sizes = [int(pages) * resource.getpagesize() for pages in Path("/proc/self/statm").read_text().split()]
+    for kind, size in ((resource.RLIMIT_AS, sizes[0]), (resource.RLIMIT_DATA, sizes[5])):
+        limit = size + memory_mb * 2**20
+        resource.setrlimit(kind, (limit, limit))
+
+
+# ---- ends ----
+
+
+def _die_with_parent(parent: int, signal_: signal.Signals) -> None:
+    """Have the kernel send `signal_` to this process when its parent dies."""
+    _prctl(_PR_SET_PDEATHSIG, signal_)
+    if os.getppid() != parent:  # it died before that
+        os._exit(1)
+
+
+def _prctl(option: int, value: int) -> None:
+    ctypes.CDLL(None).prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+def _end() -> NoReturn:
+    """Kill all that this process has started, and the process itself."""
+    _kill_children(frozenset())
+    os.killpg(0, signal.SIGKILL)
+    os._exit(1)
+
+
+def _children() -> frozenset[int]:
+    return frozenset(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
+
+
+def _kill_children(spared: frozenset[int]) -> None:
+    """Kill what a call left behind, also what is in a session of its own: orphans become children of the subreaper, this process."""
+    while doomed := _children() - spared:
+        for child in doomed:
+            os.kill(child, signal.SIGKILL)
+        for child in doomed:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(child, 0)
+
+
+# ---- the socket ----

@@ -1,0 +1,162 @@
+"""Config files: what is read, and what is said about a mistake."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ray_gym.config.file import read_config
+from ray_gym.config.sections import RunConfig
+from ray_gym.errors import UserError
+
+GOOD = """
+environment: {id: tic_tac_toe, legal_moves_only: true}
+tasks: {generate: 4}
+models:
+  small: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
+participants:
+  policy: {model: small, sampling: {temperature: 0.5}}
+  user: {model: small}
+"""
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "run.yaml"
+    path.write_text(GOOD)
+    return path
+
+
+def read(path: Path, *overrides: str) -> RunConfig:
+    return read_config(path, overrides)
+
+
+def error_of(path: Path, *overrides: str) -> str:
+    with pytest.raises(UserError) as caught:
+        read_config(path, overrides)
+    assert str(path) in str(caught.value) or any(override in str(caught.value) for override in overrides)
+    return str(caught.value)
+
+
+def test_a_config_is_read_with_its_defaults_and_options(config: Path) -> None:
+    run = read(config)
+    assert run.environment.options == {"legal_moves_only": True}
+    assert run.models["small"].options == {"player": "envs.tic_tac_toe.players:random_player"}
+    assert (run.tasks.generate, run.tasks.repeats, run.limits.max_turns) == (4, 1, 10)
+    assert (
+        run.participants["policy"].sampling.temperature == 0.5 and run.participants["user"].sampling.temperature == 1.0
+    )
+
+
+def test_overrides_win_and_keep_their_types(config: Path) -> None:
+    run = read(
+        config,
+        "tasks.limit=2",
+        "participants.user.sampling.temperature=0",
+        "run.name=x-1",
+        "models.small.arguments={a: 1}",
+        "limits.token_budget=null",
+    )
+    assert run.tasks.limit == 2 and run.tasks.generate == 4 and run.run.name == "x-1"
+    assert run.participants["user"].sampling.temperature == 0.0
+    assert run.participants["policy"].sampling.temperature == 0.5
+    assert run.models["small"].options["arguments"] == {"a": 1}
+
+
+def test_the_environment_variables_of_a_config_are_filled_in(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config.write_text(GOOD + "output: {dir: '${oc.env:WHERE}/runs'}\n")
+    monkeypatch.setenv("WHERE", "/there")
+    assert read(config).output.dir == "/there/runs"
+    monkeypatch.delenv("WHERE")
+    assert "WHERE" in error_of(config)
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("tasks.repeat=2", "tasks.repeat: unknown key; did you mean 'repeats'?"),
+        ("task.limit=2", "task: unknown key; did you mean 'tasks'?"),
+        (
+            "participants.policy.samplng.temperature=1",
+            "participants.policy.samplng: unknown key; did you mean 'sampling'?",
+        ),
+        (
+            "participants.policy.sampling.temprature=1",
+            "participants.policy.sampling.temprature: unknown key; did you mean 'temperature'?",
+        ),
+        ("fanout.zzz=1", "fanout.zzz: unknown key; known: workers, concurrency, cpus_per_worker"),
+        (
+            "tasks.generate=many",
+            "tasks.generate: Input should be a valid integer, unable to parse string as an integer (found 'many')",
+        ),
+        ("tasks.generate=0", "tasks.generate: Input should be greater than or equal to 1 (found 0)"),
+        (
+            "tasks.repeats=1.5",
+            "tasks.repeats: Input should be a valid integer, got a number with a fractional part (found 1.5)",
+        ),
+        (
+            "participants.policy.sampling.temperature=-1",
+            "participants.policy.sampling.temperature: Input should be greater than or equal to 0",
+        ),
+        (
+            "participants.policy.tool_choice=always",
+            "participants.policy.tool_choice: Input should be 'auto', 'required' or 'none' (found 'always')",
+        ),
+        ("participants.policy=small", "participants.policy: Input should be"),
+        ("limits=none", "limits: Input should be"),
+        ("tasks.path=x.jsonl", "tasks: set one of path (a file) and generate (a number)"),
+        ("run.name=../up", "run.name: String should match pattern"),
+    ],
+)
+def test_a_wrong_value_names_file_field_and_fix(config: Path, override: str, told: str) -> None:
+    assert error_of(config, override).startswith(f"{config}: {told}")
+
+
+def test_every_problem_has_its_line(config: Path) -> None:
+    lines = error_of(config, "tasks.repeat=2", "fanout.workers=0").splitlines()
+    assert len(lines) == 2 and all(line.startswith(f"{config}: ") for line in lines)
+
+
+def test_missing_sections_are_named(config: Path) -> None:
+    config.write_text("tasks: {generate: 1}\n")
+    lines = error_of(config).splitlines()
+    assert lines == [f"{config}: {name}: missing" for name in ("environment", "models", "participants")]
+    config.write_text("")
+    assert f"{config}: environment: missing" in error_of(config).splitlines()
+    config.write_text(GOOD.replace("model: small, ", ""))
+    assert error_of(config) == f"{config}: participants.policy.model: missing"
+
+
+@pytest.mark.parametrize("text", ["a: [1", "a: {b", "a: b: c", "\tx: 1"])
+def test_what_is_no_yaml_is_said_in_one_line(config: Path, text: str) -> None:
+    config.write_text(text)
+    message = error_of(config)
+    assert message.startswith(f"{config}: not valid YAML: ") and "\n" not in message
+
+
+@pytest.mark.parametrize("text", ["- 1\n- 2\n", "just words\n", "3\n"])
+def test_what_is_no_mapping_is_said(config: Path, text: str) -> None:
+    config.write_text(text)
+    assert error_of(config).startswith(f"{config}: ")
+
+
+def test_a_missing_file_names_the_nearest(config: Path) -> None:
+    assert (
+        error_of(config.with_name("runn.yaml"))
+        == f"{config.with_name('runn.yaml')}: there is no such config file; did you mean {config}?"
+    )
+    assert "can't be read" in error_of(config.parent)
+
+
+@pytest.mark.parametrize("override", ["tasks.limit", "=3", "--limit=3", "-x"])
+def test_what_is_no_override_is_said(config: Path, override: str) -> None:
+    with pytest.raises(UserError, match=r"is not an override; write key=value, e\.g\. tasks\.limit=8"):
+        read(config, override)
+
+
+@pytest.mark.parametrize(
+    "override", ["tasks.limit=[1", "tasks.generate.more=1", "run.seed=${nothing}", "tasks..limit=1"]
+)
+def test_overrides_that_do_not_fit_are_said(config: Path, override: str) -> None:
+    assert error_of(config, override)

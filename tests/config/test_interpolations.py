@@ -1,0 +1,113 @@
+"""What a config takes from the environment is used, and never written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ray_gym.config.file import as_yaml, read_config, read_config_text
+from ray_gym.config.sections import RunConfig, ServiceSection
+from ray_gym.errors import UserError
+from ray_gym.run.directory.directory import closed, create, plan_directory
+from ray_gym.run.resume import meaning_diff, resumed_config, with_absolute_path
+from ray_gym.service.offers import offers_of
+
+CONFIG = """
+run: {seed: 7}
+environment: {id: tic_tac_toe, note: 'price: \\${5}'}
+tasks: {path: "${oc.env:TASKS}"}
+output: {dir: "${oc.env:WHERE}/runs", durability: "off"}
+models:
+  far:
+    engine: openai
+    env_vars: {TOKEN: "${oc.env:KEY}"}
+    extra_body: {list: [plain, "Bearer ${oc.env:KEY}"], same: "${models.far.env_vars}", seen: "${run.seed}"}
+  copy: "${models.far}"
+participants:
+  policy: {model: far, system_prompt: "${oc.env:KEY}"}
+limits: {max_turns: "${oc.decode:${oc.env:TURNS}}"}
+"""
+SECRET = "hunter2-of-the-environment"
+
+
+@pytest.fixture
+def config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, value in {"KEY": SECRET, "WHERE": str(tmp_path), "TASKS": "tasks.jsonl", "TURNS": "3"}.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "tasks.jsonl").write_text("{}\n")
+    path = tmp_path / "far.yaml"
+    path.write_text(CONFIG)
+    return path
+
+
+def read(path: Path, *overrides: str) -> RunConfig:
+    return with_absolute_path(read_config(path, overrides), path)
+
+
+def test_what_is_filled_in_is_used(config: Path) -> None:
+    far = read(config).models["far"].options
+    assert far["env_vars"] == {"TOKEN": SECRET} == far["extra_body"]["same"]
+    assert far["extra_body"]["list"] == ["plain", f"Bearer {SECRET}"] and read(config).limits.max_turns == 3
+
+
+def test_run_yaml_has_the_text_of_the_config_and_resolves_it_anew(
+    config: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = read(config, "models.far.extra_headers={X-Key: '${oc.env:KEY}'}")
+    directory = plan_directory(given, config)
+    create(directory)
+    directory.write_config(given)
+    directory.close()
+    text = (directory.path / "run.yaml").read_text()
+    assert SECRET not in text and "Bearer ${oc.env:KEY}" in text and "copy: ${models.far}" in text
+    assert SECRET not in "".join(path.read_text() for path in directory.path.rglob("*") if path.is_file())
+    again = closed(directory.location).read_config()
+    assert again.models == given.models and again.participants == given.participants
+    assert again.environment.options == {"note": "price: ${5}"}
+    monkeypatch.setenv("KEY", "another")
+    assert closed(directory.location).read_config().models["far"].options["extra_headers"] == {"X-Key": "another"}
+    monkeypatch.delenv("KEY")
+    with pytest.raises(UserError, match="KEY"):
+        closed(directory.location).read_config()
+
+
+def test_where_a_run_and_its_tasks_are_is_settled(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = as_yaml(read(config).as_written())
+    monkeypatch.delenv("WHERE")
+    monkeypatch.delenv("TASKS")
+    again = read_config_text(text, "run.yaml")
+    assert again.output.dir == f"{config.parent}/runs" and again.tasks.path == f"{config.parent}/tasks.jsonl"
+
+
+def test_going_on_compares_and_shows_the_text(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = read(config)
+    monkeypatch.setenv("KEY", "another")
+    assert meaning_diff(kept, read(config)) == []
+    (line,) = meaning_diff(kept, read(config, "participants.policy.system_prompt=Hello"))
+    assert line == "participants.policy.system_prompt: ${oc.env:KEY} -> Hello"
+    resumed = resumed_config(kept, "RUN", overrides=["fanout.workers=3"])
+    assert resumed.fanout.workers == 3 and resumed.models == kept.models
+
+
+def test_a_secret_is_not_shown_by_repr(config: Path) -> None:
+    assert SECRET not in repr(read(config)._filled_in)
+
+
+def test_what_a_service_offers_is_kept_as_it_is_written_also_in_the_runs_of_it(config: Path) -> None:
+    config.write_text(
+        CONFIG
+        + """
+service:
+  offers:
+    cards:
+      environment: {id: blackjack}
+      participants: {policy: {model: far, system_prompt: "${oc.env:KEY}"}}
+"""
+    )
+    service = read(config)
+    for offer in offers_of(service).values():
+        own = offer.config(service, service=ServiceSection())
+        assert own.participants["policy"].system_prompt == SECRET
+        assert own.as_written()["participants"]["policy"]["system_prompt"] == "${oc.env:KEY}"
+        assert SECRET not in as_yaml(own.as_written())

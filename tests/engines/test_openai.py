@@ -1,0 +1,321 @@
+"""The `openai` engine, against a double that misbehaves and against a real vLLM server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+from conftest import free_port
+from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running_endpoint
+from openai_calls import MOVE, MOVE_NOW, check, complete, options, request
+from pydantic import ValidationError
+
+from ray_gym.engines import endpoint_check as check_module
+from ray_gym.engines.openai import OpenAIEngine, OpenAIModel, OpenAIOptions
+from ray_gym.engines.proxied import proxy_to
+from ray_gym.errors import EpisodeFailure, FailureKind, UserError
+from ray_gym.messages import Message, ToolCall
+from ray_gym.models.base import Sampling
+
+KEY_NAME = "RAY_GYM_TEST_KEY"
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[EndpointDouble]:
+    async with running_endpoint() as double:
+        yield double
+
+
+# What is found out before a run starts
+
+
+async def test_an_endpoint_that_is_down_is_named() -> None:
+    with pytest.raises(UserError, match=r"^models\.judge\.base_url: http://127\.0\.0\.1.* can't be reached"):
+        await check(OpenAIEngine(options(f"http://127.0.0.1:{free_port()}/v1")))
+
+
+async def test_an_endpoint_that_hangs_is_given_up(endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check_module, "CHECK_TIMEOUT_S", 0.3)
+    endpoint.models = Reply("", hang=True)
+    with pytest.raises(UserError, match=r"models\.judge\.base_url: .* did not answer GET /models in time"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        (Reply({"error": {"message": "no such key"}}, 401), r"models\.judge\.api_key_env: .* no such key; .*variable"),
+        (Reply("nope", 403), r"models\.judge\.api_key_env: .*HTTP 403: nope"),
+        (Reply("not found", 404), r"models\.judge\.base_url: .*usually ends with /v1"),
+        (Reply("starting", 503), r"models\.judge\.base_url: .*HTTP 503: starting; .*still starting"),
+        (Reply("<html>Welcome</html>"), r"models\.judge\.base_url: .*not a list of models.*Welcome"),
+        (Reply({"models": []}), r"models\.judge\.base_url: .*not a list of models"),
+    ],
+)
+async def test_wrong_endpoints_are_refused(endpoint: EndpointDouble, reply: Reply, message: str) -> None:
+    endpoint.models = reply
+    with pytest.raises(UserError, match=message):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+async def test_a_wrong_model_name_is_corrected(endpoint: EndpointDouble) -> None:
+    with pytest.raises(UserError, match=r"models\.judge\.model: .*'smal'; did you mean 'small'\? it has: large, small"):
+        await check(OpenAIEngine(options(endpoint, model="smal")))
+
+
+async def test_a_step_longer_than_the_context_is_refused(endpoint: EndpointDouble) -> None:
+    endpoint.models = Reply({"data": [{"id": "small", "max_model_len": 256}]})
+    with pytest.raises(UserError, match=r"participants\.p0\.sampling\.max_tokens: 512 is more than .* 256"):
+        await check(OpenAIEngine(options(endpoint)), Sampling(max_tokens=512))
+
+
+async def test_a_key_that_is_not_set_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(KEY_NAME, raising=False)
+    with pytest.raises(UserError, match=rf"models\.judge\.api_key_env: .*{KEY_NAME} is not set"):
+        await check(OpenAIEngine(options("http://127.0.0.1:1/v1", api_key_env=KEY_NAME)))
+
+
+async def test_a_key_refused_only_for_completions_is_found(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply({"error": {"message": "who are you"}}, 401))
+    with pytest.raises(UserError, match=r"models\.judge\.api_key_env: .*who are you"):
+        await check(OpenAIEngine(options(endpoint)))
+
+
+@pytest.mark.parametrize("refusal", [Reply(answer()), Reply({"error": {"message": "unknown field"}}, 400)])
+async def test_an_endpoint_without_ids_gives_no_tokens(endpoint: EndpointDouble, refusal: Reply) -> None:
+    endpoint.will_answer(refusal)
+    engine = OpenAIEngine(options(endpoint))
+    await check(engine)
+    assert not engine.gives_tokens
+    with pytest.raises(UserError, match=r"models\.judge\.token_ids: .*gives no token ids"):
+        await check(OpenAIEngine(options(endpoint, token_ids=True)))
+
+
+async def test_ids_are_found_out_and_travel_with_the_engine(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2], [3], [0.0])))
+    engine = OpenAIEngine(options(endpoint))
+    await check(engine, Sampling(temperature=0.7))
+    assert engine.gives_tokens and pickle.loads(pickle.dumps(engine)).gives_tokens
+    assert endpoint.requests[0] | {"return_token_ids": True, "max_tokens": 1, "logprobs": True} == endpoint.requests[0]
+
+
+async def test_logprobs_from_before_the_temperature_are_not_taken(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2], [3], [-1.5])))
+    engine = OpenAIEngine(options(endpoint))
+    await check(engine, Sampling(), Sampling(temperature=0.7))
+    assert not engine.gives_tokens
+    with pytest.raises(UserError, match=r"token_ids: .* participants p0 set .*processed_logprobs"):
+        await check(OpenAIEngine(options(endpoint, token_ids=True)), Sampling(top_p=0.9))
+    at_one = OpenAIEngine(options(endpoint))
+    await check(at_one, Sampling())
+    assert at_one.gives_tokens
+
+
+async def test_nothing_is_asked_without_probe() -> None:
+    engine = OpenAIEngine(options("http://127.0.0.1:1/v1", probe=False))
+    await check(engine)
+    engine.start("run", "judge", print)
+    assert not engine.gives_tokens
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"base_url": "localhost:8000/v1"},
+        {"base_url": "http://me:secret@host/v1"},
+        {"base_url": "http://@host/v1"},
+        {"base_url": "http://host..example/v1"},
+        {"extra_body": {"temperature": 0}},
+        {"api_key": "secret"},
+    ],
+)
+def test_wrong_options_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        OpenAIOptions.model_validate({"base_url": "http://host/v1", "model": "small", **wrong})
+
+
+async def test_the_key_reaches_workers_and_nothing_else(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(KEY_NAME, "sk-secret\n")
+    engine = OpenAIEngine(options(endpoint, api_key_env=KEY_NAME, retries=0))
+    await check(engine)
+    assert "sk-secret" not in repr(engine) + repr(engine.options) + repr(vars(engine.options))
+    monkeypatch.delenv(KEY_NAME)
+    model = pickle.loads(pickle.dumps(engine)).connect()
+    endpoint.will_answer(Reply({"error": {"message": "bad key sk-secret"}}, 401))
+    with pytest.raises(EpisodeFailure, match=r"HTTP 401: bad key \*\*\*"):
+        await model.complete(request())
+    await model.close()
+    assert endpoint.headers[-1]["Authorization"] == "Bearer sk-secret"
+
+
+# Calls
+
+
+async def test_a_plain_answer_is_understood(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(answer(None, message={"reasoning": "hm"}, finish_reason="length")))
+    completion = await complete(endpoint)
+    assert completion.message == Message("assistant", "", reasoning="hm")
+    assert (completion.finish_reason, completion.kind, completion.has_tokens) == ("length", "plain", False)
+    assert (completion.prompt_tokens, completion.generated_tokens, completion.cached_tokens) == (7, 3, 4)
+    standard = {"model", "messages", "temperature", "top_p", "max_tokens"}
+    assert endpoint.requests[0].keys() == standard
+    assert endpoint.headers[0]["X-Session-Id"] == "s1"
+
+
+async def test_a_conversation_with_tools_is_sent_as_openai_has_it(endpoint: EndpointDouble) -> None:
+    messages = [
+        Message("user", "Play"),
+        Message("assistant", "", tool_calls=(ToolCall("c1", "move", "{oops"),)),
+        Message("tool", "bad JSON", tool_call_id="c1"),
+    ]
+    sampling = Sampling(top_k=5, stop=("END",), seed=3)
+    await complete(endpoint, messages=messages, tools=(MOVE,), allowed_tools=(MOVE_NOW,), sampling=sampling)
+    sent = endpoint.requests[0]
+    call = {"id": "c1", "type": "function", "function": {"name": "move", "arguments": "{oops"}}
+    assert sent["messages"][1:] == [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "content": "bad JSON", "tool_call_id": "c1"},
+    ]
+    assert sent["tools"] == [MOVE_NOW.as_openai()]
+    assert (sent["tool_choice"], sent["parallel_tool_calls"]) == ("auto", False)
+    assert (sent["top_k"], sent["stop"], sent["seed"]) == (5, ["END"], 3)
+    await complete(endpoint, tools=(MOVE,), tool_choice="none")
+    assert "tools" not in endpoint.requests[1]
+
+
+async def test_a_form_of_the_answer_is_asked_for_and_a_refusal_of_it_is_no_fault_of_the_endpoint(
+    endpoint: EndpointDouble,
+) -> None:
+    form = {"type": "json_schema", "json_schema": {"name": "answer", "schema": {"type": "object"}, "strict": True}}
+    completion = await complete(endpoint, response_format=json.dumps(form))
+    assert endpoint.requests[0]["response_format"] == form
+    assert completion.kind == "constrained" and completion.grammar
+    endpoint.will_answer(Reply({"error": {"message": "no such format"}}, 400))
+    with pytest.raises(EpisodeFailure, match="no such format") as caught:
+        await complete(endpoint, response_format=json.dumps(form))
+    assert (caught.value.failure.kind, caught.value.failure.where) == (FailureKind.DATA, "response_format")
+
+
+async def test_an_exact_endpoint_is_told_every_sampling_parameter(endpoint: EndpointDouble) -> None:
+    """Left out, they would be filled in from the checkpoint's generation config."""
+    await complete(endpoint, exact=True)
+    wanted = {"top_k": 0, "min_p": 0.0, "repetition_penalty": 1.0, "presence_penalty": 0.0, "return_token_ids": True}
+    assert endpoint.requests[0] | wanted == endpoint.requests[0]
+
+
+async def test_malformed_arguments_are_passed_through(endpoint: EndpointDouble) -> None:
+    calls = [{"function": {"name": "move", "arguments": '{"position": '}}]
+    endpoint.will_answer(Reply(answer(None, message={"tool_calls": calls}, finish_reason="tool_calls")))
+    completion = await complete(endpoint, tools=(MOVE,), tool_choice="required")
+    (call,) = completion.message.tool_calls
+    assert (call.name, call.arguments) == ("move", '{"position": ') and call.id
+    assert (completion.finish_reason, completion.kind) == ("stop", "constrained")
+
+
+async def test_retry_after_is_honoured(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("slow down", 429, {"Retry-After": "0.3"}), Reply(answer()))
+    completion = await complete(endpoint)
+    assert completion.message.content == "Hello."
+    assert endpoint.times[1] - endpoint.times[0] >= 0.3
+
+
+@pytest.mark.parametrize("garbage", [Reply("<html>"), Reply({"error": {"message": "overloaded"}}), Reply("[]")])
+async def test_garbage_is_tried_again_then_infra(endpoint: EndpointDouble, garbage: Reply) -> None:
+    endpoint.will_answer(garbage, Reply(answer()))
+    assert (await complete(endpoint)).message.content == "Hello."
+    endpoint.will_answer(garbage)
+    with pytest.raises(EpisodeFailure, match="not a completion"):
+        await complete(endpoint)
+
+
+async def test_errors_for_ever_are_infra(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("boom", 500))
+    with pytest.raises(EpisodeFailure, match=r"HTTP 500: boom \(tried 3 times\)") as caught:
+        await complete(endpoint)
+    assert caught.value.failure.kind is FailureKind.INFRA
+    assert caught.value.failure.where == f"model {endpoint.base_url}"
+    assert len(endpoint.requests) == 3
+
+
+async def test_a_lost_connection_is_infra() -> None:
+    model = OpenAIModel(options(f"http://127.0.0.1:{free_port()}/v1", retries=1), None, False, first_pause_s=0.01)
+    with pytest.raises(EpisodeFailure, match=r"infra failure .*can't connect to 127\.0\.0\.1.*tried 2 times"):
+        await model.complete(request())
+    await model.close()
+
+
+async def test_a_silent_endpoint_is_given_up(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("", hang=True))
+    model = OpenAIModel(options(endpoint, retries=0, timeout_s=0.2), None, False)
+    with pytest.raises(EpisodeFailure, match="Timeout"):
+        await model.complete(request())
+    await model.close()
+
+
+async def test_cancellation_is_not_swallowed(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply("", hang=True))
+    call = asyncio.create_task(complete(endpoint))
+    await endpoint.asked.wait()
+    call.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await call
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens",
+        "the request exceeds the available context size",
+    ],
+)
+async def test_a_full_context_is_no_failure(endpoint: EndpointDouble, said: str) -> None:
+    endpoint.will_answer(Reply({"error": {"message": said}}, 400))
+    completion = await complete(endpoint)
+    assert (completion.finish_reason, completion.message.content) == ("context_full", "")
+    endpoint.will_answer(Reply({"error": {"message": "no such field"}}, 400))
+    with pytest.raises(EpisodeFailure, match=r"HTTP 400: no such field$"):
+        await complete(endpoint)
+
+
+def test_what_may_change_the_drawing_of_tokens_is_known() -> None:
+    def reshapes(**extra: Any) -> str:
+        return OpenAIEngine(options("http://127.0.0.1:1/v1", extra_body=extra)).reshapes
+
+    assert reshapes() == reshapes(chat_template_kwargs={"enable_thinking": False}, user="me") == ""
+    assert reshapes(structured_outputs={"regex": "a"}, user="me") == "extra_body: structured_outputs"
+    assert reshapes(something_new=1) == "extra_body: something_new", "what is not known to be harmless is not"
+
+
+async def test_calls_go_through_the_proxy_of_the_environment(
+    endpoint: EndpointDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", endpoint.base_url.removesuffix("/v1"))
+    monkeypatch.setenv("no_proxy", "localhost")
+    model = OpenAIModel(options("http://far.invalid/v1"), None, exact=False)
+    assert (await model.complete(request())).message.content == "Hello."
+    await model.close()
+    assert proxy_to("http://localhost:8000/v1") is None and proxy_to("https://far.invalid/v1") is None
+
+
+async def test_what_only_lax_json_spells_is_sent_and_read(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(json.dumps({**answer("a\ud800"), "created": float("nan")})))
+    completion = await complete(endpoint, messages=[Message("user", "b\ud800")])
+    assert completion.message.content == "a\ud800"
+    assert endpoint.requests[-1]["messages"][0]["content"] == "b\ud800"
+
+
+async def test_an_endpoint_s_cookies_are_not_kept(endpoint: EndpointDouble) -> None:
+    """A balancer's would bring all episodes to one server."""
+    endpoint.will_answer(Reply(answer(), headers={"Set-Cookie": "server=1"}))
+    model = OpenAIModel(options(endpoint), None, exact=False)
+    for _ in range(2):
+        await model.complete(request())
+    await model.close()
+    assert "Cookie" not in endpoint.headers[-1] and endpoint.headers[-1]["Content-Type"] == "application/json"

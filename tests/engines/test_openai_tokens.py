@@ -1,0 +1,147 @@
+"""Token ids of OpenAI-compatible endpoints: what of an answer is read, and what becomes of it."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from conftest import one_call
+from endpoint_double import EndpointDouble, Reply, answer, exact_answer, running_endpoint
+from openai_calls import MOVE, MOVE_NOW, check, complete, options
+
+from ray_gym.engines import openai_wire as wire
+from ray_gym.engines.openai import OpenAIEngine
+from ray_gym.episode.participant import Participant
+from ray_gym.episode.thread import Thread
+from ray_gym.messages import Message, ToolSchema
+from ray_gym.models.base import Sampling
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[EndpointDouble]:
+    async with running_endpoint() as double:
+        yield double
+
+
+async def test_an_exact_prefix_goes_on(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2, 3, 4, 5], [6, 7], [-0.5, -0.25])))
+    completion = await complete(endpoint, exact=True, history=np.array([1, 2, 3], dtype=np.int32), known=2)
+    assert completion.fork_reason is None
+    assert completion.prompt_ids.tolist() == [4, 5] and completion.prompt_ids.dtype == np.int32
+    assert completion.token_ids.tolist() == [6, 7] and completion.token_ids.dtype == np.int32
+    assert completion.logprobs.tolist() == [-0.5, -0.25] and completion.logprobs.dtype == np.float32
+
+
+@pytest.mark.parametrize("prompt", [[1, 9, 3, 4, 5], [1, 2]])
+async def test_a_prompt_rendered_otherwise_forks(endpoint: EndpointDouble, prompt: list[int]) -> None:
+    endpoint.will_answer(Reply(exact_answer(prompt, [6], [-0.5])))
+    completion = await complete(endpoint, exact=True, history=np.array([1, 2, 3], dtype=np.int32), known=2)
+    assert completion.fork_reason == "endpoint_rerendered"
+    assert completion.prompt_ids.tolist() == prompt
+
+
+async def test_the_first_call_has_no_fork(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([1, 2], [6], [-0.5])))
+    completion = await complete(endpoint, exact=True)
+    assert (completion.fork_reason, completion.prompt_ids.tolist()) == (None, [1, 2])
+
+
+async def test_ids_are_never_invented(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(answer()), Reply(exact_answer([1, 2], [6, 7], [-0.5])))
+    assert not (await complete(endpoint, exact=True)).has_tokens
+    assert not (await complete(endpoint, exact=True)).has_tokens
+
+
+async def test_narrowed_tools_and_full_contexts_have_their_names(endpoint: EndpointDouble) -> None:
+    endpoint.will_answer(Reply(exact_answer([8, 9], [6], [-0.5])))
+    history = np.array([1, 2], dtype=np.int32)
+    told = {"tools": (MOVE,), "allowed_tools": (MOVE_NOW,), "history": history, "known": 1}
+    forked = await complete(endpoint, exact=True, tool_choice="required", **told)
+    assert forked.fork_reason == "tools_narrowed" and forked.versions[0].end == 1
+    free = await complete(endpoint, exact=True, **told)
+    assert free.fork_reason == "endpoint_rerendered" and endpoint.requests[-1]["tools"] == [MOVE.as_openai()]
+    cut = exact_answer([1, 2, 3], [6], [-0.5])
+    cut["choices"][0]["finish_reason"] = "length"
+    endpoint.will_answer(Reply(cut))
+    assert (await complete(endpoint, exact=True, history=history, known=1)).finish_reason == "context_full"
+
+
+def test_of_an_answer_only_what_is_used_is_read() -> None:
+    """Each logprob comes with its token's text and bytes, which are most of an answer."""
+    token = {"token": " a", "logprob": -0.5, "bytes": [32, 97], "top_logprobs": []}
+    choice = {"index": 0, "message": {"content": "a"}, "logprobs": {"content": [token]}, "token_ids": [1]}
+    read = wire.read(json.dumps({"id": "x", "choices": [choice], "prompt_token_ids": [2]}).encode())
+    kept = {"message": {"content": "a"}, "logprobs": {"content": [{"logprob": -0.5}]}, "token_ids": [1]}
+    assert read == {"choices": [kept], "prompt_token_ids": [2]}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"error": {"message": "busy"}},
+        {"choices": [], "error": {"message": "busy"}},
+        {"choices": [{"logprobs": {"content": [{}]}}]},
+        [],
+    ],
+)
+def test_an_answer_of_another_form_is_read_whole(answer: object) -> None:
+    assert wire.read(json.dumps(answer).encode()) == answer
+
+
+async def say(thread: Thread, text: str, seq: int, tools: tuple[ToolSchema, ...] = ()) -> Any:
+    thread.append(Message("user", text), seq)
+    completion = await one_call(thread, (MOVE,) if tools else (), tools)
+    thread.accept(completion, seq + 1)
+    return completion
+
+
+@pytest.mark.engine
+async def test_a_real_vllm_server_gives_exact_samples(vllm_endpoint: str) -> None:
+    transformers = pytest.importorskip("transformers")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(Path.home() / ".cache/ray_gym/models/smollm2-135m-instruct")
+    engine = OpenAIEngine(options(vllm_endpoint, token_ids=True))
+    await check(engine, Sampling(temperature=0.7))
+    model = pickle.loads(pickle.dumps(engine)).connect()
+    policy = Participant("policy", "small", Sampling(temperature=0.1, max_tokens=24), True, 5, 5)
+    player = Participant(
+        "player", "small", Sampling(temperature=0.1, max_tokens=256), True, 5, 5, tool_choice="required"
+    )
+    try:
+        thread = Thread("main", policy, model, "s1", 0)
+        first = await say(thread, "What is the capital of France?", 0)
+        second = await say(thread, "And of Italy?", 2)
+        required = await say(Thread("play", player, model, "s2", 0), "Play.", 0, (MOVE_NOW,))
+        full = await say(Thread("long", policy, model, "s3", 0), "word " * 3000, 0)
+    finally:
+        await model.close()
+
+    for completion in (first, second, required):
+        assert len(completion.token_ids) == len(completion.logprobs) == completion.generated_tokens > 0
+        assert np.isfinite(completion.logprobs).all() and (completion.logprobs <= 0).all()
+    for completion in (first, second):
+        assert tokenizer.decode(completion.token_ids, skip_special_tokens=True) == completion.message.content
+        assert completion.kind == "plain"
+    assert_ledger_is_what_was_sent(thread, tokenizer, first, second)
+    (call,) = required.message.tool_calls
+    assert call.name == "move" and json.loads(call.arguments)["position"] in (3, 5)
+    assert required.kind == "constrained"
+    assert (full.finish_reason, full.has_tokens) == ("context_full", False)
+
+
+def assert_ledger_is_what_was_sent(thread: Thread, tokenizer: Any, first: Any, second: Any) -> None:
+    """One sample if the endpoint rendered the first answer as it was generated, else a fork that says so."""
+    samples = thread.ledger.samples
+    assert samples[-1].token_ids.tolist()[-len(second.token_ids) :] == second.token_ids.tolist()
+    assert int(samples[-1].length) == second.prompt_tokens + second.generated_tokens
+    if second.fork_reason is None:
+        assert len(samples) == 1
+        assert int(samples[0].loss_mask.sum()) == first.generated_tokens + second.generated_tokens
+        text = tokenizer.decode(samples[0].token_ids)
+        assert "capital of France?<|im_end|>" in text and "And of Italy?<|im_end|>" in text
+    else:
+        assert second.fork_reason == "endpoint_rerendered" and len(samples) == 2

@@ -1,0 +1,50 @@
+"""A scripted model: which calls of a player it makes, and what it refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from ray_gym.engines.scripted_model import ScriptedModel, draws
+from ray_gym.messages import Message
+from ray_gym.models.base import CompletionRequest, Sampling
+
+REQUEST = CompletionRequest(messages=[Message("user", "hello")], sampling=Sampling(), session_id="s", seed=7)
+
+
+def draws_a_number(request: CompletionRequest, rng: random.Random) -> Message:
+    return Message("assistant", str(rng.random()))
+
+
+def may_draw(request: CompletionRequest, rng: random.Random | None = None) -> Message:
+    return Message("assistant", str(rng is None))
+
+
+def echoes(request: CompletionRequest, suffix: str = "") -> Message:
+    return Message("assistant", request.messages[-1].content + suffix)
+
+
+def said(player: Any, **arguments: object) -> str:
+    model = ScriptedModel(player, arguments, 0)
+    return asyncio.run(model.complete(REQUEST)).message.content
+
+
+def test_a_player_draws_from_the_seed_of_its_call() -> None:
+    assert said(draws_a_number) == str(random.Random(7).random())
+
+
+def test_a_player_that_may_draw_is_given_something_to_draw_from() -> None:
+    assert said(may_draw) == "False"
+
+
+def test_a_player_may_leave_out_what_it_draws_from() -> None:
+    assert said(lambda request: Message("assistant", request.messages[-1].content)) == "hello"
+    assert said(echoes, suffix="!") == "hello!"
+
+
+@pytest.mark.parametrize(("player", "arguments"), [(draws_a_number, {"depth": 3}), (lambda: None, {})])
+def test_one_that_can_be_called_neither_way_counts_as_if_it_drew(player: Any, arguments: dict[str, int]) -> None:
+    assert draws(player, arguments)

@@ -1,0 +1,247 @@
+"""Tools: their schemas, and what a model is told when it gets a call wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from ray_gym import Environment, Participant, ToolCall, ToolError, tool
+from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.models.base import Sampling
+from ray_gym.tools.answer import ToolAnswer
+from ray_gym.tools.calling import LONGEST_RESULT, call_tool
+from ray_gym.tools.runner import ToolRunner
+from ray_gym.tools.tool import tools_of
+
+
+class Book(BaseModel):
+    title: str
+    year: int = 2000
+
+
+class Desk(Environment[Any, Any]):
+    @tool()
+    def add(
+        self,
+        state: dict[str, int],
+        caller: Participant,
+        amount: Annotated[int, Field(ge=0, le=8, description="How many.")],
+    ) -> int:
+        """Add to the count."""
+        state["count"] += amount
+        return state["count"]
+
+    @tool()
+    def shelve(self, state: Any, caller: Participant, title: str, book: Book, tags: list[str] = []) -> Book:  # noqa: B006
+        return Book(title=f"{title}: {book.title}", year=book.year)
+
+    @tool(participants=("user",))
+    def whisper(self, state: Any, caller: Participant, tone: Literal["low", "high"] = "low") -> str:
+        return f"{caller.name} in a {tone} voice"
+
+    @tool()
+    def parrot(self, state: Any, caller: Participant, text: str) -> list[str]:
+        return [text[2:]]
+
+    @tool()
+    def refuse(self, state: Any, caller: Participant) -> str:
+        raise ToolError("the shop is closed")
+
+    @tool()
+    def refuse_in_its_words(self, state: Any, caller: Participant) -> str:
+        raise ToolError("HTTP 422", content='{"detail": "closed"}')
+
+    @tool()
+    def crash(self, state: Any, caller: Participant) -> str:
+        return str(1 / 0)
+
+    @tool()
+    async def wait(self, state: Any, caller: Participant, for_ever: bool) -> str:
+        await asyncio.sleep(0 if not for_ever else 3600)
+        return "waited"
+
+    @tool(blocking=True)
+    def where(self, state: Any, caller: Participant) -> int:
+        return threading.get_ident()
+
+    @tool(blocking=True)
+    def hang(self, state: threading.Event, caller: Participant) -> str:
+        state.wait(10)
+        return "late"
+
+    @tool()
+    def many(self, state: Any, caller: Participant) -> list[Book]:
+        return [Book(title="a"), Book(title="b")]
+
+
+POLICY = Participant("policy", "m", Sampling(), True, 1, 1)
+
+
+async def ask(
+    name: str, arguments: str = "{}", state: Any = None, caller: str = "policy", deadline_s: float = 5
+) -> ToolAnswer:
+    participant = Participant(caller, "m", Sampling(), True, 1, 1)
+    call = ToolCall("c", name, arguments)
+    return await call_tool(Desk(), Desk.tools, state, participant, call, deadline_s, ToolRunner())
+
+
+def keys_of(node: Any) -> set[str]:
+    if isinstance(node, dict):
+        return set(node) | {key for value in node.values() for key in keys_of(value)}
+    return {key for item in node for key in keys_of(item)} if isinstance(node, list) else set()
+
+
+def test_the_schema_comes_from_the_signature() -> None:
+    schema = Desk.tools["add"].schema
+    assert schema.description == "Add to the count."
+    assert schema.parameters == {
+        "type": "object",
+        "properties": {"amount": {"type": "integer", "minimum": 0, "maximum": 8, "description": "How many."}},
+        "required": ["amount"],
+        "additionalProperties": False,
+    }
+
+
+def test_a_property_named_title_survives_and_titles_do_not() -> None:
+    parameters = Desk.tools["shelve"].schema.parameters
+    assert set(parameters["properties"]) == {"title", "book", "tags"}
+    assert parameters["properties"]["title"] == {"type": "string"}
+    assert parameters["required"] == ["title", "book"]
+    book = parameters["$defs"]["Book"]
+    assert set(book["properties"]) == {"title", "year"} and "title" not in set(book)
+    assert "title" not in keys_of(Desk.tools["whisper"].schema.parameters)
+
+
+def test_a_tool_without_arguments_has_a_schema_of_an_object() -> None:
+    assert Desk.tools["refuse"].schema.parameters["type"] == "object"
+    assert Desk.tools["refuse"].schema.parameters["properties"] == {}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ('{"amount": "3"}', "amount: Input should be a valid integer"),
+        ('{"amount": 3.0}', "amount: Input should be a valid integer"),
+        ('{"amount": 3.5}', "amount: Input should be a valid integer"),
+        ('{"amount": true}', "amount: Input should be a valid integer"),
+        ('{"amount": null}', "amount: Input should be a valid integer"),
+        ('{"amount": 9}', "amount: Input should be less than or equal to 8"),
+        ("{}", "amount: Field required"),
+        ("", "amount: Field required"),
+        ('{"amount": 1, "more": 2}', "more: Extra inputs are not permitted"),
+        ('{"amount": ', "Invalid JSON"),
+        ("three", "Invalid JSON"),
+        ("[3]", "Input should be an object"),
+        ("3", "Input should be an object"),
+    ],
+)
+async def test_wrong_arguments_are_answered_and_change_nothing(arguments: str, told: str) -> None:
+    state = {"count": 0}
+    answer = await ask("add", arguments, state)
+    assert answer.error is not None and told in answer.error and "bad arguments for add" in answer.error
+    assert json.loads(answer.content) == {"error": answer.error}
+    assert state == {"count": 0}
+
+
+async def test_arguments_that_are_no_valid_unicode_are_answered_too() -> None:
+    answer = await ask("add", '{"amount": "\ud800"}', {"count": 0})  # json.loads of an endpoint's answer lets these in
+    assert answer.error is not None and "bad arguments for add" in answer.error
+
+
+async def test_a_good_call_acts_on_the_state_and_its_result_is_text() -> None:
+    state = {"count": 1}
+    assert await ask("add", '{"amount": 3}', state) == ToolAnswer("4")
+    assert state == {"count": 4}
+    answer = await ask("shelve", '{"title": "new", "book": {"title": "Emma"}}')
+    assert json.loads(answer.content) == {"title": "new: Emma", "year": 2000}
+
+
+async def test_results_that_hold_models_are_text_too() -> None:
+    answer = await ask("many")
+    assert json.loads(answer.content) == [{"title": "a", "year": 2000}, {"title": "b", "year": 2000}]
+
+
+async def test_unknown_tools_and_tools_of_others_are_refused_with_what_there_is() -> None:
+    for name in ("ad", "", "whisper"):
+        answer = await ask(name)
+        assert answer.error is not None and answer.error.startswith(f"there is no tool '{name}'; the tools are: add, ")
+        assert "whisper" not in answer.error.partition("the tools are")[2]
+    assert await ask("whisper", '{"tone": "high"}', caller="user") == ToolAnswer("user in a high voice")
+
+
+async def test_a_tool_can_answer_with_an_error() -> None:
+    answer = await ask("refuse")
+    assert answer.error == "the shop is closed" and json.loads(answer.content) == {"error": "the shop is closed"}
+    assert await ask("refuse_in_its_words") == ToolAnswer('{"detail": "closed"}', error="HTTP 422")
+
+
+async def test_a_result_without_end_is_told_and_not_given() -> None:
+    longest = "x" * (LONGEST_RESULT - 2)
+    assert len((await ask("parrot", json.dumps({"text": longest}))).content) == LONGEST_RESULT
+    answer = await ask("parrot", json.dumps({"text": f"{longest}x"}))
+    assert answer.error == "the result of parrot is 1,000,001 characters long, and may have 1,000,000: ask for less"
+    assert json.loads(answer.content) == {"error": answer.error}
+
+
+async def test_a_tool_that_raises_fails_the_episode_and_names_itself() -> None:
+    with pytest.raises(EpisodeFailure) as caught:
+        await ask("crash")
+    failure = caught.value.failure
+    assert (failure.kind, failure.where) == (FailureKind.ENVIRONMENT, "tool crash")
+    assert failure.message == "ZeroDivisionError: division by zero"
+
+
+async def test_an_async_tool_has_a_deadline() -> None:
+    assert (await ask("wait", '{"for_ever": false}')).content == "waited"
+    began = time.monotonic()
+    with pytest.raises(EpisodeFailure) as caught:
+        await ask("wait", '{"for_ever": true}', deadline_s=0.01)
+    assert caught.value.failure.where == "tool wait" and "TimeoutError" in caught.value.failure.message
+    assert time.monotonic() - began < 5
+
+
+async def test_a_blocking_tool_runs_in_a_thread_and_has_a_deadline_too() -> None:
+    answer = await ask("where")
+    assert int(answer.content) != threading.get_ident()
+    release = threading.Event()
+    try:
+        with pytest.raises(EpisodeFailure) as caught:
+            await ask("hang", state=release, deadline_s=0.01)
+        assert caught.value.failure.kind is FailureKind.ENVIRONMENT and caught.value.failure.where == "tool hang"
+    finally:
+        release.set()
+
+
+def test_signatures_that_cannot_be_tools_are_refused_at_the_class() -> None:
+    with pytest.raises(TypeError, match=r"tool bare: expected \(self, state, caller"):
+
+        class Bare(Environment[Any, Any]):
+            @tool()
+            def bare(self) -> str:
+                return ""
+
+    with pytest.raises(TypeError, match="parameter amount has no type"):
+
+        class Untyped(Environment[Any, Any]):
+            @tool()
+            def give(self, state: Any, caller: Any, amount) -> str:  # type: ignore[no-untyped-def]
+                return ""
+
+
+def test_a_subclass_inherits_tools_and_replaces_those_that_it_writes_anew() -> None:
+    class Shop(Desk):
+        @tool(participants=("policy",))
+        def whisper(self, state: Any, caller: Participant, words: str) -> str:
+            return words
+
+    tools = tools_of(Shop)
+    assert list(tools) == list(Desk.tools)
+    assert list(tools["whisper"].schema.parameters["properties"]) == ["words"] and tools["whisper"].participants == (
+        "policy",
+    )
