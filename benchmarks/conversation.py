@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.chat_format import ChatFormat
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import TokenIds
 

@@ -6,7 +6,7 @@ import asyncio
 
 import numpy as np
 
-from deployments.chat.token_engine import Generation, GenerationRequest
+from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
 
 
 class EngineDouble:

@@ -27,10 +27,10 @@ from benchmarks.measure import MeasurementFailed
 from benchmarks.orchestration import table
 from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs, shared_beginning
 from benchmarks.rollout import play
-from deployments.small_model import NAME, checkpoint_dir
-from deployments.vllm import VllmEngine
-from deployments.vllm.options import VllmOptions
 from ray_gym.config.sections import RunConfig
+from ray_gym.deployments.small_model import NAME, checkpoint_dir
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import Run, load
 from ray_gym.models.base import EngineCheck
@@ -180,7 +180,7 @@ def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> R
             "tasks": {"generate": episodes},
             "models": {
                 "small": {"engine": "vllm", "app": app},
-                "random": {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"},
+                "random": {"engine": "scripted", "player": "ray_gym.envs.tic_tac_toe.players:random_player"},
             },
             "participants": {
                 "policy": {

@@ -21,11 +21,11 @@ from benchmarks.command import add_json, begin, not_negative, positive
 from benchmarks.conversation import TOOL, answer, conversation, new_messages
 from benchmarks.engine_double import EngineDouble
 from benchmarks.orchestration import table
-from deployments.chat.checkpoint import load_tokens
-from deployments.chat.completer import Completer
-from deployments.chat.formats import make_formats
-from deployments.chat.options import ChatOptions
-from deployments.small_model import NAME
+from ray_gym.deployments.chat.checkpoint import load_tokens
+from ray_gym.deployments.chat.completer import Completer
+from ray_gym.deployments.chat.formats import make_formats
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.small_model import NAME
 from ray_gym.hosting.affinity import Transport
 from ray_gym.hosting.application import start_serve
 from ray_gym.hosting.lanes.replica import BatchedReplica

@@ -25,7 +25,7 @@ from benchmarks.chaos.rollout import ChaosFailed, Rollout
 from benchmarks.command import begin
 from ray_gym.record.schema import SCHEMA, without_volatile
 
-PLAYER = "envs.tic_tac_toe.players:{}_player"
+PLAYER = "ray_gym.envs.tic_tac_toe.players:{}_player"
 
 
 @dataclass

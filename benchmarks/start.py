@@ -29,8 +29,8 @@ import yaml
 from benchmarks.command import add_json, begin, positive
 from benchmarks.measure import Watch
 from benchmarks.orchestration import table
-from deployments.vllm import VllmEngine
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import load
 from ray_gym.models.base import EngineCheck
@@ -74,7 +74,7 @@ def attached_to(app: str) -> Config:
     config["tasks"] = {"generate": 2, "repeats": 1}
     config["models"] = {
         "small": {"engine": "vllm", "app": app},
-        "random": {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"},
+        "random": {"engine": "scripted", "player": "ray_gym.envs.tic_tac_toe.players:random_player"},
     }
     config["participants"]["user"] = {"model": "random"}
     return config

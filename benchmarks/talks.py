@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from deployments.vllm.load_meter import cacheable
+from ray_gym.deployments.vllm.load_meter import cacheable
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Model, Sampling
 

@@ -15,9 +15,9 @@ from typing import Any
 from benchmarks.command import add_json, begin, positive
 from benchmarks.conversation import TOOL, conversation, new_messages
 from benchmarks.orchestration import table
-from deployments.chat.chat_format import ChatFormat
-from deployments.chat.checkpoint import load_tokens
-from deployments.small_model import NAME
+from ray_gym.deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.checkpoint import load_tokens
+from ray_gym.deployments.small_model import NAME
 
 LENGTHS = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000)
 FLAT_WITHIN = 2.0

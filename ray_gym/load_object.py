@@ -7,7 +7,28 @@ import importlib
 from types import ModuleType
 from typing import Any
 
+from ray_gym.deprecation import warn_renamed
 from ray_gym.errors import UserError, describe
+
+FORMER_PACKAGES = ("envs", "deployments")
+"""Top-level packages of before 0.2, which lie in `ray_gym` now: a user's own package of such a name goes first."""
+
+
+def load_module(name: str) -> ModuleType:
+    """Import a module. A name under `FORMER_PACKAGES` that nobody has is looked up in `ray_gym`. Errors: ImportError."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        is_missing = error.name is not None and f"{name}.".startswith(f"{error.name}.")
+        if not is_missing or name.partition(".")[0] not in FORMER_PACKAGES:
+            raise
+        renamed = f"ray_gym.{name}"
+        try:
+            module = importlib.import_module(renamed)
+        except ModuleNotFoundError:
+            raise error from None
+    warn_renamed(name, renamed)
+    return module
 
 
 def load_object(path: str, where: str) -> Any:
@@ -16,7 +37,7 @@ def load_object(path: str, where: str) -> Any:
     if not module_name or not attribute:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")
     try:
-        found: Any = importlib.import_module(module_name)
+        found: Any = load_module(module_name)
     except ImportError as error:
         raise UserError(f"{where}: can't import {module_name}: {error}") from None
     except Exception as error:

@@ -18,8 +18,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ray_gym.config.sections import LogSection
 
-OURS = ("ray_gym", "deployments", "envs")
-"""Packages that log from `log.level` on; others from warnings on."""
 
 _ABOUT: ContextVar[Mapping[str, Any]] = ContextVar("about")
 
@@ -90,8 +88,7 @@ def configure(section: LogSection, **always: Any) -> None:
     for before in [each for each in root.handlers if isinstance(each, _Stderr)]:
         root.removeHandler(before)
     root.addHandler(handler)
-    for name in OURS:
-        logging.getLogger(name).setLevel(section.level.upper())
+    logging.getLogger("ray_gym").setLevel(section.level.upper())
 
 
 def last_words(logger: str, text: str, **ids: Any) -> None:

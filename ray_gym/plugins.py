@@ -3,13 +3,15 @@
 A name is looked for, in this order: as package.module:Class; among the entry points of the group (how other
 distributions add theirs; those of the project in the working directory come first, and need no installation); and by
 convention, as a module of a known package that has the class (how this repository's own `envs/` and `deployments/` are
-found without the engine knowing any of them by name).
+found without the engine knowing any of them by name). Environments are looked for in a package `envs` of the user's, too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
+import importlib.util
 import pkgutil
 import tomllib
 from dataclasses import dataclass
@@ -32,11 +34,13 @@ class Kind:
     packages: tuple[str, ...]
     suffix: str
     """Classes by convention end with it, or are exported under the module's only class that does."""
+    users_package: str | None = None
+    """A package of the user's in which a name is looked for last."""
 
 
-ENVIRONMENT = Kind("environment", "ray_gym.environments", ("envs",), "")
-ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.engines", "deployments"), "Engine")
-GATEWAY = Kind("gateway", "ray_gym.gateways", ("deployments",), "Gateway")
+ENVIRONMENT = Kind("environment", "ray_gym.environments", ("ray_gym.envs",), "", users_package="envs")
+ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.engines", "ray_gym.deployments"), "Engine")
+GATEWAY = Kind("gateway", "ray_gym.gateways", ("ray_gym.deployments",), "Gateway")
 
 PROJECT = Path("pyproject.toml")
 
@@ -74,6 +78,9 @@ def names(kind: Kind) -> list[str]:
     found = {entry.name for entry in entry_points(group=kind.group)} | _of_this_project(kind).keys()
     for package in kind.packages:
         found.update(name for name in _modules(package) if _exported(kind, f"{package}.{name}") is not None)
+    for name, module in _users_modules(kind).items():
+        with contextlib.suppress(Exception):  # for whoever asks for it by its name
+            found.update({name} if _exported(kind, module) is not None else ())
     return sorted(found)
 
 
@@ -94,6 +101,13 @@ def _find(kind: Kind, name: str, where: str) -> Any:
             found = _exported(kind, f"{package}.{name}")
             if found is not None:
                 return found
+    if name in (users := _users_modules(kind)):
+        try:
+            found = _exported(kind, users[name])
+        except Exception as error:
+            raise UserError(f"{where}: importing {users[name]} failed: {describe(error)}") from error
+        if found is not None:
+            return found
     known = names(kind)
     close = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {close[0]!r}? " if close else ""
@@ -117,11 +131,30 @@ def _of_this_project(kind: Kind) -> dict[str, str]:
 
 
 def _modules(package: str) -> list[str]:
-    try:
-        module = importlib.import_module(package)
-    except ModuleNotFoundError:
-        return []
-    return [info.name for info in pkgutil.iter_modules(module.__path__)]
+    return [info.name for info in pkgutil.iter_modules(importlib.import_module(package).__path__)]
+
+
+def _users_modules(kind: Kind) -> dict[str, str]:
+    """The modules, by name, of the user's package that speak of ray_gym. Others may do anything when they are imported."""
+    spec = importlib.util.find_spec(kind.users_package) if kind.users_package else None
+    folders = list(spec.submodule_search_locations or ()) if spec is not None else []
+    ours = {str(Path(folder).resolve()) for package in kind.packages for folder in _folders(package)}
+    return {
+        info.name: f"{kind.users_package}.{info.name}"
+        for folder in folders
+        if str(Path(folder).resolve()) not in ours
+        for info in pkgutil.iter_modules([folder])
+        if _speaks_of_us(Path(folder), info.name)
+    }
+
+
+def _folders(package: str) -> list[str]:
+    return list(importlib.import_module(package).__path__)
+
+
+def _speaks_of_us(folder: Path, name: str) -> bool:
+    files = [folder / f"{name}.py", *(folder / name).glob("*.py")]
+    return any(b"ray_gym" in file.read_bytes() for file in files if file.is_file())
 
 
 def _exported(kind: Kind, module_name: str) -> Any | None:

@@ -162,8 +162,8 @@ def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) 
 @pytest.fixture(scope="session")
 def vllm_endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """vLLM's own OpenAI server with the small model. It and its engine processes are one process group."""
-    from deployments.small_model import checkpoint_dir
-    from deployments.vllm.hardware import cpu_dtype
+    from ray_gym.deployments.small_model import checkpoint_dir
+    from ray_gym.deployments.vllm.hardware import cpu_dtype
 
     checkpoint = checkpoint_dir()
     if not checkpoint.exists():

@@ -10,8 +10,8 @@ import uvicorn
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse
 
-from deployments.gateway.doors.door_targets import DoorTarget, Target
-from deployments.gateway.doors.openai_door import openai_router
+from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, Target
+from ray_gym.deployments.gateway.doors.openai_door import openai_router
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.openai_api.refused import Refused
 from ray_gym.run.cluster.cluster import connected

@@ -19,7 +19,7 @@ CONFIG = """
 environment: {{id: tic_tac_toe}}
 tasks: {{generate: 2}}
 models:
-  small: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player"}}
+  small: {{engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}}
 participants:
   policy: {{model: small}}
   user: {{model: small}}

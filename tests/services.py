@@ -17,7 +17,7 @@ environment: {{id: "bazaar:Bazaar"}}
 tasks: {{generate: 1}}
 models:
   small: {{engine: "bazaar:SpellingEngine", player: "bazaar:echo", arguments: {{notes: {notes}}}}}
-  random: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player"}}
+  random: {{engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}}
 participants:
   policy: {{model: small}}
   user: {{model: small}}

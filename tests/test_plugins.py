@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
 import pytest
 
 from ray_gym.errors import UserError
+from ray_gym.hosting import import_paths as import_paths_module
 from ray_gym.hosting.import_paths import import_paths
 from ray_gym.load_object import load_object
 from ray_gym.plugins import ENVIRONMENT, find_environment, names
@@ -61,4 +63,49 @@ def test_a_project_s_folder_in_the_place_of_its_package(folder: Path) -> None:
 def test_workers_get_no_relative_paths(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They have another working directory."""
     monkeypatch.setenv("PYTHONPATH", "src::/elsewhere:.")
-    assert import_paths() == [str(folder), str(Path(__file__).parents[1]), str(folder / "src"), "/elsewhere"]
+    assert import_paths() == [str(folder), str(folder / "src"), "/elsewhere"]
+
+
+def test_workers_find_a_checkout_that_is_not_installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After all other folders, for it has `tests`, `configs` and more, which a user's project may have, too."""
+    monkeypatch.setattr(import_paths_module, "HERE", folder / "checkout")
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    assert import_paths() == [str(folder), "/elsewhere", str(folder / "checkout")]
+
+
+def test_a_package_envs_of_the_user_s(folder: Path) -> None:
+    """Ours are there as well, nothing of theirs that has to do with something else is imported, and what fails is told by name."""
+    (folder / "envs").mkdir()
+    (folder / "envs" / "__init__.py").write_text("")
+    (folder / "envs" / "mine.py").write_text(MODULE)
+    (folder / "envs" / "tic_tac_toe.py").write_text(MODULE)
+    (folder / "envs" / "broken.py").write_text("import ray_gym\nraise OSError('no game here')\n")
+    (folder / "envs" / "training.py").write_text("raise SystemExit('training begins')\n")
+    assert {"mine", "tic_tac_toe", "blackjack"} <= set(names(ENVIRONMENT))
+    assert "training" not in names(ENVIRONMENT)
+    assert find_environment("mine").__module__ == find_environment("envs.mine:Mine").__module__ == "envs.mine"
+    assert find_environment("tic_tac_toe").__module__ == "ray_gym.envs.tic_tac_toe.environment"
+    with pytest.raises(UserError, match=r"environment\.id: importing envs\.broken failed: .*no game here"):
+        find_environment("broken")
+
+
+def test_names_of_before_are_found_unless_the_user_has_them(folder: Path) -> None:
+    former = "envs.blackjack.players:basic_player"
+    with pytest.warns(FutureWarning, match=r"envs\.blackjack\.players is called ray_gym\.envs\.blackjack\.players now"):
+        assert load_object(former, "player") is load_object(f"ray_gym.{former}", "player")
+    (folder / "envs" / "blackjack").mkdir(parents=True)
+    (folder / "envs" / "__init__.py").write_text("")
+    (folder / "envs" / "blackjack" / "__init__.py").write_text("")
+    (folder / "envs" / "blackjack" / "players.py").write_text("basic_player = 3\n")
+    sys.modules.pop("envs", None)
+    assert load_object(former, "player") == 3
+    with pytest.raises(UserError, match=r"can't import envs\.nowhere"):
+        load_object("envs.nowhere:Thing", "player")
+
+
+def test_the_folders_of_the_checkout_are_imported_under_one_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every file would be there twice, as two classes."""
+    monkeypatch.setattr(sys, "path", [str(Path(__file__).parents[1]), *sys.path])
+    for name in ("envs", "deployments"):
+        with pytest.raises(ImportError, match=f"the package ray_gym.{name}, not {name}"):
+            importlib.import_module(name)

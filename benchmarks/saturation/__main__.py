@@ -30,8 +30,8 @@ from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import make_engine
 from benchmarks.saturation.windows import Call, chains, full_window, gaps_ms, tokens_a_second
-from deployments.small_model import NAME
 from ray_gym.config.sections import RunConfig
+from ray_gym.deployments.small_model import NAME
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
 from ray_gym.run.cluster.cluster import connected
@@ -58,7 +58,7 @@ class Work:
     threads: int
     """OpenMP's, an engine."""
     dtype: str | None = None
-    """None: what a deployment takes on this machine (`deployments.vllm.hardware`)."""
+    """None: what a deployment takes on this machine (`ray_gym.deployments.vllm.hardware`)."""
     engine_cores: tuple[int, ...] = ()
     """That all engines run on, and nothing else does; empty: all run on all."""
 

@@ -15,12 +15,12 @@ from typing import Any
 
 from benchmarks.lag import LAGS, watched_replica
 from benchmarks.saturation.windows import Call
-from deployments.chat.completer import Completer
-from deployments.chat.token_engine import Generation, GenerationRequest
-from deployments.vllm import VllmEngine
-from deployments.vllm.async_llm import AsyncLLMEngine
-from deployments.vllm.options import VllmOptions
-from deployments.vllm.replica import VllmReplica
+from ray_gym.deployments.chat.completer import Completer
+from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.async_llm import AsyncLLMEngine
+from ray_gym.deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm.replica import VllmReplica
 from ray_gym.hosting.application import Replicas
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from deployments.chat.token_engine import GenerationRequest
+from ray_gym.deployments.chat.token_engine import GenerationRequest
 
 
 @dataclass(frozen=True, slots=True)

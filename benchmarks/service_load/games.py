@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.service_load.counts import Wrong
 from benchmarks.service_load.door import Door
-from envs.tic_tac_toe.board import after, empty_cells, read_board
+from ray_gym.envs.tic_tac_toe.board import after, empty_cells, read_board
 
 REWARDS = {"X wins": 1.0, "draw": 0.5, "O wins": 0.0}
 OPEN = "POST /v1/sessions"

@@ -100,7 +100,7 @@ def running(folder: Path, concurrency: int) -> Iterator[Running]:
 
 
 def _config(folder: Path, port: int, concurrency: int) -> dict[str, object]:
-    player = "envs.tic_tac_toe.players:random_player"
+    player = "ray_gym.envs.tic_tac_toe.players:random_player"
     return {
         "environment": {"id": "tic_tac_toe"},
         "tasks": {"generate": 2},

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from deployments.chat.token_engine import Grammar
-from deployments.chat.tool_format import compact
+from ray_gym.deployments.chat.token_engine import Grammar
+from ray_gym.deployments.chat.tool_format import compact
 from ray_gym.errors import EpisodeFailure, FailureKind
 
 FIELD = "response_format"

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from deployments.chat.parsers import REASONING_MARK
-from deployments.chat.rendering import Rendering
-from deployments.chat.template import Template
-from deployments.chat.text_tokens import TextTokenizer
+from ray_gym.deployments.chat.parsers import REASONING_MARK
+from ray_gym.deployments.chat.rendering import Rendering
+from ray_gym.deployments.chat.template import Template
+from ray_gym.deployments.chat.text_tokens import TextTokenizer
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import TokenIds

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from deployments.small_model import NAME as SMALL_MODEL
-from deployments.small_model import checkpoint_dir
+from ray_gym.deployments.small_model import NAME as SMALL_MODEL
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError, describe
 
 

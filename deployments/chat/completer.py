@@ -8,10 +8,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from deployments.chat.answer_format import grammar_of
-from deployments.chat.chat_format import ChatFormat, Prompt
-from deployments.chat.token_engine import Generation, GenerationRequest, Grammar, TokenEngine
-from deployments.chat.tool_format import ToolFormat, tools_key
+from ray_gym.deployments.chat.answer_format import grammar_of
+from ray_gym.deployments.chat.chat_format import ChatFormat, Prompt
+from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest, Grammar, TokenEngine
+from ray_gym.deployments.chat.tool_format import ToolFormat, tools_key
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, SpanKind

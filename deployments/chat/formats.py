@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from deployments.chat.chat_format import ChatFormat
-from deployments.chat.checkpoint import Tokens, local_template
-from deployments.chat.options import ChatOptions
-from deployments.chat.parsers import choose_parsers
-from deployments.chat.tool_format import ToolFormat
+from ray_gym.deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.checkpoint import Tokens, local_template
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.chat.parsers import choose_parsers
+from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.errors import UserError
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from deployments.chat import plain_calls
-from deployments.chat.options import ChatOptions
+from ray_gym.deployments.chat import plain_calls
+from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.errors import UserError
 
 REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|thought)")

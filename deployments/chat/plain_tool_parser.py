@@ -18,8 +18,8 @@ from vllm.renderers.chat_utils import make_tool_call_id
 from vllm.sampling_params import StructuredOutputsParams
 from vllm.tool_parsers import ToolParser
 
-from deployments.chat import plain_calls
-from deployments.chat.tool_format import compact
+from ray_gym.deployments.chat import plain_calls
+from ray_gym.deployments.chat.tool_format import compact
 from ray_gym.messages import ToolSchema
 
 

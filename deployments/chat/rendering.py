@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from deployments.chat.template import Data, Template
-from deployments.chat.text_tokens import Placeholders, TextTokenizer
+from ray_gym.deployments.chat.template import Data, Template
+from ray_gym.deployments.chat.text_tokens import Placeholders, TextTokenizer
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolSchema
 

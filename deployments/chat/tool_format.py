@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from deployments.chat import plain_calls
-from deployments.chat.parsers import REASONING_MARK
-from deployments.chat.token_engine import Generation, Grammar
+from ray_gym.deployments.chat import plain_calls
+from ray_gym.deployments.chat.parsers import REASONING_MARK
+from ray_gym.deployments.chat.token_engine import Generation, Grammar
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.seeds import stable_id

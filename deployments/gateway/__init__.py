@@ -1,5 +1,5 @@
 """The service over HTTP: a FastAPI application in replicas of Serve, in front of the Service actor."""
 
-from deployments.gateway.gateway import HttpGateway
+from ray_gym.deployments.gateway.gateway import HttpGateway
 
 __all__ = ["HttpGateway"]

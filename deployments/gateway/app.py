@@ -10,23 +10,23 @@ from pathlib import Path
 from fastapi import APIRouter, FastAPI
 from ray import serve
 
-from deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
-from deployments.gateway.doors.general import general_routes
-from deployments.gateway.doors.openai_door import openai_router
-from deployments.gateway.doors.placement import Placement
-from deployments.gateway.doors.rollouts import rollout_routes
-from deployments.gateway.doors.sessions import session_routes
-from deployments.gateway.guards import errors
-from deployments.gateway.guards.auth import Authentication, Doorkeeper, caller_of
-from deployments.gateway.guards.body import BodyLimits
-from deployments.gateway.guards.headers import HeaderCheck
-from deployments.gateway.guards.limits import RequestLimit, Slots, StreamLimit
-from deployments.gateway.guards.pace import Pace
-from deployments.gateway.guards.surface import Surface
-from deployments.gateway.guards.tokens import read_secret
-from deployments.gateway.metrics import Counting, Metrics
-from deployments.gateway.remote_service import RemoteService
 from ray_gym.config.sections import ServiceSection
+from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
+from ray_gym.deployments.gateway.doors.general import general_routes
+from ray_gym.deployments.gateway.doors.openai_door import openai_router
+from ray_gym.deployments.gateway.doors.placement import Placement
+from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
+from ray_gym.deployments.gateway.doors.sessions import session_routes
+from ray_gym.deployments.gateway.guards import errors
+from ray_gym.deployments.gateway.guards.auth import Authentication, Doorkeeper, caller_of
+from ray_gym.deployments.gateway.guards.body import BodyLimits
+from ray_gym.deployments.gateway.guards.headers import HeaderCheck
+from ray_gym.deployments.gateway.guards.limits import RequestLimit, Slots, StreamLimit
+from ray_gym.deployments.gateway.guards.pace import Pace
+from ray_gym.deployments.gateway.guards.surface import Surface
+from ray_gym.deployments.gateway.guards.tokens import read_secret
+from ray_gym.deployments.gateway.metrics import Counting, Metrics
+from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.models.base import Engine
 from ray_gym.models.door import HasDoor, OpensDoor

@@ -10,13 +10,13 @@ from ray import serve
 from ray.serve.config import BackpressureConfig
 from ray.serve.exceptions import RayServeException
 
-from deployments.gateway import proxy
-from deployments.gateway.app import GatewayReplica, GatewaySetup
-from deployments.gateway.guards.auth import is_loopback
-from deployments.gateway.guards.tokens import digests, make_secret, read_tokens
-from deployments.gateway.ray_auth import warning
-from deployments.gateway.serve_http import Running, open_http, shut_down_if_idle
 from ray_gym.config.sections import ServiceSection
+from ray_gym.deployments.gateway import proxy
+from ray_gym.deployments.gateway.app import GatewayReplica, GatewaySetup
+from ray_gym.deployments.gateway.guards.auth import is_loopback
+from ray_gym.deployments.gateway.guards.tokens import digests, make_secret, read_tokens
+from ray_gym.deployments.gateway.ray_auth import warning
+from ray_gym.deployments.gateway.serve_http import Running, open_http, shut_down_if_idle
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting.application import Application
 from ray_gym.models.base import Engine

@@ -8,14 +8,14 @@ from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deployments.gateway.guards.errors import answer
-from deployments.gateway.guards.headers import check_headers
-from deployments.gateway.guards.pace import PACED, Meter
+from ray_gym.deployments.gateway.guards.errors import answer
+from ray_gym.deployments.gateway.guards.headers import check_headers
+from ray_gym.deployments.gateway.guards.pace import PACED, Meter
 from ray_gym.openai_api.refused import Refused, unavailable
 
 CALLBACK = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
 ENVIRONMENT: Mapping[str, str] = {
-    CALLBACK: "deployments.gateway.proxy.middlewares",
+    CALLBACK: "ray_gym.deployments.gateway.proxy.middlewares",
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # one that has died is replaced after three looks
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # else Serve ends one that takes 5 s to start, as it does on a busy machine
 }

@@ -13,7 +13,7 @@ from ray.exceptions import RayError
 from ray.serve._private.constants import RAY_SERVE_ENABLE_DIRECT_INGRESS
 from ray.serve.context import _get_global_client
 
-from deployments.gateway.guards.auth import is_loopback
+from ray_gym.deployments.gateway.guards.auth import is_loopback
 from ray_gym.errors import RunFailed, UserError
 
 LOCATION = "HeadOnly"

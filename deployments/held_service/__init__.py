@@ -1,5 +1,5 @@
 """`ray-gym serve` as an application of Serve, for what starts services by Serve's config files: `serve deploy`, KubeRay's RayService."""
 
-from deployments.held_service.application import HeldService, build
+from ray_gym.deployments.held_service.application import HeldService, build
 
 __all__ = ["HeldService", "build"]

@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 from ray import serve
 from ray.serve import Application
 
-from deployments.held_service.holder import STOP_S, Holder
 from ray_gym.config.file import validate
+from ray_gym.deployments.held_service.holder import STOP_S, Holder
 
 START_RETRIES = 1_000
 """Serve gives up after so many. One that failed may succeed later: the service before it may still be going down."""

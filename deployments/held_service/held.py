@@ -1,6 +1,6 @@
 """`ray-gym`, told to end when the process that started it is gone, however that ended.
 
-python -m deployments.held_service.held PID COMMAND...     PID is the parent's
+python -m ray_gym.deployments.held_service.held PID COMMAND...     PID is the parent's
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class Holder:
         """
         self._said: deque[str] = deque(maxlen=LAST_LINES)
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "deployments.held_service.held", str(os.getpid())),
+            *(sys.executable, "-m", "ray_gym.deployments.held_service.held", str(os.getpid())),
             *("serve", config, *overrides, "--wait"),
             env=driver_environment(os.environ, ray.get_runtime_context().gcs_address),
             stdout=asyncio.subprocess.PIPE,

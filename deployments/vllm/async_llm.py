@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from deployments.chat.token_engine import OWN, Generation, GenerationRequest
-from deployments.vllm.engine_stats import EngineStats
-from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
-from deployments.vllm.hardware import cpu_engine_args
-from deployments.vllm.layout import parallel_args
-from deployments.vllm.options import VllmOptions
-from deployments.vllm.weights import EngineWeights
+from ray_gym.deployments.chat.token_engine import OWN, Generation, GenerationRequest
+from ray_gym.deployments.vllm.engine_stats import EngineStats
+from ray_gym.deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
+from ray_gym.deployments.vllm.hardware import cpu_engine_args
+from ray_gym.deployments.vllm.layout import parallel_args
+from ray_gym.deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm.weights import EngineWeights
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.models.base import Logprobs
 
@@ -35,7 +35,7 @@ class AsyncLLMEngine:
             **({"served_model_name": name} if name else {}),  # vLLM's metrics have it as a label
             **parallel_args(options),
             "logprobs_mode": "processed_logprobs",
-            "worker_extension_cls": "deployments.vllm.worker.ReloadingWorker",
+            "worker_extension_cls": "ray_gym.deployments.vllm.worker.ReloadingWorker",
             "disable_log_stats": True,
             "enable_log_requests": False,
             **(cpu_engine_args(options) if options.gpus == 0 else {}),

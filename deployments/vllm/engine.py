@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from deployments.chat.checkpoint import resolve_model
-from deployments.chat.formats import check_formats
-from deployments.chat.options import ChatOptions
-from deployments.vllm.layout import placed
-from deployments.vllm.options import VllmOptions
-from deployments.vllm.replicas import missing_files, replicas
+from ray_gym.deployments.chat.checkpoint import resolve_model
+from ray_gym.deployments.chat.formats import check_formats
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.vllm.layout import placed
+from ray_gym.deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm.replicas import missing_files, replicas
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import Application, Replicas
 from ray_gym.hosting.lanes.router import router_config
@@ -118,7 +118,7 @@ class VllmEngine:
             self._check_seeds(self._request, on_cpu=description["gpus"] == 0)
 
     def _replicas(self, name: str) -> Replicas:
-        from deployments.vllm.replica import VllmReplica  # only for who deploys: workers have this module, too
+        from ray_gym.deployments.vllm.replica import VllmReplica  # only for who deploys: workers have this module, too
 
         options = self.options
         return replicas(

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from deployments.vllm.options import ReplicaOptions
+from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
 def prepare_cpu(options: ReplicaOptions) -> None:

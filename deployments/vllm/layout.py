@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from deployments.vllm.options import ReplicaOptions
+from ray_gym.deployments.vllm.options import ReplicaOptions
 from ray_gym.models.placement import Replicas
 
 STRICT_PACK, STRICT_SPREAD = "STRICT_PACK", "STRICT_SPREAD"

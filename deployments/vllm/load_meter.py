@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from deployments.vllm.engine_stats import EngineStats
+from ray_gym.deployments.vllm.engine_stats import EngineStats
 from ray_gym.hosting.admission import Load
 from ray_gym.models.base import Completion, CompletionRequest
 

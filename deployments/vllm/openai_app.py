@@ -11,10 +11,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from deployments.chat import plain_calls
-from deployments.chat.chat_format import ChatFormat
-from deployments.chat.tool_format import ToolFormat
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.chat import plain_calls
+from ray_gym.deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.tool_format import ToolFormat
+from ray_gym.deployments.vllm.options import VllmOptions
 
 TASKS = ("generate",)
 
@@ -61,7 +61,9 @@ def _arguments(words: list[str], options: VllmOptions, tool_parser: str | None, 
     words += [f"--default-chat-template-kwargs={json.dumps(options.chat_template_kwargs)}"]
     if tool_parser is not None:
         words += ["--enable-auto-tool-choice", f"--tool-call-parser={tool_parser}"]
-    ToolParserManager.register_lazy_module(plain_calls.NAME, "deployments.chat.plain_tool_parser", "PlainToolParser")
+    ToolParserManager.register_lazy_module(
+        plain_calls.NAME, "ray_gym.deployments.chat.plain_tool_parser", "PlainToolParser"
+    )
     arguments = make_arg_parser(FlexibleArgumentParser()).parse_args(words)
     arguments.structured_outputs_config.reasoning_parser = reasoning_parser or ""
     return arguments

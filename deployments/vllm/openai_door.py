@@ -9,9 +9,9 @@ from contextlib import aclosing
 
 from fastapi import FastAPI
 
-from deployments.vllm import in_process
-from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
-from deployments.vllm.openai_rules import checked
+from ray_gym.deployments.vllm import in_process
+from ray_gym.deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
+from ray_gym.deployments.vllm.openai_rules import checked
 from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, unavailable
 from ray_gym.openai_api.rules import bad

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from deployments.chat.options import OWN_TEMPLATE_KWARGS
+from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
 from ray_gym.openai_api.rules import bad, require_offered
 
 MOST_ANSWERS = 16

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from deployments.chat.options import ChatOptions
+from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.hosting.admission import AdmissionLimits
 from ray_gym.hosting.affinity import Affinity, Transport
 from ray_gym.weights.checkpoint import LARGEST_VERSION

@@ -8,16 +8,16 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from deployments.chat.checkpoint import load_tokens, resolve_model
-from deployments.chat.completer import Completer
-from deployments.chat.formats import make_formats
-from deployments.vllm import reaper
-from deployments.vllm.async_llm import AsyncLLMEngine
-from deployments.vllm.hardware import prepare_cpu
-from deployments.vllm.load_meter import LoadMeter
-from deployments.vllm.openai_app import build_openai_app
-from deployments.vllm.openai_door import OpenAIDoor
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.chat.checkpoint import load_tokens, resolve_model
+from ray_gym.deployments.chat.completer import Completer
+from ray_gym.deployments.chat.formats import make_formats
+from ray_gym.deployments.vllm import reaper
+from ray_gym.deployments.vllm.async_llm import AsyncLLMEngine
+from ray_gym.deployments.vllm.hardware import prepare_cpu
+from ray_gym.deployments.vllm.load_meter import LoadMeter
+from ray_gym.deployments.vllm.openai_app import build_openai_app
+from ray_gym.deployments.vllm.openai_door import OpenAIDoor
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.hosting.admission import Load
 from ray_gym.hosting.lanes.replica import BatchedReplica
 from ray_gym.models.base import Completion, CompletionRequest

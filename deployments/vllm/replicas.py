@@ -6,9 +6,9 @@ import math
 from pathlib import Path
 from typing import Any
 
-from deployments.chat.checkpoint import resolve_model
-from deployments.vllm.layout import actor_options, env_vars, group_options
-from deployments.vllm.options import ReplicaOptions
+from ray_gym.deployments.chat.checkpoint import resolve_model
+from ray_gym.deployments.vllm.layout import actor_options, env_vars, group_options
+from ray_gym.deployments.vllm.options import ReplicaOptions
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import Replicas, digest_options
 from ray_gym.weights.holder import FirstWeights

@@ -10,8 +10,8 @@ from typing import Any
 
 import ray
 
-from deployments.vllm import transfer
-from deployments.vllm.node_copy import NodeCopy, copies_dir
+from ray_gym.deployments.vllm import transfer
+from ray_gym.deployments.vllm.node_copy import NodeCopy, copies_dir
 from ray_gym.errors import UserError, describe
 from ray_gym.models.base import VersionSpan
 from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, Transferred

@@ -10,12 +10,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from deployments.chat.checkpoint import load_tokens, resolve_model
-from deployments.chat.completer import Completer
-from deployments.chat.formats import check_formats, make_formats
-from deployments.chat.options import ChatOptions
-from deployments.chat.token_engine import Generation
-from deployments.vllm_endpoint.server import PATH, VllmServer, generation
+from ray_gym.deployments.chat.checkpoint import load_tokens, resolve_model
+from ray_gym.deployments.chat.completer import Completer
+from ray_gym.deployments.chat.formats import check_formats, make_formats
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.chat.token_engine import Generation
+from ray_gym.deployments.vllm_endpoint.server import PATH, VllmServer, generation
 from ray_gym.engines.endpoint import Endpoint, EndpointOptions, error_text
 from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor

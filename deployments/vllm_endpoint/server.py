@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from deployments.chat.token_engine import Generation, GenerationRequest
+from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
 from ray_gym.engines.endpoint import Endpoint, RefusedRequest, decoded
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import VersionSpan

@@ -1,5 +1,5 @@
 """The vllm_reward engine: a scalar reward model behind Serve, which answers a conversation with a number."""
 
-from deployments.vllm_reward.engine import VllmRewardEngine
+from ray_gym.deployments.vllm_reward.engine import VllmRewardEngine
 
 __all__ = ["VllmRewardEngine"]

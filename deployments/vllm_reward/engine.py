@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from deployments.chat.checkpoint import resolve_model
-from deployments.vllm.layout import placed
-from deployments.vllm.replicas import missing_files, replicas
-from deployments.vllm_reward.options import RewardOptions
+from ray_gym.deployments.chat.checkpoint import resolve_model
+from ray_gym.deployments.vllm.layout import placed
+from ray_gym.deployments.vllm.replicas import missing_files, replicas
+from ray_gym.deployments.vllm_reward.options import RewardOptions
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import Application
 from ray_gym.hosting.transport import ServeModel
@@ -58,7 +58,7 @@ class VllmRewardEngine:
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Blocks until every replica is up. Errors: UserError for a model that is no reward model, RunFailed."""
         if self.options.app is None:
-            from deployments.vllm_reward.replica import RewardReplica  # only for who deploys
+            from ray_gym.deployments.vllm_reward.replica import RewardReplica  # only for who deploys
 
             deployment = replicas(RewardReplica, self.options, (self.options,))
             self._application.start(run_id, name, deployment, say)

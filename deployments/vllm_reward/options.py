@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from deployments.vllm.options import ReplicaOptions
+from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
 class Verdict(BaseModel):

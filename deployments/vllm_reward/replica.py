@@ -5,13 +5,13 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from deployments.chat.checkpoint import load_tokens, resolve_model
-from deployments.chat.formats import make_formats
-from deployments.chat.options import ChatOptions
-from deployments.vllm import reaper
-from deployments.vllm.hardware import cpu_engine_args, prepare_cpu
-from deployments.vllm.layout import parallel_args
-from deployments.vllm_reward.options import RewardOptions, Verdict
+from ray_gym.deployments.chat.checkpoint import load_tokens, resolve_model
+from ray_gym.deployments.chat.formats import make_formats
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.vllm import reaper
+from ray_gym.deployments.vllm.hardware import cpu_engine_args, prepare_cpu
+from ray_gym.deployments.vllm.layout import parallel_args
+from ray_gym.deployments.vllm_reward.options import RewardOptions, Verdict
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.hosting.lanes.replica import BatchedReplica
 from ray_gym.messages import Message

@@ -1,5 +1,5 @@
 """Aviary: any environment of that library, with its tools."""
 
-from envs.aviary.environment import Aviary
+from ray_gym.envs.aviary.environment import Aviary
 
 __all__ = ["Aviary"]

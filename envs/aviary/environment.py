@@ -9,8 +9,6 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue, model_validator
 
-from envs.aviary.library import check_arguments, make, maker
-from envs.aviary.session import Refused, Session
 from ray_gym import (
     Environment,
     Episode,
@@ -24,6 +22,8 @@ from ray_gym import (
     tool_by_schema,
 )
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.aviary.library import check_arguments, make, maker
+from ray_gym.envs.aviary.session import Refused, Session
 from ray_gym.stop import StopReason
 from ray_gym.tools.answer import within
 

@@ -1,5 +1,5 @@
 """Blackjack: the policy plays one hand by text against a dealer's fixed rules."""
 
-from envs.blackjack.environment import Blackjack
+from ray_gym.envs.blackjack.environment import Blackjack
 
 __all__ = ["Blackjack"]

@@ -10,12 +10,12 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from envs.blackjack.cards import SUITS, Rank, shuffled_deck
-from envs.blackjack.foresight import best_plan
-from envs.blackjack.game import EXPECTED, LOSS, WIN, BlackjackGame
-from envs.blackjack.players import planned_player
 from ray_gym import Environment, Episode, Opening, Task
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.blackjack.cards import SUITS, Rank, shuffled_deck
+from ray_gym.envs.blackjack.foresight import best_plan
+from ray_gym.envs.blackjack.game import EXPECTED, LOSS, WIN, BlackjackGame
+from ray_gym.envs.blackjack.players import planned_player
 from ray_gym.graders import folded, tagged
 from ray_gym.models.player import Player
 from ray_gym.stop import StopReason

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envs.blackjack.cards import Rank
-from envs.blackjack.game import BlackjackGame
+from ray_gym.envs.blackjack.cards import Rank
+from ray_gym.envs.blackjack.game import BlackjackGame
 
 
 def best_plan(deck: Sequence[Rank]) -> tuple[float, tuple[str, ...]]:

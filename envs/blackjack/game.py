@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from envs.blackjack.cards import TWENTY_ONE, Rank, is_natural, shown, total_of
+from ray_gym.envs.blackjack.cards import TWENTY_ONE, Rank, is_natural, shown, total_of
 
 WIN, DRAW, LOSS = 1.0, 0.0, -1.0
 ACTIONS = ("hit", "stand")

@@ -1,6 +1,6 @@
 """Scripted players. They read the last observation that shows their hand, as a model would.
 
-models: {basic: {engine: scripted, player: "envs.blackjack.players:basic_player"}}
+models: {basic: {engine: scripted, player: "ray_gym.envs.blackjack.players:basic_player"}}
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ import random
 import re
 from collections.abc import Sequence
 
-from envs.blackjack.cards import RANKS, value_of
-from envs.blackjack.game import ACTIONS
 from ray_gym import Message
+from ray_gym.envs.blackjack.cards import RANKS, value_of
+from ray_gym.envs.blackjack.game import ACTIONS
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 

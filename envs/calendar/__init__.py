@@ -1,5 +1,5 @@
 """Calendar: a scheduling assistant that meets a user's requests, told in advance or turn by turn."""
 
-from envs.calendar.environment import Calendar
+from ray_gym.envs.calendar.environment import Calendar
 
 __all__ = ["Calendar"]

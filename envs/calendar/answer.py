@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.calendar.clock import MIDNIGHT, read_clock, show_time
-from envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.clock import MIDNIGHT, read_clock, show_time
+from ray_gym.envs.calendar.events import ExpectedEvent
 
 LONGEST = 20_000
 """Characters at the end of an answer in which its calendar is looked for: no answer should hold up the others."""

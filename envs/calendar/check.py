@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from envs.calendar.answer import Entry, read_calendar
-from envs.calendar.events import ExpectedEvent
 from ray_gym import Episode
+from ray_gym.envs.calendar.answer import Entry, read_calendar
+from ray_gym.envs.calendar.events import ExpectedEvent
 from ray_gym.graders import Grader, Verdict, folded
 
 COMPLAINTS = {

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
-from envs.calendar.clock import read_time, show_time
+from ray_gym.envs.calendar.clock import read_time, show_time
 
 Kind = Literal["none", "before", "after", "between", "at"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

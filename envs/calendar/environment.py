@@ -9,14 +9,14 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field, model_validator
 
-from envs.calendar.check import CalendarCheck
-from envs.calendar.generator import random_events, random_lines, written_conversation
-from envs.calendar.players import scripted_user, solving_assistant
-from envs.calendar.prompts import ASSISTANT, POLICY_BEGINS, USER_BEGINS, user_prompt
-from envs.calendar.revealing import Revealed, reveal
-from envs.calendar.task import CalendarTask, UserLine
 from ray_gym import Environment, Episode, Opening, Participant, Score, Turn
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.calendar.check import CalendarCheck
+from ray_gym.envs.calendar.generator import random_events, random_lines, written_conversation
+from ray_gym.envs.calendar.players import scripted_user, solving_assistant
+from ray_gym.envs.calendar.prompts import ASSISTANT, POLICY_BEGINS, USER_BEGINS, user_prompt
+from ray_gym.envs.calendar.revealing import Revealed, reveal
+from ray_gym.envs.calendar.task import CalendarTask, UserLine
 from ray_gym.models.player import Player
 
 

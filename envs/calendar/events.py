@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from envs.calendar.clock import MIDNIGHT, read_time, show_time
-from envs.calendar.constraint import Constraint, read_constraint
+from ray_gym.envs.calendar.clock import MIDNIGHT, read_time, show_time
+from ray_gym.envs.calendar.constraint import Constraint, read_constraint
 
 Time = Annotated[str, AfterValidator(lambda text: show_time(read_time(text)))]
 """HH:MM, however the row spells it."""

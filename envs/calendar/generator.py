@@ -6,11 +6,11 @@ import random
 from collections.abc import Sequence
 from typing import Any
 
-from envs.calendar.answer import write_calendar
-from envs.calendar.clock import show_time
-from envs.calendar.constraint import KINDS, Constraint
-from envs.calendar.events import ExpectedEvent
-from envs.calendar.phrases import (
+from ray_gym.envs.calendar.answer import write_calendar
+from ray_gym.envs.calendar.clock import show_time
+from ray_gym.envs.calendar.constraint import KINDS, Constraint
+from ray_gym.envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.phrases import (
     FURTHER_REQUESTS,
     OCCASIONS,
     REQUESTS,
@@ -21,8 +21,8 @@ from envs.calendar.phrases import (
     ways_to_say,
     within,
 )
-from envs.calendar.solver import solve
-from envs.calendar.task import UserLine
+from ray_gym.envs.calendar.solver import solve
+from ray_gym.envs.calendar.task import UserLine
 
 GRID = 15
 """All times and durations are multiples of this many minutes."""

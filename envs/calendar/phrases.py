@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from envs.calendar.constraint import Kind
-from envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.constraint import Kind
+from ray_gym.envs.calendar.events import ExpectedEvent
 
 SUBJECTS = (
     "Budget", "Payroll", "Hiring", "Website", "Security", "Warehouse", "Marketing", "Research", "Legal", "Training",

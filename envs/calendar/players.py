@@ -1,18 +1,18 @@
 """Scripted players. The user sees what a language model would, and nothing else:
 
-models: {customer: {engine: scripted, player: "envs.calendar.players:scripted_user"}}
+models: {customer: {engine: scripted, player: "ray_gym.envs.calendar.players:scripted_user"}}
 """
 
 from __future__ import annotations
 
 import random
 
-from envs.calendar.answer import read_calendar, write_calendar
-from envs.calendar.phrases import NO_CALENDAR
-from envs.calendar.prompts import read_user_prompt
-from envs.calendar.solver import solve
-from envs.calendar.task import CalendarTask
 from ray_gym import Message
+from ray_gym.envs.calendar.answer import read_calendar, write_calendar
+from ray_gym.envs.calendar.phrases import NO_CALENDAR
+from ray_gym.envs.calendar.prompts import read_user_prompt
+from ray_gym.envs.calendar.solver import solve
+from ray_gym.envs.calendar.task import CalendarTask
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from envs.calendar.task import UserLine
+from ray_gym.envs.calendar.task import UserLine
 
 ASSISTANT = (
     "You are a scheduling assistant who keeps the calendar of one day.\n"

@@ -10,9 +10,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from envs.calendar.phrases import NO_CALENDAR
-from envs.calendar.task import CalendarTask, UserLine
-from envs.calendar.wording import is_harmless, says_as_much, take_out
+from ray_gym.envs.calendar.phrases import NO_CALENDAR
+from ray_gym.envs.calendar.task import CalendarTask, UserLine
+from ray_gym.envs.calendar.wording import is_harmless, says_as_much, take_out
 from ray_gym.graders import folded
 
 ONLY_THIS = "To be exact: all that I asked for before stays as it was, and of this message only the following counts."

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envs.calendar.clock import MIDNIGHT
-from envs.calendar.constraint import Constraint
-from envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.clock import MIDNIGHT
+from ray_gym.envs.calendar.constraint import Constraint
+from ray_gym.envs.calendar.events import ExpectedEvent
 
 Schedule = dict[int, int]
 """The start of each event, by its id."""

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from envs.calendar.answer import Entry, read_calendar
-from envs.calendar.events import ExpectedEvent
-from envs.calendar.phrases import ask_for
-from envs.calendar.solver import solve
 from ray_gym import Task
+from ray_gym.envs.calendar.answer import Entry, read_calendar
+from ray_gym.envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.phrases import ask_for
+from ray_gym.envs.calendar.solver import solve
 from ray_gym.graders import folded
 
 MOST_EVENTS = 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from envs.calendar.events import ExpectedEvent
-from envs.calendar.phrases import FURTHER_REQUESTS, REQUESTS, WINDOWS, WISHES, ways_to_say
+from ray_gym.envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.phrases import FURTHER_REQUESTS, REQUESTS, WINDOWS, WISHES, ways_to_say
 from ray_gym.graders import folded
 
 _WORD = re.compile(r"\w+")

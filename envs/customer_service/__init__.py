@@ -1,5 +1,5 @@
 """Customer service: the policy is the agent of an internet provider, a simulated customer writes to it."""
 
-from envs.customer_service.environment import CustomerService
+from ray_gym.envs.customer_service.environment import CustomerService
 
 __all__ = ["CustomerService"]

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from envs.customer_service.company import COMPANY, DUE_DAY, PLANS, PlanName, Refusal, TicketSubject
-from envs.customer_service.office import Office
 from ray_gym import Participant, ToolError, tool
+from ray_gym.envs.customer_service.company import COMPANY, DUE_DAY, PLANS, PlanName, Refusal, TicketSubject
+from ray_gym.envs.customer_service.office import Office
 
 Number = Annotated[str, Field(description="A customer number, such as C123456.")]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.customer_service.office import LineState, Office
 from ray_gym import Participant, tool
+from ray_gym.envs.customer_service.office import LineState, Office
 
 LIGHTS: dict[LineState, dict[str, str]] = {
     "good": {"power": "green", "internet": "green"},

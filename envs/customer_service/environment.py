@@ -8,18 +8,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from envs.customer_service.agent_tools import AgentTools
-from envs.customer_service.customer_tools import CustomerTools
-from envs.customer_service.generator import generate_task
-from envs.customer_service.judging import (
+from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Turn
+from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.customer_service.agent_tools import AgentTools
+from ray_gym.envs.customer_service.customer_tools import CustomerTools
+from ray_gym.envs.customer_service.generator import generate_task
+from ray_gym.envs.customer_service.judging import (
     MANNER_LABELS,
     ROLE_LABELS,
     question_about_agent,
     question_about_customer,
 )
-from envs.customer_service.office import Office
-from envs.customer_service.perfect import perfect_players
-from envs.customer_service.prompts import (
+from ray_gym.envs.customer_service.office import Office
+from ray_gym.envs.customer_service.perfect import perfect_players
+from ray_gym.envs.customer_service.prompts import (
     AGENT_BEGINS,
     CUSTOMER_BEGINS,
     STILL_BUSY,
@@ -27,9 +29,7 @@ from envs.customer_service.prompts import (
     customer_facts,
     customer_prompt,
 )
-from envs.customer_service.task import CustomerServiceTask
-from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Turn
-from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.episode.wording import has_words
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, Constraints, FinalState, Grader, Judge

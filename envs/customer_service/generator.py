@@ -6,8 +6,8 @@ import random
 from collections.abc import Callable, Mapping
 from typing import get_args
 
-from envs.customer_service.company import DUE_DAY, PlanName, is_cheaper
-from envs.customer_service.goals import (
+from ray_gym.envs.customer_service.company import DUE_DAY, PlanName, is_cheaper
+from ray_gym.envs.customer_service.goals import (
     AnyGoal,
     CreditWithoutOutage,
     EarlyDowngrade,
@@ -20,8 +20,8 @@ from envs.customer_service.goals import (
     SlowConnection,
     WrongInvoice,
 )
-from envs.customer_service.people import Customer, Detail, Persona
-from envs.customer_service.task import CustomerServiceTask
+from ray_gym.envs.customer_service.people import Customer, Detail, Persona
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 
 FIRST_NAMES = (
     "Amara",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.customer_service.company import (
+from ray_gym.envs.customer_service.company import (
     COMPANY,
     DUE_DAY,
     LATE_FEE,
@@ -19,8 +19,8 @@ from envs.customer_service.company import (
     is_cheaper,
     outage_credit,
 )
-from envs.customer_service.office import LineState, Office, new_account
-from envs.customer_service.people import Customer, Text
+from ray_gym.envs.customer_service.office import LineState, Office, new_account
+from ray_gym.envs.customer_service.people import Customer, Text
 
 Days = Annotated[int, Field(ge=1, le=14)]
 LATE_FEE_LINE = 2

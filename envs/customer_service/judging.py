@@ -9,9 +9,9 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 
-from envs.customer_service.company import COMPANY, HOUSE_RULES
-from envs.customer_service.prompts import STILL_BUSY
 from ray_gym import Message
+from ray_gym.envs.customer_service.company import COMPANY, HOUSE_RULES
+from ray_gym.envs.customer_service.prompts import STILL_BUSY
 from ray_gym.graders import JudgePrompt
 
 TRUE_TO_ROLE, OUT_OF_ROLE = "[[TRUE TO ROLE]]", "[[OUT OF ROLE]]"

@@ -6,7 +6,8 @@ from collections.abc import Set
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from envs.customer_service.company import (
+from ray_gym import ToolError
+from ray_gym.envs.customer_service.company import (
     CREDIT_LIMIT,
     DUE_DAY,
     MAX_WRONG_PINS,
@@ -16,8 +17,7 @@ from envs.customer_service.company import (
     Refusal,
     TicketSubject,
 )
-from envs.customer_service.people import Customer
-from ray_gym import ToolError
+from ray_gym.envs.customer_service.people import Customer
 
 LineState = Literal["good", "router_hangs", "line_faulty"]
 SHARE_OF_SPEED = {"good": 1.0, "router_hangs": 0.1, "line_faulty": 0.04}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from envs.customer_service.company import PlanName
+from ray_gym.envs.customer_service.company import PlanName
 
 Detail = Literal["customer number", "security PIN"]
 Text = Annotated[str, Field(min_length=1)]

@@ -7,8 +7,9 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from envs.customer_service.company import Refusal
-from envs.customer_service.goals import (
+from ray_gym import Message, ToolCall
+from ray_gym.envs.customer_service.company import Refusal
+from ray_gym.envs.customer_service.goals import (
     LATE_FEE_LINE,
     BadConnection,
     DaysWithoutInternet,
@@ -19,10 +20,9 @@ from envs.customer_service.goals import (
     SlowConnection,
     WrongInvoice,
 )
-from envs.customer_service.judging import GOOD, TRUE_TO_ROLE
-from envs.customer_service.players import customer as scripted_customer
-from envs.customer_service.task import CustomerServiceTask
-from ray_gym import Message, ToolCall
+from ray_gym.envs.customer_service.judging import GOOD, TRUE_TO_ROLE
+from ray_gym.envs.customer_service.players import customer as scripted_customer
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 

@@ -1,6 +1,6 @@
 """A scripted customer: it reads its prompt and what the agent writes, as a model would, and knows nothing else.
 
-models: {customer: {engine: scripted, player: "envs.customer_service.players:customer"}}
+models: {customer: {engine: scripted, player: "ray_gym.envs.customer_service.players:customer"}}
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from envs.customer_service.company import COMPANY, HOUSE_RULES
-from envs.customer_service.office import Office
-from envs.customer_service.task import CustomerServiceTask
+from ray_gym.envs.customer_service.company import COMPANY, HOUSE_RULES
+from ray_gym.envs.customer_service.office import Office
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 
 CUSTOMER_BEGINS = f"(The chat with {COMPANY} is open, and an agent is there. Write your first message.)"
 AGENT_BEGINS = "(A customer has opened the chat. Greet them, and ask what you can do.)"

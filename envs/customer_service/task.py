@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pydantic import model_validator
 
-from envs.customer_service.goals import AnyGoal
-from envs.customer_service.office import Office, new_office
-from envs.customer_service.people import Customer, Persona
 from ray_gym import Task
+from ray_gym.envs.customer_service.goals import AnyGoal
+from ray_gym.envs.customer_service.office import Office, new_office
+from ray_gym.envs.customer_service.people import Customer, Persona
 
 
 class CustomerServiceTask(Task):

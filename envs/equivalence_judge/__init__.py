@@ -1,5 +1,5 @@
 """Questions with a gold answer that may be phrased in many ways: a judge says whether an answer means the same."""
 
-from envs.equivalence_judge.environment import EquivalenceJudge
+from ray_gym.envs.equivalence_judge.environment import EquivalenceJudge
 
 __all__ = ["EquivalenceJudge"]

@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from envs.equivalence_judge.generator import question
-from envs.equivalence_judge.players import judge_who_knows, says
-from envs.equivalence_judge.prompt import PROMPT
 from ray_gym import Environment, Episode, Opening, Score
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.equivalence_judge.generator import question
+from ray_gym.envs.equivalence_judge.players import judge_who_knows, says
+from ray_gym.envs.equivalence_judge.prompt import PROMPT
 from ray_gym.graders import Equivalence, QuestionTask, RegularExpression, Verdict, equivalence_prompt, search
 from ray_gym.models.player import Player
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import date, timedelta
 from fractions import Fraction
 
-from envs.equivalence_judge.words import DESCRIBED, KINDS, NAMES, PACKED, UNITS
+from ray_gym.envs.equivalence_judge.words import DESCRIBED, KINDS, NAMES, PACKED, UNITS
 
 Question = tuple[str, str]
 MONTHS = (

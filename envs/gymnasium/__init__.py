@@ -1,5 +1,5 @@
 """Gymnasium: any of its environments that can be played by text."""
 
-from envs.gymnasium.environment import GymnasiumEnvironment
+from ray_gym.envs.gymnasium.environment import GymnasiumEnvironment
 
 __all__ = ["GymnasiumEnvironment"]

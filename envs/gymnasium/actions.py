@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from envs.gymnasium.library import library
+from ray_gym.envs.gymnasium.library import library
 from ray_gym.graders import folded
 
 LARGEST = 16

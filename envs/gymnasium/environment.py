@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, JsonValue, model_validator
 
-from envs.gymnasium import actions
-from envs.gymnasium.game import Game, NotByText, Shown, make
-from envs.gymnasium.plan import best_plan
-from envs.gymnasium.players import planned_player
 from ray_gym import Environment, Episode, Opening, Task
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.gymnasium import actions
+from ray_gym.envs.gymnasium.game import Game, NotByText, Shown, make
+from ray_gym.envs.gymnasium.plan import best_plan
+from ray_gym.envs.gymnasium.players import planned_player
 from ray_gym.errors import UserError, describe
 from ray_gym.graders import tagged
 from ray_gym.models.player import Player

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from envs.gymnasium import actions, observations
-from envs.gymnasium.library import library
+from ray_gym.envs.gymnasium import actions, observations
+from ray_gym.envs.gymnasium.library import library
 
 Shown = Literal["auto", "space", "ansi"]
 

@@ -1,6 +1,6 @@
 """Scripted players: one follows a plan, one tries anything.
 
-models: {random: {engine: scripted, player: "envs.gymnasium.players:random_player", arguments: {actions: ["0", "1"]}}}
+models: {random: {engine: scripted, player: "ray_gym.envs.gymnasium.players:random_player", arguments: {actions: ["0", "1"]}}}
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Mathematical problems with one answer: checked by a library, and by a judge where that can't tell."""
 
-from envs.math.environment import Mathematics
+from ray_gym.envs.math.environment import Mathematics
 
 __all__ = ["Mathematics"]

@@ -6,8 +6,8 @@ import random
 from fractions import Fraction
 from math import isqrt
 
-from envs.math.latex import number, polynomial, square_root, surd
-from envs.math.problem import Problem, nonzero
+from ray_gym.envs.math.latex import number, polynomial, square_root, surd
+from ray_gym.envs.math.problem import Problem, nonzero
 
 
 def linear_equation(rng: random.Random) -> Problem:

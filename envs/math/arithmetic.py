@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from envs.math.latex import decimal, number
-from envs.math.problem import Problem, fraction
+from ray_gym.envs.math.latex import decimal, number
+from ray_gym.envs.math.problem import Problem, fraction
 
 THINGS = ("A coat", "A lamp", "A bicycle", "A guitar", "A tent", "A desk")
 AMOUNTS = ("The price of a ticket", "The rent of a garage", "A town's population", "The number of members of a club")

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from envs.math.generator import problem
-from envs.math.prompt import PROMPT
 from ray_gym import Environment, Episode, Message, Opening, Score
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.math.generator import problem
+from ray_gym.envs.math.prompt import PROMPT
 from ray_gym.errors import UserError
 from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask, last_boxed
 from ray_gym.graders.equivalence import literal_judge
@@ -23,7 +23,7 @@ INSTRUCTIONS = (
     "Solve the problem that you are given. Work it out step by step, "
     "then give the final answer, and nothing else, as \\boxed{...}."
 )
-VERIFIER = "envs.math.verification:verify_within"
+VERIFIER = "ray_gym.envs.math.verification:verify_within"
 GRACE_S = 2.0
 """The verifier ends itself when its time is up; this much later it is killed."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from envs.math import algebra, arithmetic, geometry
-from envs.math.problem import Problem
+from ray_gym.envs.math import algebra, arithmetic, geometry
+from ray_gym.envs.math.problem import Problem
 
 FAMILIES = (*arithmetic.FAMILIES, *algebra.FAMILIES, *geometry.FAMILIES)
 

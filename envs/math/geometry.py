@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 
-from envs.math.latex import number, surd, times
-from envs.math.problem import Problem
+from ray_gym.envs.math.latex import number, surd, times
+from ray_gym.envs.math.problem import Problem
 
 SINES = {30: (Fraction(1, 2), 1), 45: (Fraction(1, 2), 2), 60: (Fraction(1, 2), 3), 120: (Fraction(1, 2), 3)}
 """By angle in degrees: a factor, and what stands under the root."""

@@ -13,7 +13,7 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Eq, Set, Tuple
 
-from envs.math.reduction import exact, is_left_to_compute, is_left_to_solve
+from ray_gym.envs.math.reduction import exact, is_left_to_compute, is_left_to_solve
 from ray_gym.graders import folded, last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())

@@ -1,5 +1,5 @@
 """Multiple choice: one question, one letter."""
 
-from envs.mcqa.environment import MultipleChoice
+from ray_gym.envs.mcqa.environment import MultipleChoice
 
 __all__ = ["MultipleChoice"]

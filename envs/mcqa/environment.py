@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BeforeValidator, Field, model_validator
 
-from envs.mcqa.grader import ChosenLetter
-from envs.mcqa.majority import ballots_of, majority_at
-from envs.mcqa.reading import Grading
-from envs.mcqa.subjects import SUBJECTS, Subject
 from ray_gym import Environment, Episode, Message, Opening, Score, Task
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.mcqa.grader import ChosenLetter
+from ray_gym.envs.mcqa.majority import ballots_of, majority_at
+from ray_gym.envs.mcqa.reading import Grading
+from ray_gym.envs.mcqa.subjects import SUBJECTS, Subject
 from ray_gym.graders import RegularExpression
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player

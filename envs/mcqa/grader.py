@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from envs.mcqa.reading import READERS, Grading, letter_or_text
 from ray_gym import Episode
+from ray_gym.envs.mcqa.reading import READERS, Grading, letter_or_text
 from ray_gym.graders import Grader, Verdict, search
 
 _CHOSE = re.compile(r"ChosenLetter: chose ([A-Z]|nothing);")

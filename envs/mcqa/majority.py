@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from envs.mcqa.grader import letter_on_record
+from ray_gym.envs.mcqa.grader import letter_on_record
 
 
 @dataclass(frozen=True, slots=True)

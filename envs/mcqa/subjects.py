@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from itertools import accumulate
 from typing import Literal
 
-from envs.mcqa.words import WORDS
+from ray_gym.envs.mcqa.words import WORDS
 
 Subject = Literal[
     "arithmetic", "units", "dates", "weekdays", "clock", "sorting", "sequences", "divisibility", "roman numerals"

@@ -1,5 +1,5 @@
 """Several tool calls whose results, in order, are the arguments of a last one."""
 
-from envs.multi_step.environment import MultiStep
+from ray_gym.envs.multi_step.environment import MultiStep
 
 __all__ = ["MultiStep"]

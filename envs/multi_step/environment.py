@@ -10,8 +10,8 @@ from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field, field_validator, model_validator
 
-from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
+from ray_gym.envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym.graders import Grader, Verdict
 from ray_gym.graders.grader import shown
 from ray_gym.models.base import CompletionRequest

@@ -10,14 +10,14 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator
 
-from envs.nemo_gym.gymnasium import GymnasiumSteps
-from envs.nemo_gym.response import response_of
-from envs.nemo_gym.row import NemoRow
-from envs.nemo_gym.server import ResourcesServer
-from envs.nemo_gym.session import NemoSession
-from envs.nemo_gym.verdict import score_of, why
 from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Participant, Score, Tool, ToolError
 from ray_gym.environment import Options
+from ray_gym.envs.nemo_gym.gymnasium import GymnasiumSteps
+from ray_gym.envs.nemo_gym.response import response_of
+from ray_gym.envs.nemo_gym.row import NemoRow
+from ray_gym.envs.nemo_gym.server import ResourcesServer
+from ray_gym.envs.nemo_gym.session import NemoSession
+from ray_gym.envs.nemo_gym.verdict import score_of, why
 from ray_gym.errors import UserError
 from ray_gym.tools.answer import WhenLost
 from ray_gym.tools.arguments import ArgumentsBySchema

@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from envs.nemo_gym.response import response_of
-from envs.nemo_gym.row import NemoRow
-from envs.nemo_gym.session import NemoSession
-from envs.nemo_gym.verdict import number, why
 from ray_gym import EpisodeFailure, FailureKind, Score
+from ray_gym.envs.nemo_gym.response import response_of
+from ray_gym.envs.nemo_gym.row import NemoRow
+from ray_gym.envs.nemo_gym.session import NemoSession
+from ray_gym.envs.nemo_gym.verdict import number, why
 from ray_gym.events import Event
 from ray_gym.stop import StopReason
 

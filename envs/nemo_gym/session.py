@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from envs.nemo_gym.server import Answer, ResourcesServer
 from ray_gym import Episode, EpisodeFailure, FailureKind, Score
+from ray_gym.envs.nemo_gym.server import Answer, ResourcesServer
 from ray_gym.tools.answer import WhenLost
 
 Style = Literal["tools", "gymnasium"]

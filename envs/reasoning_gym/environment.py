@@ -18,7 +18,7 @@ from ray_gym.graders import Library, first_of, last_boxed, tagged, whole
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
-MODULE = "envs.reasoning_gym.items"
+MODULE = "ray_gym.envs.reasoning_gym.items"
 PROMPT = """Solve the problem. Think about it as long as you need, then write the final answer, and nothing but the answer, \
 between <answer> and </answer>, in exactly the form that the problem asks for."""
 
@@ -133,7 +133,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
 def _items() -> ModuleType:
     """Imported late: that takes a second or two. Errors: UserError if the library is not installed."""
     try:
-        from envs.reasoning_gym import items
+        from ray_gym.envs.reasoning_gym import items
     except ImportError as error:
         raise UserError(
             f"environment reasoning_gym: its library is missing ({error}); install ray-gym[adapters] (here: make adapters)"

@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from envs.reward_model import prompts
-from envs.reward_model.players import best_player, comparing_player, scalar_player
-from envs.reward_model.question import question
 from ray_gym import Environment, Episode, Message, Opening, Score, Task
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.reward_model import prompts
+from ray_gym.envs.reward_model.players import best_player, comparing_player, scalar_player
+from ray_gym.envs.reward_model.question import question
 from ray_gym.graders import PairwiseComparison, RewardModel
 from ray_gym.graders.comparison import HIGHEST, LOWEST
 from ray_gym.models.player import Player

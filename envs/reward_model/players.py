@@ -1,6 +1,6 @@
 """Scripted reward models, which look at simple features only, and a policy that satisfies them.
 
-models: {reward: {engine: scripted, player: "envs.reward_model.players:scalar_player"}}
+models: {reward: {engine: scripted, player: "ray_gym.envs.reward_model.players:scalar_player"}}
 """
 
 from __future__ import annotations

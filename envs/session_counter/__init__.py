@@ -1,5 +1,5 @@
 """A counter that belongs to the session: what its tools make of it is the score."""
 
-from envs.session_counter.environment import SessionCounter
+from ray_gym.envs.session_counter.environment import SessionCounter
 
 __all__ = ["SessionCounter"]

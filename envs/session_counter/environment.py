@@ -10,9 +10,9 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, model_validator
 
-from envs.session_counter.earlier import count_after
-from envs.session_counter.requests import REQUESTS, earlier_turns
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, tool, tool_call_message
+from ray_gym.envs.session_counter.earlier import count_after
+from ray_gym.envs.session_counter.requests import REQUESTS, earlier_turns
 from ray_gym.graders import FinalState
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player

@@ -1,5 +1,5 @@
 """One question about a city's weather, which takes one tool call to answer."""
 
-from envs.single_tool_call.environment import SingleToolCall
+from ray_gym.envs.single_tool_call.environment import SingleToolCall
 
 __all__ = ["SingleToolCall"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
-from envs.single_tool_call.weather import Weather
+from ray_gym.envs.single_tool_call.weather import Weather
 from ray_gym.graders import folded
 from ray_gym.openai_api.conversation import EarlierMessage, carried_out, json_object
 

@@ -10,9 +10,9 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from envs.single_tool_call.earlier import looked_up
-from envs.single_tool_call.weather import CITIES, Asked, Weather, made_up, reports, says
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolError, tool, tool_call_message
+from ray_gym.envs.single_tool_call.earlier import looked_up
+from ray_gym.envs.single_tool_call.weather import CITIES, Asked, Weather, made_up, reports, says
 from ray_gym.graders import Constraints, folded
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player

@@ -1,5 +1,5 @@
 """Tic-tac-toe: the policy plays X against the user's O."""
 
-from envs.tic_tac_toe.environment import TicTacToe
+from ray_gym.envs.tic_tac_toe.environment import TicTacToe
 
 __all__ = ["TicTacToe"]

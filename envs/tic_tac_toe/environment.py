@@ -9,8 +9,6 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from envs.tic_tac_toe.board import Board, IllegalMove, Mark, other, render
-from envs.tic_tac_toe.players import helpful_player, hopeful_player
 from ray_gym import (
     Environment,
     Episode,
@@ -26,6 +24,8 @@ from ray_gym import (
     tool,
 )
 from ray_gym import Options as EnvironmentOptions
+from ray_gym.envs.tic_tac_toe.board import Board, IllegalMove, Mark, other, render
+from ray_gym.envs.tic_tac_toe.players import helpful_player, hopeful_player
 from ray_gym.models.player import Player
 from ray_gym.stop import StopReason
 

@@ -2,7 +2,7 @@
 
 They find the board and their mark in the last message that asks them to move, so they play either side.
 
-    models: {perfect: {engine: scripted, player: "envs.tic_tac_toe.players:minimax_player"}}
+    models: {perfect: {engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:minimax_player"}}
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import random
 import re
 from functools import cache
 
-from envs.tic_tac_toe.board import START, Mark, after, empty_cells, other, read_board, winner_of
 from ray_gym import Message, ToolCall
+from ray_gym.envs.tic_tac_toe.board import START, Mark, after, empty_cells, other, read_board, winner_of
 from ray_gym.models.base import CompletionRequest
 
 _ASKED = re.compile(r"You play ([XO])\. Your turn")

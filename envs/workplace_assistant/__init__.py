@@ -1,5 +1,5 @@
 """Workplace assistant: requests of office work, 27 tools in six areas, and the tables they change."""
 
-from envs.workplace_assistant.environment import WorkplaceAssistant
+from ray_gym.envs.workplace_assistant.environment import WorkplaceAssistant
 
 __all__ = ["WorkplaceAssistant"]

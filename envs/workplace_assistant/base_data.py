@@ -10,9 +10,9 @@ from datetime import date, datetime, time, timedelta
 from functools import cache
 from types import MappingProxyType
 
-from envs.workplace_assistant import words
-from envs.workplace_assistant.clock import NOW, TODAY, written_day, written_moment
-from envs.workplace_assistant.rows import (
+from ray_gym.envs.workplace_assistant import words
+from ray_gym.envs.workplace_assistant.clock import NOW, TODAY, written_day, written_moment
+from ray_gym.envs.workplace_assistant.rows import (
     BOARDS,
     LIST_NAMES,
     PRODUCTS,
@@ -25,7 +25,7 @@ from envs.workplace_assistant.rows import (
     ProjectTask,
     Visit,
 )
-from envs.workplace_assistant.table import RowT
+from ray_gym.envs.workplace_assistant.table import RowT
 
 SEED = 41
 PEOPLE = 240

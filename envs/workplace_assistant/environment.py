@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 
-from envs.workplace_assistant.clock import NOW, TODAY, spoken_day
-from envs.workplace_assistant.players import carrying_out
-from envs.workplace_assistant.requests import make_request
-from envs.workplace_assistant.task import WorkplaceTask, played
-from envs.workplace_assistant.tools import Toolbox
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Environment, Episode, Opening, Score
+from ray_gym.envs.workplace_assistant.clock import NOW, TODAY, spoken_day
+from ray_gym.envs.workplace_assistant.players import carrying_out
+from ray_gym.envs.workplace_assistant.requests import make_request
+from ray_gym.envs.workplace_assistant.task import WorkplaceTask, played
+from ray_gym.envs.workplace_assistant.tools import Toolbox
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 from ray_gym.graders import FinalState
 from ray_gym.models.player import Player
 

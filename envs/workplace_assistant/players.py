@@ -6,8 +6,8 @@ import json
 import random
 from collections.abc import Sequence
 
-from envs.workplace_assistant.task import ExpectedCall
 from ray_gym import Message, ToolCall
+from ray_gym.envs.workplace_assistant.task import ExpectedCall
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 

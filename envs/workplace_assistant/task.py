@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from envs.workplace_assistant.tools import Toolbox
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Task, ToolError
+from ray_gym.envs.workplace_assistant.tools import Toolbox
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 from ray_gym.openai_api.conversation import carried_out, json_object
 from ray_gym.tools.arguments import BadArguments
 from ray_gym.tools.tool import tools_of

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from envs.workplace_assistant.base_data import base_data
-from envs.workplace_assistant.rows import Customer, Email, Event, Person, Plot, ProjectTask, Visit
-from envs.workplace_assistant.table import Row, RowT, Table
+from ray_gym.envs.workplace_assistant.base_data import base_data
+from ray_gym.envs.workplace_assistant.rows import Customer, Email, Event, Person, Plot, ProjectTask, Visit
+from ray_gym.envs.workplace_assistant.table import Row, RowT, Table
 from ray_gym.graders import folded
 
 EXACT_COLUMNS = ("status", "list_name", "board")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from ray_gym.load_object import load_object
 from ray_gym.messages import Message, ToolSchema
 
-TOKENIZER = "deployments.chat.checkpoint:load_tokens"
-CHAT_FORMAT = "deployments.chat.chat_format:ChatFormat"
+TOKENIZER = "ray_gym.deployments.chat.checkpoint:load_tokens"
+CHAT_FORMAT = "ray_gym.deployments.chat.chat_format:ChatFormat"
 
 
 @dataclass(frozen=True, slots=True)

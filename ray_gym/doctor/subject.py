@@ -46,9 +46,10 @@ def subject_of(config_path: Path, overrides: Sequence[str]) -> Subject:
     environments = [find_environment(offer.environment.id) for offer in offers_of(config).values()]
     modules = [each.__module__.rpartition(".")[0] or each.__module__ for each in environments]
     tops = [type(engine).__module__.partition(".")[0] for engine in engines.values()]
+    others = [name for name in (*tops, *modules) if name.partition(".")[0] != "ray_gym"]
     places = _places(config)
     return Subject(
-        packages=tuple(dict.fromkeys(["ray_gym", *tops, *modules])),
+        packages=tuple(dict.fromkeys(["ray_gym", *others])),
         engines={name: engine for name, engine in engines.items() if isinstance(engine, OnNodes)},
         workers=config.fanout.workers,
         cpus_per_worker=config.fanout.cpus_per_worker,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import platform
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -57,8 +58,14 @@ def _code(package: str) -> str:
     if spec is None or spec.origin is None:
         return MISSING
     origin = Path(spec.origin)
-    files = sorted(origin.parent.rglob("*.py")) if origin.name == "__init__.py" else [origin]
+    files = sorted(_modules_below(origin.parent)) if origin.name == "__init__.py" else [origin]
     digest = hashlib.sha256()
     for file in files:
         digest.update(f"{file.relative_to(origin.parent)}\0".encode() + file.read_bytes())
     return f"code {digest.hexdigest()[:12]}"
+
+
+def _modules_below(folder: Path) -> Iterator[Path]:
+    """Also those behind links: a checkout has some where an installed package has folders."""
+    for path, _, names in os.walk(folder, followlinks=True):
+        yield from (Path(path) / name for name in names if name.endswith(".py"))

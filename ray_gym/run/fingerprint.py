@@ -34,12 +34,12 @@ class Fingerprint:
 
     def check(self, now: Fingerprint, run: str, source: str) -> None:
         """Errors: UserError if what would be played now is not what the run began with. `source` is where the tasks come from."""
-        if now.environment != self.environment:
+        if now.environment not in (self.environment, f"ray_gym.{self.environment}"):  # as it was called before 0.2
             raise UserError(
                 f"--resume: {run} was played in {self.environment}, and environment.id is {now.environment} now; "
                 "start a new run for another environment"
             )
-        if now != self:
+        if (now.episodes, now.digest) != (self.episodes, self.digest):
             counts = f" ({self.episodes} episodes then, {now.episodes} now)" if now.episodes != self.episodes else ""
             raise UserError(
                 f"--resume: {run} began with other tasks than {source} gives now{counts}; "

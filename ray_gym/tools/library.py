@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 from dataclasses import dataclass, field
 from typing import Any
 
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.load_object import load_module
 from ray_gym.tools.answer import ToolError
 from ray_gym.tools.isolated import Call, CallFailed, IsolatedPool
 
@@ -29,12 +29,12 @@ class Module:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        module = importlib.import_module(self._name)
+        module = load_module(self._name)
         getattr(module, "warm_up", _nothing)()
 
     def call(self, state: None, caller: None, function: str, arguments: str) -> str:
         """From JSON text to JSON text. Errors: EpisodeFailure (environment) for a function that isn't there, or gives no JSON data."""
-        found: Any = importlib.import_module(self._name)
+        found: Any = load_module(self._name)
         try:
             for part in function.split("."):
                 found = getattr(found, part)

@@ -23,7 +23,7 @@ from benchmarks.recompute import (
     token_logprobs,
     unpacked,
 )
-from deployments.small_model import checkpoint_dir
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.models.base import Sampling
 
 PROBABILITIES = [0.4, 0.3, 0.15, 0.1, 0.05]

@@ -23,8 +23,8 @@ from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import LongRequest, RecordingEngine, least_tokens
 from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
-from deployments.chat.token_engine import Generation, GenerationRequest
-from deployments.vllm.async_llm import AsyncLLMEngine
+from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
+from ray_gym.deployments.vllm.async_llm import AsyncLLMEngine
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.models.base import Sampling

@@ -19,7 +19,7 @@ import pytest
 from ray_gym.cli import main
 
 REPOSITORY = Path(__file__).parents[2]
-RANDOM = "{engine: scripted, player: 'envs.tic_tac_toe.players:random_player'}"
+RANDOM = "{engine: scripted, player: 'ray_gym.envs.tic_tac_toe.players:random_player'}"
 GOOD = """\
 environment: {id: tic_tac_toe}
 tasks: {generate: 2}

@@ -24,7 +24,10 @@ from ray_gym.run.plan import make_plan
 path = Path("configs/tic_tac_toe_scripted.yaml")
 make_plan(read_config(path), path)
 """
-WORKER = "import ray_gym.run.worker.worker, ray_gym.run.directory.posix_storage, ray_gym.metrics.ray_export, envs.tic_tac_toe.players"
+WORKER = """
+import ray_gym.run.worker.worker, ray_gym.run.directory.posix_storage, ray_gym.metrics.ray_export
+import ray_gym.envs.tic_tac_toe.players
+"""
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ from ray.runtime_env import RuntimeEnv
 from ray.scripts.scripts import cli as ray_cli
 from typer._click.exceptions import UsageError
 
-import deployments.held_service
-from deployments.held_service import HeldService
+import ray_gym.deployments.held_service
 from ray_gym.cli.main import app
 from ray_gym.config.file import read_config
+from ray_gym.deployments.held_service import HeldService
 from ray_gym.load_object import load_object
 from ray_gym.run.plan import make_plan
 
@@ -85,7 +85,7 @@ def test_configs_that_are_named_load_and_make_a_plan(file: Path) -> None:
 def test_what_serve_imports_is_there_and_takes_its_arguments() -> None:
     [application] = serve_config()["applications"]
     build = load_object(application["import_path"], "import_path")
-    assert build is deployments.held_service.build
+    assert build is ray_gym.deployments.held_service.build
     arguments = HeldService.model_validate(application["args"])
     assert (REPOSITORY / arguments.config.removeprefix(INSTALLED)).is_file()
     parse(GYM, ["serve", arguments.config, *arguments.overrides])

@@ -20,8 +20,8 @@ import yaml
 from conftest import REPOSITORY, eventually, free_port
 from manifests import INSTALLED, pools_of_raylets, serve_config
 
-from deployments.held_service import build
-from deployments.held_service.holder import driver_environment
+from ray_gym.deployments.held_service import build
+from ray_gym.deployments.held_service.holder import driver_environment
 from ray_gym.errors import UserError
 
 TOKEN = "a-callers-token-of-the-tests-0123456789"
@@ -87,7 +87,7 @@ class Held:
         return [
             process
             for process in psutil.process_iter(["cmdline"])
-            if "deployments.held_service.held" in (line := process.info["cmdline"] or [])
+            if "ray_gym.deployments.held_service.held" in (line := process.info["cmdline"] or [])
             and str(self.folder) in " ".join(line)
         ]
 
@@ -97,7 +97,7 @@ def held(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Held]:
     folder, port = tmp_path_factory.mktemp("held"), free_port()
     variables = {
         "RAY_GYM_CALLERS": f"trainer={TOKEN}",
-        "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "deployments.gateway.proxy.middlewares",
+        "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH": "ray_gym.deployments.gateway.proxy.middlewares",
     }
     with pools_of_raylets(**variables) as environment:
         yield Held(f"http://127.0.0.1:{port}", environment, folder)

@@ -19,8 +19,8 @@ from manifests import CLUSTER, document, documents, serve_config
 from ray.serve.schema import ServeDeploySchema
 
 from cluster.constraints import constraints
-from deployments.vllm.options import VllmOptions
 from ray_gym.config.file import read_config, validate
+from ray_gym.deployments.vllm.options import VllmOptions
 
 KUBERAY = ("kuberay/cluster.yaml", "kuberay/service.yaml", "kuberay/job.yaml")
 LOCK = (REPOSITORY / "requirements.lock").read_text()
@@ -62,7 +62,7 @@ def test_serve_takes_the_config_of_the_service() -> None:
     [application] = config.applications
     section = read_config(CLUSTER / "pools.yaml").service
     assert (config.http_options.host, config.http_options.port) == (section.host, section.port)
-    assert application.import_path == "deployments.held_service:build"
+    assert application.import_path == "ray_gym.deployments.held_service:build"
 
 
 def test_versions_are_those_of_the_lock() -> None:

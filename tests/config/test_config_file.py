@@ -14,7 +14,7 @@ GOOD = """
 environment: {id: tic_tac_toe, legal_moves_only: true}
 tasks: {generate: 4}
 models:
-  small: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
+  small: {engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}
 participants:
   policy: {model: small, sampling: {temperature: 0.5}}
   user: {model: small}
@@ -42,7 +42,7 @@ def error_of(path: Path, *overrides: str) -> str:
 def test_a_config_is_read_with_its_defaults_and_options(config: Path) -> None:
     run = read(config)
     assert run.environment.options == {"legal_moves_only": True}
-    assert run.models["small"].options == {"player": "envs.tic_tac_toe.players:random_player"}
+    assert run.models["small"].options == {"player": "ray_gym.envs.tic_tac_toe.players:random_player"}
     assert (run.tasks.generate, run.tasks.repeats, run.limits.max_turns) == (4, 1, 10)
     assert (
         run.participants["policy"].sampling.temperature == 0.5 and run.participants["user"].sampling.temperature == 1.0

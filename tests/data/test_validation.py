@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from conftest import free_port
 
-from deployments.small_model import checkpoint_dir
 from ray_gym import Environment, EpisodeFailure, FailureKind, Opening, Task
 from ray_gym.data.lengths import Spread, characters, tokens
 from ray_gym.data.prepared import rows_of
@@ -18,6 +17,7 @@ from ray_gym.data.report import report_lines
 from ray_gym.data.rows import TaskFile
 from ray_gym.data.tasks import generated
 from ray_gym.data.validation import Report, validate
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
 

@@ -13,9 +13,9 @@ from playing_tasks import play_task, reward_of, says
 from pydantic import TypeAdapter
 
 import ray_gym.graders
-from deployments.vllm_reward.options import RewardOptions
 from ray_gym import Environment, Episode, Opening, Task
 from ray_gym.config.sections import ParticipantSection
+from ray_gym.deployments.vllm_reward.options import RewardOptions
 from ray_gym.graders import Constraints, ExactMatch, Judge, folded
 from ray_gym.tools.runner import ToolRunner
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import free_port
 
-from deployments.vllm.engine import VllmEngine
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm.engine import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.doctor.auth import check_auth, check_dashboard
 from ray_gym.doctor.clock import Reading, check_clock
 from ray_gym.doctor.nodes import names_of
@@ -202,7 +202,7 @@ tasks: {generate: 2}
 models:
   policy: {engine: vllm, model: MODEL, replicas: 2, gpus: 0.5, tensor_parallel: 2, cpus: 3, label_selector: {pool: policy}}
   up: {engine: vllm, app: another}
-  random: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
+  random: {engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}
 participants:
   policy: {model: policy}
   user: {model: random}
@@ -219,7 +219,7 @@ def test_what_a_config_asks_for(tmp_path: Path) -> None:
     assert (subject.workers, subject.cpus_per_worker, subject.address) == (3, 2, ("127.0.0.1", 8123))
     assert subject.folders == {"output.journal_dir": Path("/shared/journals")}
     assert subject.object_stores == ("s3://bucket/runs",)
-    assert {"ray_gym", "deployments", "envs.tic_tac_toe", "envs.blackjack"} <= set(subject.packages)
+    assert subject.packages == ("ray_gym",)
     with pytest.raises(UserError, match="did you mean 'tensor_parallel'"):
         subject_of(tmp_path / "config.yaml", ["models.policy.tensor_paralel=4"])
 

@@ -28,7 +28,7 @@ environment: {id: tic_tac_toe}
 tasks: {generate: 2}
 models:
   policy: {engine: vllm, model: smollm2-135m-instruct, replicas: 2, label_selector: {pool: policy}}
-  random: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
+  random: {engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}
 participants:
   policy: {model: policy}
   user: {model: random}

@@ -13,7 +13,7 @@ from ray_gym.weights.holder import FirstWeights
 
 
 def main(run_id: str, delay_s: float, grace_s: float) -> None:
-    options = ScriptedOptions(player="envs.tic_tac_toe.players:random_player", delay_s=delay_s, replicas=1)
+    options = ScriptedOptions(player="ray_gym.envs.tic_tac_toe.players:random_player", delay_s=delay_s, replicas=1)
     replicas = Replicas(
         *(ScriptedReplica, (options,), 1, 10, {"num_cpus": 0}, 60, "it", "it", digest_options(options)),
         weights=FirstWeights(version=0, ranks=1),

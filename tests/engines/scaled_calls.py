@@ -9,8 +9,8 @@ import sys
 
 from ray import serve
 
-from deployments.vllm.options import VllmOptions
-from deployments.vllm.replicas import replicas
+from ray_gym.deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm.replicas import replicas
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.engines.scripted_replica import ScriptedReplica
 from ray_gym.hosting.application import Application, Replicas
@@ -29,7 +29,7 @@ def wanted() -> Replicas:
     given = VllmOptions(model="smollm2-135m-instruct", gpus=0, autoscaling=scale)
     described = replicas(object, given, (given,))
     assert described.autoscaling is not None
-    options = ScriptedOptions(player="envs.tic_tac_toe.players:random_player", delay_s=0.2)
+    options = ScriptedOptions(player="ray_gym.envs.tic_tac_toe.players:random_player", delay_s=0.2)
     return Replicas(
         of=ScriptedReplica,
         arguments=(options,),

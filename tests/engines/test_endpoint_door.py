@@ -14,9 +14,9 @@ from conftest import free_port
 from door_app import door_app
 from endpoint_double import EndpointDouble, Reply, answer, running_endpoint
 
-from deployments.gateway.app import targets_of
-from deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget
-from deployments.vllm_endpoint.engine import VllmEndpointEngine
+from ray_gym.deployments.gateway.app import targets_of
+from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget
+from ray_gym.deployments.vllm_endpoint.engine import VllmEndpointEngine
 from ray_gym.engines import endpoint_door
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.engines.openai import OpenAIEngine, OpenAIOptions

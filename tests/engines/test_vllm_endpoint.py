@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from conftest import one_call, ray_gym
 
-from deployments.small_model import checkpoint_dir
-from deployments.vllm_endpoint import VllmEndpointEngine
-from deployments.vllm_endpoint.engine import VllmEndpointOptions
-from deployments.vllm_endpoint.server import generation
+from ray_gym.deployments.small_model import checkpoint_dir
+from ray_gym.deployments.vllm_endpoint import VllmEndpointEngine
+from ray_gym.deployments.vllm_endpoint.engine import VllmEndpointOptions
+from ray_gym.deployments.vllm_endpoint.server import generation
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import UserError

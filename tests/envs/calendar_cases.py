@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from envs.calendar import Calendar
-from envs.calendar.events import ExpectedEvent
-from envs.calendar.task import CalendarTask
+from ray_gym.envs.calendar import Calendar
+from ray_gym.envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.task import CalendarTask
 
 
 def calendar(**options: Any) -> Calendar:

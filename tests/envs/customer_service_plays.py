@@ -8,10 +8,10 @@ from typing import Any
 
 from playing_tasks import generated, play_task
 
-from envs.customer_service import CustomerService
-from envs.customer_service.judging import GOOD, TRUE_TO_ROLE
-from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message
+from ray_gym.envs.customer_service import CustomerService
+from ray_gym.envs.customer_service.judging import GOOD, TRUE_TO_ROLE
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 from ray_gym.play.play import Played

@@ -11,10 +11,10 @@ from typing import Any
 from nemo_double import NemoDouble
 from playing_tasks import call_of, play_task, says, stage_of
 
-from envs.nemo_gym import NemoGym
-from envs.nemo_gym.row import NemoRow
 from ray_gym import Message
 from ray_gym.config.sections import LimitsSection
+from ray_gym.envs.nemo_gym import NemoGym
+from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.player import Player

@@ -15,8 +15,8 @@ from typing import Any
 import httpx
 from conftest import free_port
 
-from deployments.small_model import cache_dir
 from ray_gym import Message
+from ray_gym.deployments.small_model import cache_dir
 
 LAUNCHER = Path(__file__).with_name("nemo_server.py")
 UP_WITHIN_S = 90

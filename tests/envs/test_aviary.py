@@ -18,10 +18,10 @@ from conftest import REPOSITORY
 from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.aviary import Aviary
-from envs.aviary.environment import AviaryTask
 from ray_gym import Message
 from ray_gym import ToolCall as Called
+from ray_gym.envs.aviary import Aviary
+from ray_gym.envs.aviary.environment import AviaryTask
 from ray_gym.errors import FailureKind, UserError
 from ray_gym.play.play import Played
 

@@ -12,14 +12,14 @@ import pytest
 from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-import envs.blackjack
-from envs.blackjack import Blackjack
-from envs.blackjack.cards import RANKS, is_natural, is_soft, shown, shuffled_deck, total_of
-from envs.blackjack.environment import BlackjackTask, action_in
-from envs.blackjack.foresight import best_plan
-from envs.blackjack.game import BlackjackGame
-from envs.blackjack.players import basic_player, random_player, should_hit
+import ray_gym.envs.blackjack
 from ray_gym.data.checking import unplayable
+from ray_gym.envs.blackjack import Blackjack
+from ray_gym.envs.blackjack.cards import RANKS, is_natural, is_soft, shown, shuffled_deck, total_of
+from ray_gym.envs.blackjack.environment import BlackjackTask, action_in
+from ray_gym.envs.blackjack.foresight import best_plan
+from ray_gym.envs.blackjack.game import BlackjackGame
+from ray_gym.envs.blackjack.players import basic_player, random_player, should_hit
 
 HIT, STAND = "<action>hit</action>", "<action>stand</action>"
 SIXTEEN_AGAINST_TEN = ("10", "10", "6", "7", "5", "2")  # a hit makes 21; the dealer has 17
@@ -275,7 +275,7 @@ def test_bad_rows_are_refused(row: dict[str, Any], complaint: str) -> None:
 
 
 async def test_the_example_rows_are_played() -> None:
-    rows = Path(envs.blackjack.__file__).with_name("example.jsonl").read_text().splitlines()
+    rows = Path(ray_gym.envs.blackjack.__file__).with_name("example.jsonl").read_text().splitlines()
     tasks = [BlackjackTask.model_validate_json(row) for row in rows]
     assert len(tasks) == 5
     for task in tasks:

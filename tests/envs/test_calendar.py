@@ -11,14 +11,14 @@ from calendar_cases import LIVE, TASK, WRITTEN, A, calendar, entry
 from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.calendar.answer import read_calendar, write_calendar
-from envs.calendar.phrases import NO_CALENDAR
-from envs.calendar.players import scripted_user
-from envs.calendar.prompts import ASSISTANT, POLICY_BEGINS
-from envs.calendar.revealing import ONLY_THIS
-from envs.calendar.solver import solve
-from envs.calendar.task import CalendarTask
 from ray_gym import Message
+from ray_gym.envs.calendar.answer import read_calendar, write_calendar
+from ray_gym.envs.calendar.phrases import NO_CALENDAR
+from ray_gym.envs.calendar.players import scripted_user
+from ray_gym.envs.calendar.prompts import ASSISTANT, POLICY_BEGINS
+from ray_gym.envs.calendar.revealing import ONLY_THIS
+from ray_gym.envs.calendar.solver import solve
+from ray_gym.envs.calendar.task import CalendarTask
 from ray_gym.models.base import CompletionRequest
 from ray_gym.play.play import Played
 from ray_gym.stop import StopReason

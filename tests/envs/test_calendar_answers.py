@@ -9,8 +9,8 @@ import pytest
 from calendar_cases import BUDGET, RIGHT, TASK, WRITTEN, calendar, entry
 from playing_tasks import generated, play_task, reward_of, says
 
-from envs.calendar.check import PARTS, check
-from envs.calendar.task import CalendarTask
+from ray_gym.envs.calendar.check import PARTS, check
+from ray_gym.envs.calendar.task import CalendarTask
 from ray_gym.play.play import Played
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from envs.calendar.phrases import NO_CALENDAR
-from envs.calendar.revealing import NOTHING_NEW, ONLY_THIS, Revealed, reveal
-from envs.calendar.task import CalendarTask, UserLine
+from ray_gym.envs.calendar.phrases import NO_CALENDAR
+from ray_gym.envs.calendar.revealing import NOTHING_NEW, ONLY_THIS, Revealed, reveal
+from ray_gym.envs.calendar.task import CalendarTask, UserLine
 
 HOUR = {"event_id": 1, "event_name": "Budget review", "duration": 60, "constraint": "before 11:00"}
 REQUEST = UserLine(text='I need an hour for "Budget review", done before 11:00.', event_id=1)

@@ -14,20 +14,20 @@ from calendar_cases import LIVE, WRITTEN, A, event
 from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.calendar import Calendar
-from envs.calendar.answer import read_calendar, write_calendar
-from envs.calendar.check import check
-from envs.calendar.clock import show_time
-from envs.calendar.constraint import KINDS
-from envs.calendar.events import ExpectedEvent
-from envs.calendar.phrases import ask_for
-from envs.calendar.solver import solve
-from envs.calendar.task import CalendarTask
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import task_of
 from ray_gym.data.rows import Row
 from ray_gym.data.tasks import read_tasks
+from ray_gym.envs.calendar import Calendar
+from ray_gym.envs.calendar.answer import read_calendar, write_calendar
+from ray_gym.envs.calendar.check import check
+from ray_gym.envs.calendar.clock import show_time
+from ray_gym.envs.calendar.constraint import KINDS
+from ray_gym.envs.calendar.events import ExpectedEvent
+from ray_gym.envs.calendar.phrases import ask_for
+from ray_gym.envs.calendar.solver import solve
+from ray_gym.envs.calendar.task import CalendarTask
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "calendar" / "example.jsonl"
 

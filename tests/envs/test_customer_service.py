@@ -25,11 +25,11 @@ from customer_service_plays import (
 from playing_tasks import generated, play_task, reward_of
 from pydantic import ValidationError
 
-from envs.customer_service.company import CREDIT_LIMIT
-from envs.customer_service.generator import KINDS
-from envs.customer_service.perfect import agent_lines, call, says_and_does
-from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message
+from ray_gym.envs.customer_service.company import CREDIT_LIMIT
+from ray_gym.envs.customer_service.generator import KINDS
+from ray_gym.envs.customer_service.perfect import agent_lines, call, says_and_does
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.stop import StopReason
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "customer_service" / "example.jsonl"

@@ -10,8 +10,9 @@ import pytest
 from customer_service_plays import STOP, UNJUDGED, broken, task_of
 from playing_tasks import generated, play_task, reward_of
 
-from envs.customer_service.company import PLANS, outage_credit
-from envs.customer_service.goals import (
+from ray_gym import Message
+from ray_gym.envs.customer_service.company import PLANS, outage_credit
+from ray_gym.envs.customer_service.goals import (
     AnyGoal,
     CreditWithoutOutage,
     EarlyDowngrade,
@@ -22,8 +23,7 @@ from envs.customer_service.goals import (
     SlowConnection,
     WrongInvoice,
 )
-from envs.customer_service.perfect import call
-from ray_gym import Message
+from ray_gym.envs.customer_service.perfect import call
 from ray_gym.models.base import CompletionRequest
 
 TASKS = 150

@@ -9,8 +9,9 @@ import pytest
 from customer_service_plays import JUDGED, STOP, environment, judge_says, noting, parts_of, played, task_of
 from playing_tasks import call_of, reward_of, says
 
-from envs.customer_service import CustomerService
-from envs.customer_service.judging import (
+from ray_gym import Message
+from ray_gym.envs.customer_service import CustomerService
+from ray_gym.envs.customer_service.judging import (
     FAIR,
     GOOD,
     MANNER_LABELS,
@@ -21,9 +22,8 @@ from envs.customer_service.judging import (
     question_about_agent,
     question_about_customer,
 )
-from envs.customer_service.perfect import agent_lines, says_and_does
-from envs.customer_service.task import CustomerServiceTask
-from ray_gym import Message
+from ray_gym.envs.customer_service.perfect import agent_lines, says_and_does
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.errors import FailureKind
 from ray_gym.graders import fenced_texts
 from ray_gym.models.base import CompletionRequest

@@ -19,11 +19,11 @@ from customer_service_plays import (
 )
 from playing_tasks import call_of, play_task, reward_of, says
 
-from envs.customer_service.generator import KINDS
-from envs.customer_service.perfect import agent_lines, call, says_and_does
-from envs.customer_service.players import customer as scripted_customer
-from envs.customer_service.task import CustomerServiceTask
 from ray_gym import Message
+from ray_gym.envs.customer_service.generator import KINDS
+from ray_gym.envs.customer_service.perfect import agent_lines, call, says_and_does
+from ray_gym.envs.customer_service.players import customer as scripted_customer
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.errors import FailureKind
 from ray_gym.models.base import CompletionRequest
 from ray_gym.stop import StopReason

@@ -13,13 +13,13 @@ import pytest
 from playing_tasks import generated, play_task, reward_of, says, stage_of
 from pydantic import ValidationError
 
-from envs.equivalence_judge import EquivalenceJudge
-from envs.equivalence_judge.environment import QuestionTask
-from envs.equivalence_judge.generator import FAMILIES
-from envs.equivalence_judge.players import judge_who_knows
-from envs.equivalence_judge.prompt import PROMPT
 from ray_gym import Message
 from ray_gym.config.sections import LimitsSection
+from ray_gym.envs.equivalence_judge import EquivalenceJudge
+from ray_gym.envs.equivalence_judge.environment import QuestionTask
+from ray_gym.envs.equivalence_judge.generator import FAMILIES
+from ray_gym.envs.equivalence_judge.players import judge_who_knows
+from ray_gym.envs.equivalence_judge.prompt import PROMPT
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.graders import fenced_texts

@@ -15,11 +15,11 @@ from conftest import REPOSITORY
 from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.gymnasium import GymnasiumEnvironment
-from envs.gymnasium.actions import BadAction, expected, is_written, read
-from envs.gymnasium.environment import GymnasiumTask
-from envs.gymnasium.observations import as_text, without_escapes
-from envs.gymnasium.players import planned_player
+from ray_gym.envs.gymnasium import GymnasiumEnvironment
+from ray_gym.envs.gymnasium.actions import BadAction, expected, is_written, read
+from ray_gym.envs.gymnasium.environment import GymnasiumTask
+from ray_gym.envs.gymnasium.observations import as_text, without_escapes
+from ray_gym.envs.gymnasium.players import planned_player
 from ray_gym.errors import UserError
 
 LIMITS = {"max_turns": 300}
@@ -278,6 +278,8 @@ def test_without_the_library_it_is_listed_and_says_what_to_install(monkeypatch: 
 
 
 def test_the_folders_name_does_not_hide_the_library() -> None:
-    code = "import sys; sys.path.append(sys.argv[1]); from envs.gymnasium.library import library; library().make"
+    code = (
+        "import sys; sys.path.append(sys.argv[1]); from ray_gym.envs.gymnasium.library import library; library().make"
+    )
     folder = REPOSITORY / "envs/gymnasium"
     subprocess.run([sys.executable, "-c", code, str(REPOSITORY)], cwd=folder, check=True)

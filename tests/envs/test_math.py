@@ -13,11 +13,11 @@ import pytest_asyncio
 from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.math import Mathematics
-from envs.math.environment import MathTask
-from envs.math.generator import FAMILIES
-from envs.math.verification import verify_answer
 from ray_gym import Message
+from ray_gym.envs.math import Mathematics
+from ray_gym.envs.math.environment import MathTask
+from ray_gym.envs.math.generator import FAMILIES
+from ray_gym.envs.math.verification import verify_answer
 from ray_gym.errors import FailureKind
 from ray_gym.graders import fenced_texts
 from ray_gym.models.base import CompletionRequest, Sampling

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from envs.math.generator import FAMILIES
-from envs.math.verification import verify_answer
+from ray_gym.envs.math.generator import FAMILIES
+from ray_gym.envs.math.verification import verify_answer
 
 SET = "\\left\\{-3, \\frac{1}{2}\\right\\}"
 UNION = "(-\\infty, -3) \\cup (5, \\infty)"

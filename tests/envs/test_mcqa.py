@@ -15,16 +15,16 @@ from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 from rich.console import Console
 
-from envs.mcqa import MultipleChoice
-from envs.mcqa.environment import MultipleChoiceTask
-from envs.mcqa.grader import letter_on_record
-from envs.mcqa.majority import Ballot, ballots_of, majority, majority_at
-from envs.mcqa.reading import READERS, Grading
 from ray_gym.cli.show import show_run
 from ray_gym.config.sections import TasksSection
 from ray_gym.data import checking
 from ray_gym.data.rows import Row
 from ray_gym.data.tasks import read_tasks
+from ray_gym.envs.mcqa import MultipleChoice
+from ray_gym.envs.mcqa.environment import MultipleChoiceTask
+from ray_gym.envs.mcqa.grader import letter_on_record
+from ray_gym.envs.mcqa.majority import Ballot, ballots_of, majority, majority_at
+from ray_gym.envs.mcqa.reading import READERS, Grading
 from ray_gym.load import load
 from ray_gym.play.play import Played
 from ray_gym.record.rows import row_of

@@ -13,10 +13,10 @@ import pytest
 from playing_tasks import generated
 from pydantic import ValidationError
 
-from envs.mcqa import MultipleChoice
-from envs.mcqa.environment import MultipleChoiceTask
-from envs.mcqa.subjects import SUBJECTS, roman
-from envs.mcqa.words import WORDS
+from ray_gym.envs.mcqa import MultipleChoice
+from ray_gym.envs.mcqa.environment import MultipleChoiceTask
+from ray_gym.envs.mcqa.subjects import SUBJECTS, roman
+from ray_gym.envs.mcqa.words import WORDS
 
 
 def test_generated_tasks_differ_and_are_the_seeds() -> None:

@@ -11,13 +11,13 @@ import pytest
 from playing_tasks import call_of, generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.multi_step import MultiStep
-from envs.multi_step.environment import MOST, SynonymsTask
-from envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym import Message
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.tasks import read_tasks
+from ray_gym.envs.multi_step import MultiStep
+from ray_gym.envs.multi_step.environment import MOST, SynonymsTask
+from ray_gym.envs.multi_step.thesaurus import THESAURUS, value_of
 from ray_gym.play.play import Played
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "multi_step" / "example.jsonl"

@@ -15,12 +15,12 @@ from nemo_double import NemoDouble
 from nemo_playing import add, adds, counter_row, failure_of, play_completions, play_row, playing
 from playing_tasks import call_of, play_task, reward_of, says
 
-from envs.nemo_gym import NemoGym
-from envs.nemo_gym.row import NemoRow
 from ray_gym import Message, ToolCall
 from ray_gym.check.all_checks import carry_out
 from ray_gym.check.command import read_subject
 from ray_gym.check.other_process import OtherProcess
+from ray_gym.envs.nemo_gym import NemoGym
+from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.errors import UserError
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_api.conversation import plain

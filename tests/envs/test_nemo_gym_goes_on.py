@@ -12,10 +12,10 @@ from nemo_double import NemoDouble
 from nemo_playing import add, adds, counter_row, playing
 from playing_tasks import reward_of, says, stage_of
 
-from envs.nemo_gym import NemoGym
-from envs.nemo_gym.row import NemoRow
 from ray_gym import Message
 from ray_gym.config.sections import GroupsSection, LimitsSection
+from ray_gym.envs.nemo_gym import NemoGym
+from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.journal import Journal

@@ -10,10 +10,10 @@ import pytest
 from nemo_playing import TOOLS, counter_row
 from pydantic import ValidationError
 
-from envs.nemo_gym import NemoGym
-from envs.nemo_gym.row import NemoRow
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.tasks import read_tasks
+from ray_gym.envs.nemo_gym import NemoGym
+from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.errors import UserError
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "nemo_gym" / "example.jsonl"

@@ -14,9 +14,9 @@ from nemo_playing import failure_of, playing
 from nemo_servers import Server, drive_steps, drive_tools, nemo_python, running
 from playing_tasks import call_of, play_task, reward_of, says
 
-from envs import nemo_gym
-from envs.nemo_gym.row import NemoRow
 from ray_gym import Message
+from ray_gym.envs import nemo_gym
+from ray_gym.envs.nemo_gym.row import NemoRow
 
 pytestmark = pytest.mark.skipif(
     nemo_python() is None, reason="no Python with nemo-gym: run `make nemo-gym`, or set RAY_GYM_NEMO_PYTHON"

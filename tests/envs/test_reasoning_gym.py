@@ -16,9 +16,9 @@ from pydantic import ValidationError
 from reasoning_gym.composite import DatasetSpec
 from reasoning_gym.factory import DATASETS, create_dataset
 
-from envs.reasoning_gym import ReasoningGym, items
-from envs.reasoning_gym.environment import Item, ReasoningGymTask, answer_in
 from ray_gym import Message, Opening, Task
+from ray_gym.envs.reasoning_gym import ReasoningGym, items
+from ray_gym.envs.reasoning_gym.environment import Item, ReasoningGymTask, answer_in
 from ray_gym.errors import FailureKind, UserError
 from ray_gym.models.base import CompletionRequest
 from ray_gym.tools.runner import ToolRunner
@@ -214,8 +214,8 @@ def test_generating_needs_a_dataset() -> None:
 
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr("envs.reasoning_gym.items")
-    monkeypatch.delitem(sys.modules, "envs.reasoning_gym.items")
+    monkeypatch.delattr("ray_gym.envs.reasoning_gym.items")
+    monkeypatch.delitem(sys.modules, "ray_gym.envs.reasoning_gym.items")
     monkeypatch.setitem(sys.modules, "reasoning_gym", None)
     with pytest.raises(UserError, match=r"install ray-gym\[adapters\]"):
         environment(**SUM)

@@ -13,12 +13,12 @@ import pytest
 from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-import envs.reward_model
-from envs.reward_model import OpenEnded
-from envs.reward_model.environment import OpenEndedTask, sigmoid
-from envs.reward_model.players import HIGHEST_QUALITY, comparing_player, quality, scalar_player
-from envs.reward_model.question import question
+import ray_gym.envs.reward_model
 from ray_gym import Message
+from ray_gym.envs.reward_model import OpenEnded
+from ray_gym.envs.reward_model.environment import OpenEndedTask, sigmoid
+from ray_gym.envs.reward_model.players import HIGHEST_QUALITY, comparing_player, quality, scalar_player
+from ray_gym.envs.reward_model.question import question
 from ray_gym.errors import FailureKind
 from ray_gym.models.base import CompletionRequest, Sampling
 from ray_gym.models.player import Player
@@ -184,7 +184,7 @@ def test_options_that_say_nothing_are_refused(options: dict[str, Any], complaint
 
 
 async def test_the_example_rows_are_played() -> None:
-    rows = Path(envs.reward_model.__file__).with_name("example.jsonl").read_text().splitlines()
+    rows = Path(ray_gym.envs.reward_model.__file__).with_name("example.jsonl").read_text().splitlines()
     tasks = [OpenEndedTask.model_validate_json(row) for row in rows]
     assert len(tasks) == 5 and sum(bool(task.messages) for task in tasks) == 2
     for task in tasks:

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from playing_tasks import generated, play_group, reward_of, says, stage_of
 
-from envs.reward_model import OpenEnded
-from envs.reward_model.environment import OpenEndedTask
-from envs.reward_model.players import best_player, comparing_player, quality
-from envs.reward_model.question import question
 from ray_gym import Message
 from ray_gym.config.sections import LimitsSection
 from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.envs.reward_model import OpenEnded
+from ray_gym.envs.reward_model.environment import OpenEndedTask
+from ray_gym.envs.reward_model.players import best_player, comparing_player, quality
+from ray_gym.envs.reward_model.question import question
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest, Model

@@ -11,12 +11,12 @@ import pytest
 from playing_tasks import call_of, generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.session_counter import SessionCounter
-from envs.session_counter.environment import CounterTask
 from ray_gym import Message, ToolCall
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.tasks import read_tasks
+from ray_gym.envs.session_counter import SessionCounter
+from ray_gym.envs.session_counter.environment import CounterTask
 from ray_gym.models.base import CompletionRequest
 from ray_gym.play.play import Played
 

@@ -11,13 +11,13 @@ import pytest
 from playing_tasks import call_of, generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.single_tool_call import SingleToolCall
-from envs.single_tool_call import weather as weather_module
-from envs.single_tool_call.environment import WeatherTask
-from envs.single_tool_call.weather import Weather
 from ray_gym import Message, ToolCall
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.tasks import read_tasks
+from ray_gym.envs.single_tool_call import SingleToolCall
+from ray_gym.envs.single_tool_call import weather as weather_module
+from ray_gym.envs.single_tool_call.environment import WeatherTask
+from ray_gym.envs.single_tool_call.weather import Weather
 from ray_gym.play.play import Played
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "single_tool_call" / "example.jsonl"

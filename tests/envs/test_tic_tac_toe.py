@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from envs.tic_tac_toe import TicTacToe
-from envs.tic_tac_toe.board import read_board, render
-from envs.tic_tac_toe.environment import TicTacToeTask
-from envs.tic_tac_toe.players import occupied_player, prose_player, random_player, string_player
 from ray_gym import Message, Participant, ToolCall
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import LimitsSection
 from ray_gym.engines.scripted_model import ScriptedModel
+from ray_gym.envs.tic_tac_toe import TicTacToe
+from ray_gym.envs.tic_tac_toe.board import read_board, render
+from ray_gym.envs.tic_tac_toe.environment import TicTacToeTask
+from ray_gym.envs.tic_tac_toe.players import occupied_player, prose_player, random_player, string_player
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import Failure, FailureKind

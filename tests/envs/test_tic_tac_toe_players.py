@@ -10,9 +10,9 @@ import pytest
 from playing_tasks import play_task, reward_of
 from test_tic_tac_toe import X_WINS_AT_2, end_of, game, generated, moves_of, task_of
 
-from envs.tic_tac_toe import TicTacToe
-from envs.tic_tac_toe.environment import TicTacToeTask
-from envs.tic_tac_toe.players import minimax_player, random_player
+from ray_gym.envs.tic_tac_toe import TicTacToe
+from ray_gym.envs.tic_tac_toe.environment import TicTacToeTask
+from ray_gym.envs.tic_tac_toe.players import minimax_player, random_player
 from ray_gym.episode.episode import Episode
 from ray_gym.stop import StopReason
 

@@ -15,14 +15,14 @@ import yaml
 from playing_tasks import call_of, generated, play_task, reward_of, says
 from pydantic import ValidationError
 
-from envs.workplace_assistant import WorkplaceAssistant
-from envs.workplace_assistant.clock import TODAY
-from envs.workplace_assistant.players import carrying_out
-from envs.workplace_assistant.requests import make_request
-from envs.workplace_assistant.requests.wanted import Wanted, call
-from envs.workplace_assistant.task import ExpectedCall, WorkplaceTask, played
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import Episode, Message, ToolCall
+from ray_gym.envs.workplace_assistant import WorkplaceAssistant
+from ray_gym.envs.workplace_assistant.clock import TODAY
+from ray_gym.envs.workplace_assistant.players import carrying_out
+from ray_gym.envs.workplace_assistant.requests import make_request
+from ray_gym.envs.workplace_assistant.requests.wanted import Wanted, call
+from ray_gym.envs.workplace_assistant.task import ExpectedCall, WorkplaceTask, played
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 from ray_gym.models.player import Player
 from ray_gym.play.play import Played
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from envs.workplace_assistant import WorkplaceAssistant
-from envs.workplace_assistant.base_data import SEED, base_data, generate_base_data
-from envs.workplace_assistant.clock import read_moment
-from envs.workplace_assistant.requests.wanted import call
-from envs.workplace_assistant.table import Table
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant import WorkplaceAssistant
+from ray_gym.envs.workplace_assistant.base_data import SEED, base_data, generate_base_data
+from ray_gym.envs.workplace_assistant.clock import read_moment
+from ray_gym.envs.workplace_assistant.requests.wanted import call
+from ray_gym.envs.workplace_assistant.table import Table
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 SOMEBODY = list(base_data().people)[5]
 TASK = {"name": "Paint it", "assignee": SOMEBODY, "list_name": "Backlog", "board": "Design", "due": "2026-04-01"}

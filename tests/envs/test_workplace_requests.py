@@ -12,12 +12,12 @@ import pytest
 from playing_tasks import generated
 from test_workplace_assistant import ENVIRONMENT, OFFICE, wanted_of
 
-from envs.workplace_assistant.requests import TEMPLATES
-from envs.workplace_assistant.requests.about_analytics import plot_if_changed
-from envs.workplace_assistant.requests.about_calendar import book_if_free
-from envs.workplace_assistant.requests.about_projects import reassign_overdue
-from envs.workplace_assistant.requests.wanted import said_day
-from envs.workplace_assistant.task import played
+from ray_gym.envs.workplace_assistant.requests import TEMPLATES
+from ray_gym.envs.workplace_assistant.requests.about_analytics import plot_if_changed
+from ray_gym.envs.workplace_assistant.requests.about_calendar import book_if_free
+from ray_gym.envs.workplace_assistant.requests.about_projects import reassign_overdue
+from ray_gym.envs.workplace_assistant.requests.wanted import said_day
+from ray_gym.envs.workplace_assistant.task import played
 
 
 def test_tasks_are_many_and_the_seed_decides_them() -> None:

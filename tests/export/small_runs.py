@@ -28,7 +28,7 @@ from ray_gym.tools.tool import Tool, tool_by_schema
 GAMES = {
     "environment": {"id": "tic_tac_toe"},
     "tasks": {"generate": 6, "repeats": 4},
-    "models": {"random": {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"}},
+    "models": {"random": {"engine": "scripted", "player": "ray_gym.envs.tic_tac_toe.players:random_player"}},
     "participants": {
         "policy": {"model": "random", "tool_choice": "required"},
         "user": {"model": "random", "tool_choice": "required"},

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from small_runs import GAMES, QUESTIONS, lines_of, played_run, rows_of
 
-from deployments.small_model import checkpoint_dir
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.export.nemo_rl import export
 from ray_gym.export.preference import Preference
 from ray_gym.export.rollouts import Rollouts

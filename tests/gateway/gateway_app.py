@@ -12,12 +12,12 @@ from pydantic import BaseModel
 from ray.exceptions import RayTaskError
 from starlette.responses import StreamingResponse
 
-from deployments.gateway.app import AppSlots, make_app
-from deployments.gateway.doors.general import general_routes
-from deployments.gateway.guards.auth import Caller, Doorkeeper
-from deployments.gateway.guards.tokens import digests
-from deployments.gateway.metrics import Metrics
 from ray_gym.config.sections import ServiceSection, TokensSection
+from ray_gym.deployments.gateway.app import AppSlots, make_app
+from ray_gym.deployments.gateway.doors.general import general_routes
+from ray_gym.deployments.gateway.guards.auth import Caller, Doorkeeper
+from ray_gym.deployments.gateway.guards.tokens import digests
+from ray_gym.deployments.gateway.metrics import Metrics
 from ray_gym.openai_api.refused import unavailable, unknown
 from ray_gym.service.api import EnvironmentList, Readiness
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from ray import serve
 
-from deployments.gateway.gateway import HttpGateway
 from ray_gym.config.sections import ServiceSection
+from ray_gym.deployments.gateway.gateway import HttpGateway
 from ray_gym.errors import UserError
 from ray_gym.run.cluster.cluster import connected
 from ray_gym.service import serving

@@ -12,10 +12,10 @@ from served import TOKEN, Served
 from transformers import AutoTokenizer
 
 from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
-from deployments.small_model import checkpoint_dir
-from deployments.vllm.hardware import cpu_dtype
 from examples import captured_session, langgraph_agent, openai_agent, openai_responses_agent
 from ray_gym.client import SessionRequest
+from ray_gym.deployments.small_model import checkpoint_dir
+from ray_gym.deployments.vllm.hardware import cpu_dtype
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine]
 

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 from gateway_app import Waiting, client, make, problem
 
-from deployments.gateway.guards.body import BODIES
-from deployments.gateway.guards.json_body import DEEPEST, depth, parsed
+from ray_gym.deployments.gateway.guards.body import BODIES
+from ray_gym.deployments.gateway.guards.json_body import DEEPEST, depth, parsed
 from ray_gym.openai_api.refused import Refused
 
 JSON = {"Content-Type": "application/json"}

@@ -9,7 +9,7 @@ from gateway_app import Item, client, make, problem
 from ray.exceptions import ActorDiedError, ActorUnavailableError, GetTimeoutError, RayTaskError
 from ray.serve.exceptions import BackPressureError
 
-from deployments.gateway.guards.errors import MOST_PROBLEMS, refusal_of
+from ray_gym.deployments.gateway.guards.errors import MOST_PROBLEMS, refusal_of
 from ray_gym.openai_api.refused import Refused, busy, invalid
 
 

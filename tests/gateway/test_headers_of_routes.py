@@ -6,9 +6,9 @@ from typing import Any, cast
 
 from fastapi import FastAPI
 
-from deployments.gateway.doors.rollouts import rollout_routes
-from deployments.gateway.doors.sessions import session_routes
-from deployments.gateway.guards.auth import caller_of
+from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
+from ray_gym.deployments.gateway.doors.sessions import session_routes
+from ray_gym.deployments.gateway.guards.auth import caller_of
 
 ANYTHING = cast(Any, None)
 """Of routes that are described, and never asked."""

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from deployments.gateway.doors.placement import Placement, SessionService
-from deployments.gateway.guards.leaving import Watched
+from ray_gym.deployments.gateway.doors.placement import Placement, SessionService
+from ray_gym.deployments.gateway.guards.leaving import Watched
 
 SCOPES = [{"type": "http", "asgi": {"spec_version": version}} for version in ("2.3", "2.4")]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from gateway_app import TOKENS, Waiting, client, make, problem
 
-from deployments.gateway.gateway import HttpGateway
 from ray_gym.config.sections import ServiceSection, TokensSection
+from ray_gym.deployments.gateway.gateway import HttpGateway
 
 
 async def test_requests_on_top_are_told_to_come_back_and_places_are_given_back() -> None:

@@ -14,7 +14,7 @@ import pytest
 from door_app import door_app
 from fastapi import Response
 
-from deployments.gateway.doors.door_targets import ModelTarget
+from ray_gym.deployments.gateway.doors.door_targets import ModelTarget
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, tool_call_message

@@ -14,8 +14,8 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
-from deployments.gateway.guards import pace
-from deployments.gateway.guards.pace import PACED, PIECE_BYTES, WINDOW_BYTES, Meter, Pace
+from ray_gym.deployments.gateway.guards import pace
+from ray_gym.deployments.gateway.guards.pace import PACED, PIECE_BYTES, WINDOW_BYTES, Meter, Pace
 
 CHUNK = b"x" * 100_000
 CHUNKS = 60

@@ -9,8 +9,8 @@ from ray.serve._private.http_util import convert_object_to_asgi_messages
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from deployments.gateway.guards.headers import LONGEST_TARGET, MOST_HEADER_BYTES, MOST_HEADERS
-from deployments.gateway.proxy import CALLBACK, ENVIRONMENT, ROUTES, ProxyGuard, middlewares
+from ray_gym.deployments.gateway.guards.headers import LONGEST_TARGET, MOST_HEADER_BYTES, MOST_HEADERS
+from ray_gym.deployments.gateway.proxy import CALLBACK, ENVIRONMENT, ROUTES, ProxyGuard, middlewares
 from ray_gym.load_object import load_object
 
 

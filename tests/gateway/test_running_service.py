@@ -21,8 +21,8 @@ CONFIG = """
 environment: {{id: tic_tac_toe}}
 tasks: {{generate: 2}}
 models:
-  small: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player"}}
-  slow: {{engine: scripted, player: "envs.tic_tac_toe.players:random_player", delay_s: 300}}
+  small: {{engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}}
+  slow: {{engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player", delay_s: 300}}
 participants:
   policy: {{model: small}}
   user: {{model: small}}

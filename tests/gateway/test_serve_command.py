@@ -15,8 +15,8 @@ CONFIG = """
 environment: {id: tic_tac_toe}
 tasks: {generate: 2}
 models:
-  small: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
-  spare: {engine: scripted, player: "envs.tic_tac_toe.players:random_player"}
+  small: {engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}
+  spare: {engine: scripted, player: "ray_gym.envs.tic_tac_toe.players:random_player"}
 participants:
   policy: {model: small}
   user: {model: small}
@@ -49,7 +49,7 @@ def error_of(config: Path, *overrides: str) -> str:
         ("service.tokens.env=NO_SUCH_VARIABLE", "the environment variable NO_SUCH_VARIABLE is not set"),
         ("service.tokens={}", "service.tokens: set file"),
         ("output.dir=s3://bucket/runs", "output.dir: s3://bucket/runs is an object store"),
-        ("models.spare.player=envs.tic_tac_toe.players:nobody", "has no 'nobody'"),
+        ("models.spare.player=ray_gym.envs.tic_tac_toe.players:nobody", "has no 'nobody'"),
         (
             "service.offers.tic_tac_toe=" + OFFER,
             "service.offers.tic_tac_toe: the config's own environment has this name",

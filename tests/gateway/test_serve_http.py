@@ -7,7 +7,7 @@ import socket
 import pytest
 from conftest import free_port
 
-from deployments.gateway.serve_http import Running, check_free, check_running
+from ray_gym.deployments.gateway.serve_http import Running, check_free, check_running
 from ray_gym.errors import UserError
 
 HERE, EVERYWHERE = Running("127.0.0.1", 8000), Running("0.0.0.0", 8000)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deployments.gateway.guards.tokens import SECRET, make_secret, read_secret, read_tokens
 from ray_gym.config.sections import TokensSection
+from ray_gym.deployments.gateway.guards.tokens import SECRET, make_secret, read_secret, read_tokens
 from ray_gym.errors import UserError
 
 LONG = "0123456789abcdef"

@@ -7,10 +7,10 @@ import pickle
 import pytest
 from gateway_app import SECRET, TOKENS, client, make, problem
 
-from deployments.gateway.app import GatewaySetup
-from deployments.gateway.guards.auth import Doorkeeper, is_loopback
-from deployments.gateway.guards.tokens import digests
 from ray_gym.config.sections import ServiceSection
+from ray_gym.deployments.gateway.app import GatewaySetup
+from ray_gym.deployments.gateway.guards.auth import Doorkeeper, is_loopback
+from ray_gym.deployments.gateway.guards.tokens import digests
 
 KEEPER = Doorkeeper(SECRET, digests(SECRET, TOKENS))
 

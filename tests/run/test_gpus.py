@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY, ray_gym
 
-from deployments.vllm import VllmEngine
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.models.placement import Replicas
 from ray_gym.run.cluster.gpus import asked, lacking
 
@@ -85,8 +85,8 @@ def test_too_many_gpus_are_refused_at_once_or_waited_for(cluster: dict[str, str]
 CANCELLED = """
 import asyncio, contextlib, time
 from ray.util.placement_group import placement_group_table
-from deployments.vllm import VllmEngine
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.run.cluster import gpu_wait
 from ray_gym.run.cluster.cluster import check_gpus_meanwhile, connected
 

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from omegaconf import OmegaConf
 
-from deployments.vllm.engine import VllmEngine
 from ray_gym import Environment, Task
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.tasks import TaskRow
+from ray_gym.deployments.vllm.engine import VllmEngine
 from ray_gym.engines.openai import OpenAIEngine
 from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.errors import UserError
 from ray_gym.run.plan import Plan, make_plan, make_specs
 
 FILE = Path("configs/mine.yaml")
-RANDOM = {"engine": "scripted", "player": "envs.tic_tac_toe.players:random_player"}
+RANDOM = {"engine": "scripted", "player": "ray_gym.envs.tic_tac_toe.players:random_player"}
 
 DATA: dict[str, Any] = {
     "environment": {"id": "tic_tac_toe"},
@@ -87,17 +87,17 @@ NAMES = {  # overrides of a good config, and what is said of them
     "environment.id=tictactoe": "environment.id: there is no environment 'tictactoe'; "
     "did you mean 'tic_tac_toe'? known: ",
     "environment.id=no.such:Thing": "environment.id: can't import no.such",
-    "environment.id=envs.tic_tac_toe:TicTacTo": "environment.id: envs.tic_tac_toe has no 'TicTacTo'; "
+    "environment.id=ray_gym.envs.tic_tac_toe:TicTacTo": "environment.id: ray_gym.envs.tic_tac_toe has no 'TicTacTo'; "
     "did you mean 'TicTacToe'?",
-    "environment.id=envs.tic_tac_toe.board:Board": "environment.id: envs.tic_tac_toe.board:Board is not a subclass",
+    "environment.id=ray_gym.envs.tic_tac_toe.board:Board": "environment.id: ray_gym.envs.tic_tac_toe.board:Board is not a subclass",
     "environment.legal_moves=1": "{file}: environment.legal_moves: unknown key; did you mean 'legal_moves_only'?",
     "environment.legal_moves_only=perhaps": "{file}: environment.legal_moves_only: Input should be a valid boolean",
     "models.small.engine=vlm": "{file}: models.small.engine: there is no engine 'vlm'; did you mean 'vllm'? known: ",
     "models.small.playr=x:y": "{file}: models.small.playr: unknown key; did you mean 'player'?",
-    "models.small.player=envs.tic_tac_toe.players:randm_player": "models.small.player: envs.tic_tac_toe.players has no "
+    "models.small.player=ray_gym.envs.tic_tac_toe.players:randm_player": "models.small.player: ray_gym.envs.tic_tac_toe.players has no "
     "'randm_player'; did you mean 'random_player'?",
     "models.small.player=nowhere": "models.small.player: 'nowhere' is not of the form package.module:name",
-    "models.small.arguments.depth=3": "models.small.arguments: envs.tic_tac_toe.players:random_player",
+    "models.small.arguments.depth=3": "models.small.arguments: ray_gym.envs.tic_tac_toe.players:random_player",
 }
 
 

@@ -172,6 +172,7 @@ def test_the_digest_is_of_every_episode_s_id_and_task() -> None:
 def test_other_tasks_and_another_environment_are_told_apart() -> None:
     began = Fingerprint("envs.a:A", 4, "x")
     began.check(Fingerprint("envs.a:A", 4, "x"), "RUN", "games.jsonl")
+    began.check(Fingerprint("ray_gym.envs.a:A", 4, "x"), "RUN", "games.jsonl")  # where what came with us lay before 0.2
     with pytest.raises(UserError, match=r"--resume: RUN was played in envs\.a:A, and environment\.id is envs\.b:B now"):
         began.check(Fingerprint("envs.b:B", 4, "x"), "RUN", "games.jsonl")
     with pytest.raises(UserError, match=r"--resume: RUN began with other tasks than games\.jsonl gives now; put"):

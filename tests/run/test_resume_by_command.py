@@ -14,7 +14,7 @@ from ray_gym.load import load
 
 pytestmark = pytest.mark.ray
 
-PLAYERS = "envs.tic_tac_toe.players"
+PLAYERS = "ray_gym.envs.tic_tac_toe.players"
 CONFIG = f"""\
 run: {{name: mine}}
 environment: {{id: tic_tac_toe}}

@@ -100,7 +100,7 @@ class Opening(Environment[Task, None]):
 def stage(environment: Environment[Any, Any]) -> Stage:
     limits = LimitsSection()
     cast = {"policy": Participant.from_config("policy", ParticipantSection(model="m"), limits)}
-    model = ScriptedEngine(ScriptedOptions(player="envs.tic_tac_toe.players:random_player")).connect()
+    model = ScriptedEngine(ScriptedOptions(player="ray_gym.envs.tic_tac_toe.players:random_player")).connect()
     return Stage(environment, cast, {"m": model}, limits)
 
 

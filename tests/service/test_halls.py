@@ -13,10 +13,10 @@ import pytest
 from conftest import REPOSITORY
 from fastapi import FastAPI
 
-from deployments.gateway.doors import placement
-from deployments.gateway.doors.sessions import session_routes
-from deployments.gateway.guards import errors
 from ray_gym.config.sections import GroupsSection, RunConfig
+from ray_gym.deployments.gateway.doors import placement
+from ray_gym.deployments.gateway.doors.sessions import session_routes
+from ray_gym.deployments.gateway.guards import errors
 from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.metrics.recorder import Recorder
@@ -32,7 +32,7 @@ from ray_gym.service.setup import ServiceSetup
 
 pytestmark = pytest.mark.ray
 
-PLAYER = {"player": "envs.tic_tac_toe.players:random_player"}
+PLAYER = {"player": "ray_gym.envs.tic_tac_toe.players:random_player"}
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -16,8 +16,8 @@ from conftest import REPOSITORY
 from fastapi import FastAPI, Header
 from starlette.responses import JSONResponse
 
-from deployments.gateway.doors.rollouts import rollout_routes
 from ray_gym.config.sections import RunConfig
+from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
 from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.load import load
@@ -29,9 +29,9 @@ from ray_gym.service.service import Service, ServiceSetup
 pytestmark = pytest.mark.ray
 
 MODELS = {
-    "random": {"player": "envs.tic_tac_toe.players:random_player"},
-    "minimax": {"player": "envs.tic_tac_toe.players:minimax_player"},
-    "slow": {"player": "envs.tic_tac_toe.players:random_player", "delay_s": 0.2},
+    "random": {"player": "ray_gym.envs.tic_tac_toe.players:random_player"},
+    "minimax": {"player": "ray_gym.envs.tic_tac_toe.players:minimax_player"},
+    "slow": {"player": "ray_gym.envs.tic_tac_toe.players:random_player", "delay_s": 0.2},
 }
 ROLLOUTS = "/v1/rollouts"
 NONE = {"rollouts": [], "next": None}

@@ -12,10 +12,10 @@ import pytest
 from committed_run import CommittedRun
 from fastapi import FastAPI
 
-from deployments.gateway.doors import group_events, rollouts
-from deployments.gateway.doors.group_events import GroupEvents
-from deployments.gateway.doors.rollouts import RolloutService, rollout_routes
-from deployments.gateway.guards import errors
+from ray_gym.deployments.gateway.doors import group_events, rollouts
+from ray_gym.deployments.gateway.doors.group_events import GroupEvents
+from ray_gym.deployments.gateway.doors.rollouts import RolloutService, rollout_routes
+from ray_gym.deployments.gateway.guards import errors
 from ray_gym.service.api import RolloutStatus
 
 STATUS = RolloutStatus(

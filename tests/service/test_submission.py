@@ -18,9 +18,9 @@ from ray_gym.service.offers import chosen, offers_of
 from ray_gym.service.rollouts.submission import TASKS, Submission, plan_again, submission_of
 
 PLAYERS = {
-    "random": "envs.tic_tac_toe.players:random_player",
-    "minimax": "envs.tic_tac_toe.players:minimax_player",
-    "basic": "envs.blackjack.players:basic_player",
+    "random": "ray_gym.envs.tic_tac_toe.players:random_player",
+    "minimax": "ray_gym.envs.tic_tac_toe.players:minimax_player",
+    "basic": "ray_gym.envs.blackjack.players:basic_player",
 }
 ENGINES = {name: ScriptedEngine(ScriptedOptions(player=player)) for name, player in PLAYERS.items()}
 GAME = {"initial_moves": [{"position": 4, "mark": "X"}]}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from envs.customer_service import CustomerService
 from ray_gym import Episode, ToolCall
+from ray_gym.envs.customer_service import CustomerService
 
 
 class LooksFirst(CustomerService):

@@ -21,8 +21,8 @@ from tiny_llama import make_llama
 
 from benchmarks.admission import measure
 from benchmarks.talks import Counts, Talk, hold
-from deployments.vllm import VllmEngine
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.hosting.admission import AdmissionLimits
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck, Sampling

@@ -12,12 +12,12 @@ from conftest import one_call
 from engine_double import EngineDouble, Line
 from families import family
 
-from deployments.chat.chat_format import ChatFormat
-from deployments.chat.completer import Completer
-from deployments.chat.options import ChatOptions
-from deployments.chat.parsers import choose_parsers
-from deployments.chat.rendering import Rendering
-from deployments.chat.tool_format import ToolFormat
+from ray_gym.deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.completer import Completer
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.chat.parsers import choose_parsers
+from ray_gym.deployments.chat.rendering import Rendering
+from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import UserError
@@ -171,7 +171,7 @@ def harmless(message: Message) -> Message:
 
 def as_text(chosen: Formats, text: str) -> list[int]:
     """Ids of a text that a model generates: control strings in it are text."""
-    from deployments.chat.text_tokens import Placeholders
+    from ray_gym.deployments.chat.text_tokens import Placeholders
 
     placeholders = Placeholders()
     return chosen.chat._text.encode(chosen.chat._text.protect(text, placeholders), placeholders, continued=True)

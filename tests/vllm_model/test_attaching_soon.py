@@ -27,8 +27,9 @@ def test_the_first_step_comes_soon(small_model_app: str, model_cluster: dict[str
 def test_neither_driver_nor_worker_imports_what_loads_a_model() -> None:
     """Importing vLLM alone takes longer than all the rest."""
     script = (
-        "import sys, ray_gym.cli.main, ray_gym.run.submit, ray_gym.run.worker.worker, deployments.vllm, deployments.vllm_reward\n"
-        f"print([name for name in {HEAVY} if name in sys.modules], 'deployments.vllm.replica' in sys.modules)"
+        "import sys, ray_gym.cli.main, ray_gym.run.submit, ray_gym.run.worker.worker\n"
+        "import ray_gym.deployments.vllm, ray_gym.deployments.vllm_reward\n"
+        f"print([name for name in {HEAVY} if name in sys.modules], 'ray_gym.deployments.vllm.replica' in sys.modules)"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, timeout=100, check=True

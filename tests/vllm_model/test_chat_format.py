@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from deployments.chat.chat_format import ChatFormat, Prompt
-from deployments.small_model import checkpoint_dir
+from ray_gym.deployments.chat.chat_format import ChatFormat, Prompt
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import TokenIds

@@ -14,15 +14,15 @@ import xgrammar.testing
 from engine_double import EngineDouble, Line
 from msgspec import structs
 
-from deployments.chat import completer as completer_module
-from deployments.chat.chat_format import ChatFormat
-from deployments.chat.checkpoint import load_tokens
-from deployments.chat.completer import Completer
-from deployments.chat.formats import make_formats
-from deployments.chat.options import ChatOptions
-from deployments.chat.token_engine import Generation, GenerationRequest, Grammar
-from deployments.chat.tool_format import ToolFormat
-from deployments.small_model import NAME
+from ray_gym.deployments.chat import completer as completer_module
+from ray_gym.deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.checkpoint import load_tokens
+from ray_gym.deployments.chat.completer import Completer
+from ray_gym.deployments.chat.formats import make_formats
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest, Grammar
+from ray_gym.deployments.chat.tool_format import ToolFormat
+from ray_gym.deployments.small_model import NAME
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import CompletionRequest, Sampling

@@ -6,7 +6,7 @@ import pytest
 from families import FAMILY_NAMES
 from talk import formats
 
-from deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.chat_format import ChatFormat
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import NO_TOKENS

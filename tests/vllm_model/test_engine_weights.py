@@ -11,7 +11,7 @@ import pytest
 from vllm.outputs import WeightVersionSpan
 from vllm.v1.engine.async_llm import AsyncLLM
 
-from deployments.vllm.weights import EngineWeights
+from ray_gym.deployments.vllm.weights import EngineWeights
 from ray_gym.errors import UserError
 from ray_gym.models.base import VersionSpan
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
+from ray_gym.deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 SLOW_TO_READ = {"type": "string", "pattern": "((a{1,200}){1,200}){1,200}"}

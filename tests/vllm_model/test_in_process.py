@@ -9,9 +9,9 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.responses import StreamingResponse
 
-from deployments.vllm.grammar_gate import GrammarGate
-from deployments.vllm.in_process import call
-from deployments.vllm.openai_door import OpenAIDoor
+from ray_gym.deployments.vllm.grammar_gate import GrammarGate
+from ray_gym.deployments.vllm.in_process import call
+from ray_gym.deployments.vllm.openai_door import OpenAIDoor
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from deployments.vllm import VllmEngine
-from deployments.vllm.hardware import cpu_engine_args
-from deployments.vllm.layout import parallel_args, placed
-from deployments.vllm.options import VllmOptions
-from deployments.vllm.replicas import replicas
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.hardware import cpu_engine_args
+from ray_gym.deployments.vllm.layout import parallel_args, placed
+from ray_gym.deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm.replicas import replicas
 from ray_gym.models.placement import Replicas
 
 LABELS = {"pool": "policy"}

@@ -13,8 +13,8 @@ import openai
 import pytest
 from conftest import REPOSITORY, eventually, free_port
 
-from deployments.chat.chat_format import ChatFormat
-from deployments.chat.checkpoint import load_tokens
+from ray_gym.deployments.chat.chat_format import ChatFormat
+from ray_gym.deployments.chat.checkpoint import load_tokens
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import NO_TOKENS
 

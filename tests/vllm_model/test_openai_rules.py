@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deployments.vllm.openai_rules import checked
+from ray_gym.deployments.vllm.openai_rules import checked
 from ray_gym.openai_api.refused import Refused
 
 IMAGE = {"type": "image_url", "image_url": {"url": "http://169.254.169.254/"}}

@@ -10,10 +10,10 @@ from engine_double import Line
 from families import FAMILY_NAMES
 from talk import TOOL, Talk, as_text, as_the_template_writes, formats
 
-from deployments.chat.options import ChatOptions
-from deployments.chat.parsers import Parsers, choose_parsers, guess
-from deployments.chat.token_engine import Generation
-from deployments.chat.tool_format import ToolFormat
+from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.chat.parsers import Parsers, choose_parsers, guess
+from ray_gym.deployments.chat.token_engine import Generation
+from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolCall
 
@@ -107,7 +107,7 @@ def test_every_name_that_is_guessed_is_one_of_vllms() -> None:
     from vllm.reasoning import ReasoningParserManager
     from vllm.tool_parsers import ToolParserManager
 
-    from deployments.chat import parsers, plain_calls
+    from ray_gym.deployments.chat import parsers, plain_calls
 
     for family in parsers._FAMILIES:
         assert family.tool is None or family.tool in {plain_calls.NAME, *ToolParserManager.lazy_parsers}

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from deployments.chat.plain_calls import CallStream, read
+from ray_gym.deployments.chat.plain_calls import CallStream, read
 
 TEXTS = [
     "Hello there, world.",

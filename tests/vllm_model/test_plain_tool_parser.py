@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from deployments.small_model import checkpoint_dir
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.messages import ToolSchema
 
 LOOK = ToolSchema("look", "Look.", {"type": "object", "properties": {"at": {"type": "integer"}}})
@@ -42,7 +42,7 @@ def parser(tokenizer: Any, request: Any) -> Any:
     from vllm.parser.parser_manager import ParserManager
     from vllm.tool_parsers import ToolParserManager
 
-    ToolParserManager.register_lazy_module("plain", "deployments.chat.plain_tool_parser", "PlainToolParser")
+    ToolParserManager.register_lazy_module("plain", "ray_gym.deployments.chat.plain_tool_parser", "PlainToolParser")
     return ParserManager.get_parser("plain", None, enable_auto_tools=True)(tokenizer, request.tools)
 
 

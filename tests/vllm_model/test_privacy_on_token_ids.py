@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from conftest import REPOSITORY, ray_gym
 
-from deployments.small_model import checkpoint_dir
-from envs.customer_service import CustomerService
-from envs.customer_service.task import CustomerServiceTask
+from ray_gym.deployments.small_model import checkpoint_dir
+from ray_gym.envs.customer_service import CustomerService
+from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.load import load
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(600)]

@@ -20,9 +20,9 @@ import pytest
 from conftest import REPOSITORY, eventually, ray_gym, raylet_children
 from transformers import AutoTokenizer
 
-from deployments.small_model import checkpoint_dir
-from deployments.vllm.hardware import cpu_dtype
-from envs.tic_tac_toe.environment import TicTacToeTask
+from ray_gym.deployments.small_model import checkpoint_dir
+from ray_gym.deployments.vllm.hardware import cpu_dtype
+from ray_gym.envs.tic_tac_toe.environment import TicTacToeTask
 from ray_gym.load import load
 
 pytestmark = [pytest.mark.ray, pytest.mark.engine]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from deployments.small_model import NAME, checkpoint_dir
-from deployments.vllm_reward.engine import VllmRewardEngine
-from deployments.vllm_reward.options import RewardOptions, Verdict
-from deployments.vllm_reward.replica import RewardReplica
+from ray_gym.deployments.small_model import NAME, checkpoint_dir
+from ray_gym.deployments.vllm_reward.engine import VllmRewardEngine
+from ray_gym.deployments.vllm_reward.options import RewardOptions, Verdict
+from ray_gym.deployments.vllm_reward.replica import RewardReplica
 from ray_gym.errors import UserError
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Sampling

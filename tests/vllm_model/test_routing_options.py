@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from deployments.vllm import VllmEngine
-from deployments.vllm.engine_stats import EngineStats
-from deployments.vllm.load_meter import LoadMeter, cacheable
-from deployments.vllm.options import VllmOptions
-from deployments.vllm.replicas import calls_at_once, replicas
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.engine_stats import EngineStats
+from ray_gym.deployments.vllm.load_meter import LoadMeter, cacheable
+from ray_gym.deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm.replicas import calls_at_once, replicas
 from ray_gym.hosting.affinity import Affinity, routing_key
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Sampling

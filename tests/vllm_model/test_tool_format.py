@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deployments.chat.token_engine import Generation, Grammar
-from deployments.chat.tool_format import ToolFormat, tools_key
-from deployments.small_model import checkpoint_dir
+from ray_gym.deployments.chat.token_engine import Generation, Grammar
+from ray_gym.deployments.chat.tool_format import ToolFormat, tools_key
+from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError
 from ray_gym.messages import ToolSchema
 

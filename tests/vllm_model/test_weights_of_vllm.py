@@ -115,7 +115,7 @@ def test_replicas_that_could_not_load_are_started_again_with_what_was_served(
 
 @pytest.fixture(scope="module", autouse=True)
 def no_copies_are_left(played: dict[str, Any]) -> Iterator[None]:
-    from deployments.vllm.node_copy import copies_dir
+    from ray_gym.deployments.vllm.node_copy import copies_dir
 
     yield
     directory = copies_dir("weights-tiny")

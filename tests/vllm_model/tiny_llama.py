@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from deployments.small_model import checkpoint_dir
+from ray_gym.deployments.small_model import checkpoint_dir
 
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json")
 TARGETS = ("q_proj", "v_proj")

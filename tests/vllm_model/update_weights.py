@@ -16,8 +16,8 @@ import ray
 from conftest import one_call
 from ray import serve
 
-from deployments.vllm import VllmEngine
-from deployments.vllm.options import VllmOptions
+from ray_gym.deployments.vllm import VllmEngine
+from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import RunFailed, UserError

@@ -15,7 +15,7 @@ import pytest
 import torch
 from safetensors.numpy import load_file
 
-from deployments.vllm.node_copy import NodeCopy
+from ray_gym.deployments.vllm.node_copy import NodeCopy
 from ray_gym.errors import UserError
 from ray_gym.weights.manifest import read_manifest
 

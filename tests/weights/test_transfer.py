@@ -16,7 +16,7 @@ from vllm.distributed.weight_transfer.nccl_common import NCCLWeightTransferInitI
 from vllm.distributed.weight_transfer.nccl_engine import NCCLWeightTransferUpdateInfo
 from vllm.v1.engine.async_llm import AsyncLLM
 
-from deployments.vllm.transfer import carry_out
+from ray_gym.deployments.vllm.transfer import carry_out
 from ray_gym.errors import UserError
 from ray_gym.weights import fleet
 from ray_gym.weights.checkpoint import Checkpoint, Folder, Transferred, next_checkpoint

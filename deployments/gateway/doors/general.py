@@ -8,8 +8,8 @@ from fastapi import APIRouter, Depends
 from ray.exceptions import RayError
 from starlette.responses import Response
 
-from deployments.gateway.guards.auth import bearer
-from deployments.gateway.metrics import CONTENT_TYPE, Metrics
+from ray_gym.deployments.gateway.guards.auth import bearer
+from ray_gym.deployments.gateway.metrics import CONTENT_TYPE, Metrics
 from ray_gym.openai_api.refused import Refused
 from ray_gym.service.api import EnvironmentList, Health, Readiness
 

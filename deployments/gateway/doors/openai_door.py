@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Request, Response
 
-from deployments.gateway.doors.door_targets import Target
-from deployments.gateway.doors.openai_bodies import ANSWER, described_model, model_list, no_model, request_body
-from deployments.gateway.guards.auth import bearer
-from deployments.gateway.guards.body import json_body
-from deployments.gateway.guards.headers import LONGEST_KEY
-from deployments.gateway.guards.leaving import unless_gone
+from ray_gym.deployments.gateway.doors.door_targets import Target
+from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, described_model, model_list, no_model, request_body
+from ray_gym.deployments.gateway.guards.auth import bearer
+from ray_gym.deployments.gateway.guards.body import json_body
+from ray_gym.deployments.gateway.guards.headers import LONGEST_KEY
+from ray_gym.deployments.gateway.guards.leaving import unless_gone
 from ray_gym.models.door import PATHS
 from ray_gym.openai_api.refused import Refused
 from ray_gym.seeds import stable_id

@@ -10,10 +10,10 @@ import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from deployments.gateway.doors.group_events import Events, GroupEvents, event
-from deployments.gateway.doors.list_query import ListCursor, ListLimit
-from deployments.gateway.guards.body import ParsedBodyRoute
-from deployments.gateway.guards.pace import PACED
+from ray_gym.deployments.gateway.doors.group_events import Events, GroupEvents, event
+from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
+from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
+from ray_gym.deployments.gateway.guards.pace import PACED
 from ray_gym.openai_api.refused import Refused
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.pages import Cursor, episodes_after, has_more

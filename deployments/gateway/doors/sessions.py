@@ -11,12 +11,12 @@ from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from deployments.gateway.doors.list_query import ListCursor, ListLimit
-from deployments.gateway.doors.openai_bodies import ANSWER, described_model, model_list, request_body
-from deployments.gateway.doors.openai_door import json_object
-from deployments.gateway.doors.placement import HasEnded, Placement
-from deployments.gateway.guards.body import ParsedBodyRoute
-from deployments.gateway.guards.leaving import GONE, Watched, unless_gone
+from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
+from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, described_model, model_list, request_body
+from ray_gym.deployments.gateway.doors.openai_door import json_object
+from ray_gym.deployments.gateway.doors.placement import HasEnded, Placement
+from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
+from ray_gym.deployments.gateway.guards.leaving import GONE, Watched, unless_gone
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat

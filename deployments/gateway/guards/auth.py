@@ -15,7 +15,7 @@ from fastapi.security import HTTPBearer
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from deployments.gateway.guards.tokens import digest
+from ray_gym.deployments.gateway.guards.tokens import digest
 from ray_gym.openai_api.refused import Refused
 
 LOCAL = "local"

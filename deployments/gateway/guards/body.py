@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deployments.gateway.guards.json_body import parsed
+from ray_gym.deployments.gateway.guards.json_body import parsed
 from ray_gym.openai_api.refused import Refused, unavailable
 
 BODIES = 32

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from deployments.gateway.guards.auth import path_of
-from deployments.gateway.guards.body import BODY
+from ray_gym.deployments.gateway.guards.auth import path_of
+from ray_gym.deployments.gateway.guards.body import BODY
 from ray_gym.openai_api.refused import busy, unavailable
 
 RETRY_S = 1

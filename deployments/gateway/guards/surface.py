@@ -9,7 +9,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from deployments.gateway.guards.errors import answer, refusal_of, unforeseen
+from ray_gym.deployments.gateway.guards.errors import answer, refusal_of, unforeseen
 
 logger = logging.getLogger("ray_gym.gateway")
 

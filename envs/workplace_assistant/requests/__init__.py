@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from envs.workplace_assistant.requests import (
+from ray_gym.envs.workplace_assistant.requests import (
     about_analytics,
     about_calendar,
     about_customers,
@@ -12,8 +12,8 @@ from envs.workplace_assistant.requests import (
     about_projects,
     across_areas,
 )
-from envs.workplace_assistant.requests.wanted import Template, Wanted
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.requests.wanted import Template, Wanted
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 TEMPLATES: tuple[Template, ...] = (
     *about_email.TEMPLATES,

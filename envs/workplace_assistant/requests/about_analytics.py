@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from datetime import date, timedelta
 
-from envs.workplace_assistant.clock import written_day
-from envs.workplace_assistant.requests.wanted import (
+from ray_gym.envs.workplace_assistant.clock import written_day
+from ray_gym.envs.workplace_assistant.requests.wanted import (
     Template,
     Wanted,
     call,
@@ -18,10 +18,10 @@ from envs.workplace_assistant.requests.wanted import (
     said_day,
     task_name,
 )
-from envs.workplace_assistant.rows import BOARDS, METRICS, PLOT_KINDS, SOURCES
-from envs.workplace_assistant.task import ExpectedCall
-from envs.workplace_assistant.tools.analytics import average, visits_between
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.rows import BOARDS, METRICS, PLOT_KINDS, SOURCES
+from ray_gym.envs.workplace_assistant.task import ExpectedCall
+from ray_gym.envs.workplace_assistant.tools.analytics import average, visits_between
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 _SAID = {
     "total_visits": "total visits",

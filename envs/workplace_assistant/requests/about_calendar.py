@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
-from envs.workplace_assistant import words
-from envs.workplace_assistant.clock import TODAY, read_moment, written_day, written_moment
-from envs.workplace_assistant.requests.wanted import (
+from ray_gym.envs.workplace_assistant import words
+from ray_gym.envs.workplace_assistant.clock import TODAY, read_moment, written_day, written_moment
+from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
     Wanted,
@@ -21,7 +21,7 @@ from envs.workplace_assistant.requests.wanted import (
     said_moment,
     working_moment,
 )
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def book(rng: random.Random, workplace: Workplace) -> Wanted:

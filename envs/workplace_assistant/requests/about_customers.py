@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from envs.workplace_assistant import words
-from envs.workplace_assistant.clock import TODAY, written_day
-from envs.workplace_assistant.requests.wanted import (
+from ray_gym.envs.workplace_assistant import words
+from ray_gym.envs.workplace_assistant.clock import TODAY, written_day
+from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
     Wanted,
@@ -18,8 +18,8 @@ from envs.workplace_assistant.requests.wanted import (
     said_day,
     somebody_of,
 )
-from envs.workplace_assistant.rows import PRODUCTS, STATUSES, Person
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.rows import PRODUCTS, STATUSES, Person
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def set_status(rng: random.Random, workplace: Workplace) -> Wanted:

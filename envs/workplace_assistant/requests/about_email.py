@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from envs.workplace_assistant.clock import written_day
-from envs.workplace_assistant.requests.wanted import (
+from ray_gym.envs.workplace_assistant.clock import written_day
+from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
     Wanted,
@@ -19,8 +19,8 @@ from envs.workplace_assistant.requests.wanted import (
     said_day,
     somebody_of,
 )
-from envs.workplace_assistant.rows import Person
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.rows import Person
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def send(rng: random.Random, workplace: Workplace) -> Wanted:

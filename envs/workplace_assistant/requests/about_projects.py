@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from envs.workplace_assistant.clock import TODAY, written_day
-from envs.workplace_assistant.requests.wanted import (
+from ray_gym.envs.workplace_assistant.clock import TODAY, written_day
+from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
     Wanted,
@@ -17,9 +17,9 @@ from envs.workplace_assistant.requests.wanted import (
     somebody_of,
     task_name,
 )
-from envs.workplace_assistant.rows import BOARDS, LIST_NAMES, Person, ProjectTask
-from envs.workplace_assistant.task import ExpectedCall
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.rows import BOARDS, LIST_NAMES, Person, ProjectTask
+from ray_gym.envs.workplace_assistant.task import ExpectedCall
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def create(rng: random.Random, workplace: Workplace) -> Wanted:

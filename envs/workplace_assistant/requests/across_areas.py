@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
-from envs.workplace_assistant import words
-from envs.workplace_assistant.clock import TODAY, written_day, written_moment
-from envs.workplace_assistant.requests.about_projects import overdue, search_overdue, somebody_with_tasks
-from envs.workplace_assistant.requests.wanted import (
+from ray_gym.envs.workplace_assistant import words
+from ray_gym.envs.workplace_assistant.clock import TODAY, written_day, written_moment
+from ray_gym.envs.workplace_assistant.requests.about_projects import overdue, search_overdue, somebody_with_tasks
+from ray_gym.envs.workplace_assistant.requests.wanted import (
     Template,
     Wanted,
     call,
@@ -24,7 +24,7 @@ from envs.workplace_assistant.requests.wanted import (
     somebody_of,
     working_moment,
 )
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def cancel_and_tell(rng: random.Random, workplace: Workplace) -> Wanted:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import TypeVar
 
-from envs.workplace_assistant import words
-from envs.workplace_assistant.clock import (
+from ray_gym.envs.workplace_assistant import words
+from ray_gym.envs.workplace_assistant.clock import (
     MONTHS,
     NOW,
     TODAY,
@@ -19,9 +19,9 @@ from envs.workplace_assistant.clock import (
     written_day,
     written_moment,
 )
-from envs.workplace_assistant.rows import Email, Event, Person
-from envs.workplace_assistant.task import ExpectedCall
-from envs.workplace_assistant.workplace import Workplace
+from ray_gym.envs.workplace_assistant.rows import Email, Event, Person
+from ray_gym.envs.workplace_assistant.task import ExpectedCall
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 Item = TypeVar("Item")
 MOST_ACTIONS = 5

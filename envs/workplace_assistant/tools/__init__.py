@@ -1,11 +1,11 @@
 """The 27 tools, a file for each of the six areas."""
 
-from envs.workplace_assistant.tools.analytics import AnalyticsTools
-from envs.workplace_assistant.tools.calendar import CalendarTools
-from envs.workplace_assistant.tools.customers import CustomerTools
-from envs.workplace_assistant.tools.directory import DirectoryTools
-from envs.workplace_assistant.tools.email import EmailTools
-from envs.workplace_assistant.tools.projects import ProjectTools
+from ray_gym.envs.workplace_assistant.tools.analytics import AnalyticsTools
+from ray_gym.envs.workplace_assistant.tools.calendar import CalendarTools
+from ray_gym.envs.workplace_assistant.tools.customers import CustomerTools
+from ray_gym.envs.workplace_assistant.tools.directory import DirectoryTools
+from ray_gym.envs.workplace_assistant.tools.email import EmailTools
+from ray_gym.envs.workplace_assistant.tools.projects import ProjectTools
 
 __all__ = ["Toolbox"]
 

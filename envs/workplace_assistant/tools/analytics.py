@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from envs.workplace_assistant.rows import Metric, Plot, PlotKind, Visit
-from envs.workplace_assistant.tools.answers import listing
-from envs.workplace_assistant.tools.arguments import period
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import ToolError, tool
+from ray_gym.envs.workplace_assistant.rows import Metric, Plot, PlotKind, Visit
+from ray_gym.envs.workplace_assistant.tools.answers import listing
+from ray_gym.envs.workplace_assistant.tools.arguments import period
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 class AnalyticsTools:

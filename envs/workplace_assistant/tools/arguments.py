@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date, datetime
 
-from envs.workplace_assistant.clock import written_day, written_moment
-from envs.workplace_assistant.table import RowT, Table
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import ToolError
+from ray_gym.envs.workplace_assistant.clock import written_day, written_moment
+from ray_gym.envs.workplace_assistant.table import RowT, Table
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def row(table: Table[RowT], row_id: str) -> RowT:

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from envs.workplace_assistant.rows import Event
-from envs.workplace_assistant.tools.answers import Query, listing
-from envs.workplace_assistant.tools.arguments import address, filled, moment, open_period, row, whole_minutes
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import tool
+from ray_gym.envs.workplace_assistant.rows import Event
+from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
+from ray_gym.envs.workplace_assistant.tools.arguments import address, filled, moment, open_period, row, whole_minutes
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 _READ: Mapping[str, Callable[[str], Any]] = {
     "name": filled,

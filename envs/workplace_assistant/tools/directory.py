@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from envs.workplace_assistant.tools.answers import Query, listing
-from envs.workplace_assistant.tools.arguments import filled
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import tool
+from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
+from ray_gym.envs.workplace_assistant.tools.arguments import filled
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 class DirectoryTools:

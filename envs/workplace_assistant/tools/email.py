@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from envs.workplace_assistant.clock import NOW, written_moment
-from envs.workplace_assistant.rows import Email
-from envs.workplace_assistant.tools.answers import Query, listing
-from envs.workplace_assistant.tools.arguments import address, filled, open_period, row
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import ToolError, tool
+from ray_gym.envs.workplace_assistant.clock import NOW, written_moment
+from ray_gym.envs.workplace_assistant.rows import Email
+from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
+from ray_gym.envs.workplace_assistant.tools.arguments import address, filled, open_period, row
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 class EmailTools:

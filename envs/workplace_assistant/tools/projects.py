@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from envs.workplace_assistant.rows import BOARDS, LIST_NAMES, Board, ListName, ProjectTask
-from envs.workplace_assistant.tools.answers import Query, listing
-from envs.workplace_assistant.tools.arguments import colleague, day, filled, one_of, row
-from envs.workplace_assistant.workplace import Workplace
 from ray_gym import tool
+from ray_gym.envs.workplace_assistant.rows import BOARDS, LIST_NAMES, Board, ListName, ProjectTask
+from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
+from ray_gym.envs.workplace_assistant.tools.arguments import colleague, day, filled, one_of, row
+from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 _READ: Mapping[str, Callable[[Workplace, str], str]] = {
     "name": lambda workplace, text: filled(text),
