@@ -17,7 +17,7 @@ from ray_gym.config.sections import GroupsSection, LogSection, ParticipantSectio
 from ray_gym.episode.participant import Participant
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
-from ray_gym.logs import OURS, about, configure, is_json, last_words
+from ray_gym.logs import about, configure, is_json, last_words
 from ray_gym.play.commands import Turn
 from ray_gym.play.play import Stage
 from ray_gym.play.session import Session
@@ -34,12 +34,11 @@ Said = pytest.CaptureFixture[str]
 
 @pytest.fixture(autouse=True)
 def _logging_is_as_before() -> Iterator[None]:
-    root, levels = logging.getLogger(), {name: logging.getLogger(name).level for name in OURS}
-    handlers = list(root.handlers)
+    root, ours = logging.getLogger(), logging.getLogger("ray_gym")
+    handlers, level = list(root.handlers), ours.level
     yield
     root.handlers[:] = handlers
-    for name, level in levels.items():
-        logging.getLogger(name).setLevel(level)
+    ours.setLevel(level)
 
 
 def lines(said: Said) -> list[dict[str, Any]]:
