@@ -44,9 +44,10 @@ test-long: model adapters  ## those that take minutes each: several replicas or 
 test-fast: model adapters  ## without Ray and without an engine, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not ray and not engine and not long"
 
-lint: setup  ## ruff, who may import whom, and mypy
+lint: setup  ## ruff, spelling, who may import whom, and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/typos
 	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 
