@@ -7,7 +7,7 @@ NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help setup adapters model rollout test test-long test-fast lint format bench nemo-gym lock clean
+.PHONY: help setup adapters model rollout test test-long test-all test-fast lint format bench nemo-gym lock clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -41,6 +41,8 @@ test: model adapters  ## the tests, with real Ray and real vLLM
 test-long: model adapters  ## those that take minutes each: several replicas or nodes
 	$(BIN)/python -m pytest -m long
 
+test-all: test test-long  ## everything
+
 test-fast: model adapters  ## without Ray and without an engine, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadfile -m "not ray and not engine and not long"
 
@@ -70,4 +72,4 @@ lock:  ## resolve pyproject.toml anew into the locks (needs uv)
 	  $$(sed -nE 's/^([A-Za-z0-9._-]+)(\[.*\])?==.*/--no-emit-package \1/p' requirements.lock) -o requirements-adapters.lock
 
 clean:  ## remove the venv and caches (runs stay)
-	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
