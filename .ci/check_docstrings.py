@@ -19,23 +19,29 @@ FOLDERS = ("ray_gym", "envs", "deployments", "benchmarks", "examples", "cluster"
 ALLOWED = frozenset[str]()
 """Docstrings that may stay as they are, as FILE:NAME."""
 
-DANGLING = frozenset(
-    "what who whom whose which that those whether how whoever whatever of as likewise also and but or nor because".split()
+
+def words_of(text: str) -> frozenset[str]:
+    """Returns the words of a text, apostrophes among their letters."""
+    return frozenset(re.findall(r"[\w']+", text))
+
+
+DANGLING = words_of(
+    "what who whom whose which that those whether how whoever whatever of as likewise also and but or nor because"
 )
 """Words that no first sentence begins with."""
-OPENING = frozenset(
+OPENING = words_of(
     "if when while after before until once without with in on at under by for from to since where unless although "
-    "beside within during among between over through instead".split()
+    "beside within during among between over through instead"
 )
 """Words that begin a clause or phrase which has to end with a comma before the main clause."""
 SUBORDINATE = re.compile(
     r"\b(that|which|who|whom|whose|what|whether|how|why|where|when|while|if|because|until|unless|so|as|than|before|after|once)\b"
 )
-FINITE = frozenset(
+FINITE = words_of(
     "is are was were be has have had do does did can could may might must shall should will would isn't aren't wasn't hasn't haven't "
-    "doesn't don't didn't can't couldn't mustn't shouldn't won't wouldn't".split()
+    "doesn't don't didn't can't couldn't mustn't shouldn't won't wouldn't"
 )
-VERBS = frozenset(
+VERBS = words_of(
     """
     abort accept acknowledge act adapt add adjust admit adopt allow announce answer append apply arrange ask assemble assert assign
     attach await balance be become begin belong bind block book break bring build bump cache calculate call cancel capture carry cast
@@ -60,7 +66,7 @@ VERBS = frozenset(
     test think throw tie tighten time title toggle tokenise touch track train transfer translate treat trim trust try tune turn unite
     unpack unpickle update upload use validate vary verify view visit vote wait wake walk want warm warn watch weigh win wind work
     wrap write yield
-    """.split()
+    """
 )
 
 
