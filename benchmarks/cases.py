@@ -20,7 +20,6 @@ from typing import Any, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 import ray
-from ray.cluster_utils import Cluster
 
 from benchmarks.chat_environment import STEPS_PER_TURN, TURNS
 from benchmarks.lag import LAGS, LagFile, Lags, beside_ray, lags_between
@@ -48,8 +47,6 @@ Models = Literal["in_process", "serve", "http"]
 SAMPLES = 2
 """An episode's: each participant has one thread, which never forks."""
 READ_BACK = ("episode_id", "status", "started_at", "usage", "samples")
-CPUS_A_RAYLET = 4
-"""What it is told that it has; workers ask for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +65,6 @@ class Load:
     """Of a model behind Serve."""
     transport: Transport = "batched"
     """To them."""
-    raylets: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,13 +86,11 @@ class Played:
     tally_s: float | None = None
     lags: Lags = field(default_factory=Lags)
     double: int | None = None
-    progress: tuple[tuple[float, int], ...] = ()
-    """How many episodes were done at which times, on Ray."""
 
 
 def on_ray(load: Load) -> Played:
     """The run's own driver and workers on a Ray cluster of their own."""
-    with _planned(load) as planned, _ray(load.raylets, planned.lags):
+    with _planned(load) as planned, _ray(planned.lags):
         return planned.played(_carry_out)
 
 
@@ -135,11 +129,9 @@ class _Commits:
     """The driver tells of progress after it has committed, so the last time that it does is the last commit."""
 
     last_at: float | None = None
-    progress: list[tuple[float, int]] = field(default_factory=list)
 
     def __call__(self, tally: Tally, in_flight: int) -> None:
         self.last_at = time.time()
-        self.progress.append((self.last_at, tally.done))
 
 
 @dataclass(slots=True)
@@ -173,7 +165,6 @@ class _Planned:
             tally_s=self.tally_s,
             lags=lags_between(self.lags, counts.began_at, ended_at),
             double=self.double,
-            progress=tuple(self.commits.progress),
         )
 
 
@@ -217,23 +208,21 @@ def _planned(load: Load) -> Iterator[_Planned]:
 
 
 @contextmanager
-def _ray(raylets: int, lags: Path) -> Iterator[None]:
-    """A cluster of our own also where another is running: whose processes are whose could not be told otherwise."""
+def _ray(lags: Path) -> Iterator[None]:
+    """Starts a cluster of our own, also where another is running: whose processes are whose could not be told otherwise."""
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
-    with ExitStack() as started:
-        where: dict[str, Any] = {"address": "local", "include_dashboard": False}
-        memory = {"object_store_memory": cluster.LOCAL_OBJECT_STORE_BYTES}
-        if raylets > 1:
-            node = {"num_cpus": CPUS_A_RAYLET, "include_dashboard": False, **memory}
-            several = Cluster(initialize_head=True, head_node_args=node)
-            started.callback(several.shutdown)
-            for _ in range(raylets - 1):
-                several.add_node(**node)
-            where, memory = {"address": several.address}, {}
-        variables = {"env_vars": {**as_variable(), LAGS: str(lags)}}
-        ray.init(**where, **memory, runtime_env=variables, log_to_driver=False, logging_level="ERROR")
-        started.callback(ray.shutdown)
+    ray.init(
+        address="local",
+        include_dashboard=False,
+        object_store_memory=cluster.LOCAL_OBJECT_STORE_BYTES,
+        runtime_env={"env_vars": {**as_variable(), LAGS: str(lags)}},
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+    try:
         yield
+    finally:
+        ray.shutdown()
 
 
 def _carry_out(planned: _Planned) -> None:

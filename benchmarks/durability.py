@@ -43,7 +43,7 @@ class Round:
 
 def play_round(episodes: int, concurrency: int, workers: int, kinds: Sequence[Durability]) -> Round:
     """Errors: MeasurementFailed."""
-    measured = {kind: measure(on_ray, Load(episodes, concurrency, workers, kind))[0] for kind in kinds}
+    measured = {kind: measure(on_ray, Load(episodes, concurrency, workers, kind)) for kind in kinds}
     for one in measured.values():
         if problem := one.problem():
             raise MeasurementFailed(problem)

@@ -16,7 +16,7 @@ from typing import Any, get_args
 
 from benchmarks.cases import Load, Models, Played, in_one_process, on_ray
 from benchmarks.command import add_json, begin, not_negative, positive
-from benchmarks.measure import Cost, Costs, MeasurementFailed, Watch, watched
+from benchmarks.measure import Cost, Costs, MeasurementFailed, watched
 from ray_gym.hosting.affinity import Transport
 
 BRIEF = ("calls/s", "CPU-ms a call", "p99", "busy elsewhere")
@@ -49,8 +49,7 @@ class Measured:
     def players(self) -> str:
         if not self.load.workers:
             return "one process, no Ray"
-        raylets = f" on {self.load.raylets} raylets" if self.load.raylets > 1 else ""
-        return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}{raylets}"
+        return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}"
 
     def figures(self) -> dict[str, Any]:
         """By the table's headings, as numbers; None where there is nothing to measure."""
@@ -102,11 +101,11 @@ class Measured:
         return None
 
 
-def measure(case: Case, load: Load) -> tuple[Measured, Watch]:
-    """Also what was seen of its processes. Errors: MeasurementFailed."""
+def measure(case: Case, load: Load) -> Measured:
+    """Plays a case in a process of its own. Errors: MeasurementFailed."""
     played, watch = watched(case, load)
     window = (played.began_at, played.ended_at)
-    return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window)), watch
+    return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window))
 
 
 def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
@@ -154,7 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     problems: list[str] = []
     try:
         for case, load in cases(given):
-            measured.append(measure(case, load)[0])
+            measured.append(measure(case, load))
             print(f"{len(measured)}: {_brief(measured[-1])}", flush=True)
     except MeasurementFailed as error:
         problems.append(str(error))

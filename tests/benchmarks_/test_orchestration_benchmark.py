@@ -146,10 +146,10 @@ def test_models_behind_serve_and_over_http_play_the_same_through_ray(tmp_path: P
 def test_numbers_without_all_rows_are_no_success(
     rows: int, exit_code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def measured(case: object, load: Load) -> tuple[Measured, None]:
+    def measured(case: object, load: Load) -> Measured:
         played = Played(100.0, 101.0, 103.0, rows, rows, rows, model_calls=11 * rows, sampled=rows)
         costs = Costs(*[Cost(0, 0)] * 5, ours=Cost(0.11, 2**20))
-        return Measured(load, played, costs, cores_elsewhere=0.0), None
+        return Measured(load, played, costs, cores_elsewhere=0.0)
 
     monkeypatch.setattr(orchestration, "measure", measured)
     out = tmp_path / "numbers.json"
