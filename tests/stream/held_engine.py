@@ -1,10 +1,11 @@
-"""The benchmark's engine with a version that is held as those of real models are; no replica of it is ever updated."""
+"""The engine of `lucky_questions` with a version that is held as real models hold theirs; no replica of it is ever updated."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from benchmarks.trainer_stream.play import VersionedEngine, VersionedOptions
+from lucky_questions import VersionedEngine, VersionedOptions
+
 from ray_gym.weights.holder import FirstWeights, dismiss_holder, start_holder
 
 

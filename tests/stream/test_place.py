@@ -20,7 +20,7 @@ from ray_gym.stream.place import Identity, open_place, remove_before
 
 
 def config_of(tmp_path: Path, **changes: Any) -> RunConfig:
-    play = "benchmarks.trainer_stream.play"
+    play = "lucky_questions"
     return RunConfig.model_validate(
         {
             "run": {"name": "s"},

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from lucky_questions import Ask
 
-from benchmarks.trainer_stream.play import Ask
 from ray_gym.data.tasks import TaskRow
 from ray_gym.errors import UserError
 from ray_gym.stream.source import GroupSource, number_of

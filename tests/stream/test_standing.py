@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lucky_questions import Ask
 from test_place import config_of
 
-from benchmarks.trainer_stream.play import Ask
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.metrics.committing import RunMetrics

@@ -44,11 +44,11 @@ def config(tmp_path: Path) -> Path:
 def config_of(folder: Path, **changes: Any) -> dict[str, Any]:
     return {
         "run": {"name": "stream"},
-        "environment": {"id": "benchmarks.trainer_stream.play:Ask"},
+        "environment": {"id": "lucky_questions:Ask"},
         "tasks": {"generate": 100, "repeats": 2},
         "models": {
             "toy": {
-                "engine": "benchmarks.trainer_stream.play:VersionedEngine",
+                "engine": "lucky_questions:VersionedEngine",
                 "weights": str(folder / "weights"),
                 "delay_s": 0.02,
             }
@@ -234,9 +234,7 @@ async def test_an_evaluation_goes_first(config: Path, tmp_path: Path) -> None:
 
 async def test_a_generator_that_breaks_ends_the_stream(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
-    path.write_text(
-        yaml.safe_dump(config_of(tmp_path, environment={"id": "benchmarks.trainer_stream.play:Ask", "breaks_at": 9}))
-    )
+    path.write_text(yaml.safe_dump(config_of(tmp_path, environment={"id": "lucky_questions:Ask", "breaks_at": 9})))
     with pytest.raises(UserError, match="the generator failed on task 9"):
         async with open_stream(path) as stream:
             async for group in stream:

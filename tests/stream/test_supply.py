@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from lucky_questions import Ask, AskOptions
 
-from benchmarks.trainer_stream.play import Ask, AskOptions
 from ray_gym.errors import UserError
 from ray_gym.stream.source import AHEAD, GroupSource, Supply, number_of
 
