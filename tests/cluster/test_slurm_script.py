@@ -1,4 +1,4 @@
-"""cluster/slurm.sh, run to its end. SLURM's commands have doubles (`slurm_doubles`); its nodes are those of `benchmarks.nodes`."""
+"""cluster/slurm.sh, run to its end. SLURM's commands have doubles (`slurm_doubles`); its nodes are `machines`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY, eventually, stop_cluster
+from machines import machines
 
-from benchmarks.nodes.machines import machines
 from ray_gym.load import load
 
 pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.timeout(600)]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.nodes.machines import Machine, Machines, machines
+from machines import Machine, Machines, machines
 
 RAY = str(Path(sys.executable).parent / "ray")
 PORT = 6379
