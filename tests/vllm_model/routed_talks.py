@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import psutil
+from held_talks import Counts, Talk, hold
 from ray import serve
 from tiny_llama import make_llama
 
-from benchmarks.admission import measure
-from benchmarks.talks import Counts, Talk, hold
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
-from ray_gym.hosting.admission import AdmissionLimits
+from ray_gym.hosting.admission import Admission, AdmissionLimits
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck, Sampling
 from ray_gym.run.cluster.cluster import connected
@@ -31,6 +30,8 @@ from ray_gym.weights.client import Weights
 
 BLOCK = 32
 TURNS = 10
+AT_ONCE = 12
+"""Conversations that are held at once where no gate keeps them back."""
 CASES = {
     "capped": AdmissionLimits(max_conversations=3),
     "gated": AdmissionLimits(max_kv_use=0.7, max_recomputed=0.05),
@@ -84,7 +85,31 @@ def _is_replica(process: psutil.Process, app: str) -> bool:
 
 async def admission(app: str) -> dict[str, Any]:
     gates = {case: ServeModel(app, "session", limits, transport="batched") for case, limits in CASES.items()}
-    return {case: await measure(app, gate, case, conversations=24, turns=6) for case, gate in gates.items()}
+    return {case: await let_in(app, gate, case) for case, gate in gates.items()}
+
+
+async def let_in(app: str, gate: ServeModel, case: str) -> dict[str, int]:
+    """Holds 24 conversations, each of which begins when the gate lets it in; `anew` are tokens that a cache had lost."""
+    model, gates, at_once = (
+        ServeModel(app, "session", transport="batched"),
+        Admission([gate]),
+        asyncio.Semaphore(AT_ONCE),
+    )
+    there, most = 0, 0
+
+    async def admitted(talk: Talk) -> Counts:
+        nonlocal there, most
+        async with at_once, gates.place(begins=True):
+            there += 1
+            most = max(most, there)
+            try:
+                return await talk.turns(model, 6)
+            finally:
+                there -= 1
+
+    total = Counts.sum(await asyncio.gather(*map(admitted, talks(case, 24, 48))))
+    await model.close()
+    return {"at once": most, "calls": total.calls, "anew": total.computed - total.least}
 
 
 async def autoscaling(app: str, folder: str) -> dict[str, Any]:
