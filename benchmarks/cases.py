@@ -1,6 +1,6 @@
-"""Ways to play the same episodes. Each is a function of its own process, and says when play began and ended.
+"""Plays the same episodes in two ways, on Ray and in one process without it. Each way is a function to be called in a fresh process.
 
-Play begins with the first episode and ends with the last commit. That workers have to be started first is told apart.
+Play begins with the first episode and ends with the last commit; the start of the workers is told apart.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import pyarrow.compute as pc
 import ray
 
 from benchmarks.chat_environment import STEPS_PER_TURN, TURNS
-from benchmarks.lag import LAGS, LagFile, Lags, beside_ray, lags_between
+from benchmarks.lag import LAGS, LagFile, Lags, export_beside_ray, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.openai_answers import NAME
-from benchmarks.openai_double import serving
+from benchmarks.openai_double import start_double
+from benchmarks.rollout import planned
 from ray_gym.config.sections import RunConfig
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.hosting.affinity import Transport
@@ -36,43 +37,41 @@ from ray_gym.play.play import Played as Ended
 from ray_gym.play.play import Stage, play
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.cluster import cluster
-from ray_gym.run.directory.directory import RunDirectory, create, plan_directory
+from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.driver import carry_out
 from ray_gym.run.driver.tally import Tally
-from ray_gym.run.plan import Plan, make_plan
+from ray_gym.run.plan import Plan
 from ray_gym.run.worker.rows import AT_ONCE, Rows
 
 Durability = Literal["off", "process", "disk"]
 Models = Literal["in_process", "serve", "http"]
+ROLL_ROWS = 2000
+"""Number of rows of a file."""
 SAMPLES = 2
-"""An episode's: each participant has one thread, which never forks."""
+"""Number of an episode's samples: each participant has one thread, which never forks."""
 READ_BACK = ("episode_id", "status", "started_at", "usage", "samples")
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """How much is played, and how much of it at once. One process has no workers."""
+    """A number of episodes, how many of them are in flight, and what plays them. Without Ray there are no workers."""
 
     episodes: int
     concurrency: int
     workers: int = 0
     durability: Durability = "process"
-    roll_rows: int = 2000
     models: Models = "in_process"
     delay_ms: float = 0
-    """Before each answer of a model."""
+    """Time before each answer of a model."""
     replicas: int = 1
-    """Of a model behind Serve."""
+    """Number of replicas of a model behind Serve."""
     transport: Transport = "batched"
-    """To them."""
+    """Way to these replicas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What a case did, and when, in seconds of `time.time()`. All counts are read back from the Parquet files.
-
-    `tally_s` is what the run's own summary gives as its seconds, where there is one. `double` is the process that answered over HTTP.
-    """
+    """Counts of the episodes that a case played, read back from the Parquet files. Moments are seconds of `time.time()`."""
 
     asked_at: float
     began_at: float
@@ -82,26 +81,26 @@ class Played:
     completed: int
     model_calls: int
     sampled: int = 0
-    """Episodes whose samples hold tokens, of both participants."""
-    tally_s: float | None = None
+    """Number of episodes whose samples hold tokens of both participants."""
     lags: Lags = field(default_factory=Lags)
     double: int | None = None
+    """Process id of the double that answered over HTTP."""
 
 
 def on_ray(load: Load) -> Played:
-    """The run's own driver and workers on a Ray cluster of their own."""
-    with _planned(load) as planned, _ray(planned.lags):
-        return planned.played(_carry_out)
+    """Plays by the run's own driver and workers, on a Ray cluster of their own. Errors: MeasurementFailed."""
+    with _prepared(load) as prepared, _ray(prepared.lags):
+        return prepared.played(_carry_out)
 
 
 def in_one_process(load: Load) -> Played:
-    """The same play, records and files without Ray, workers or a dispatcher: what is left is what Ray costs."""
-    with _planned(load) as planned:
-        return planned.played(lambda planned: asyncio.run(_play_all(planned, load.concurrency)))
+    """Plays, records and writes files without Ray, workers, dispatcher and journal. Errors: MeasurementFailed."""
+    with _prepared(load) as prepared:
+        return prepared.played(lambda prepared: asyncio.run(_play_all(prepared, load.concurrency)))
 
 
 def config_of(load: Load, output: Path, base_url: str = "") -> RunConfig:
-    """`base_url`: of the double, for models over HTTP."""
+    """Makes a case's config. `base_url` is that of the double, for models over HTTP."""
     return RunConfig.model_validate(
         {
             "environment": {"id": "benchmarks.chat_environment:ChatEnvironment"},
@@ -110,7 +109,7 @@ def config_of(load: Load, output: Path, base_url: str = "") -> RunConfig:
             "participants": {"policy": {"model": "double"}, "user": {"model": "double"}},
             "limits": {"max_turns": TURNS, "max_steps_per_turn": STEPS_PER_TURN},
             "fanout": {"workers": max(1, load.workers), "concurrency": load.concurrency},
-            "output": {"dir": str(output), "durability": load.durability, "roll_rows": load.roll_rows},
+            "output": {"dir": str(output), "durability": load.durability, "roll_rows": ROLL_ROWS},
         }
     )
 
@@ -126,7 +125,7 @@ def _model(load: Load, base_url: str) -> dict[str, Any]:
 
 @dataclass(slots=True)
 class _Commits:
-    """The driver tells of progress after it has committed, so the last time that it does is the last commit."""
+    """Keeps the time of the last commit: the driver tells of its progress after each."""
 
     last_at: float | None = None
 
@@ -135,16 +134,15 @@ class _Commits:
 
 
 @dataclass(slots=True)
-class _Planned:
+class _Prepared:
     plan: Plan
     directory: RunDirectory
     lags: Path
     double: int | None
     commits: _Commits = field(default_factory=_Commits)
-    tally_s: float | None = None
 
-    def played(self, play_all: Callable[[_Planned], None]) -> Played:
-        """Errors: MeasurementFailed."""
+    def played(self, play_all: Callable[[_Prepared], None]) -> Played:
+        """Plays all episodes and counts what the files hold. Errors: MeasurementFailed if they hold nothing."""
         asked_at = time.time()
         play_all(self)
         ended_at = self.commits.last_at or time.time()
@@ -162,7 +160,6 @@ class _Planned:
             completed=counts.completed,
             model_calls=counts.model_calls,
             sampled=counts.sampled,
-            tally_s=self.tally_s,
             lags=lags_between(self.lags, counts.began_at, ended_at),
             double=self.double,
         )
@@ -170,7 +167,7 @@ class _Planned:
 
 @dataclass(slots=True)
 class _Counts:
-    """Of the files, one after the other."""
+    """Adds up the rows of one file after the other."""
 
     rows: int = 0
     episode_ids: set[str] = field(default_factory=set)
@@ -192,24 +189,19 @@ class _Counts:
 
 
 @contextmanager
-def _planned(load: Load) -> Iterator[_Planned]:
+def _prepared(load: Load) -> Iterator[_Prepared]:
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output, ExitStack() as opened:
-        double = opened.enter_context(serving(load.delay_ms)) if load.models == "http" else None
-        path = Path("orchestration.yaml")  # names the run; nothing is read from it
+        double = opened.enter_context(start_double(load.delay_ms)) if load.models == "http" else None
         config = config_of(load, Path(output), double.base_url if double else "")
-        plan = make_plan(config, path)
-        directory = plan_directory(config, path)
-        create(directory)
-        opened.callback(directory.close)
-        directory.write_config(config)
+        plan, directory = opened.enter_context(planned(config))
         lags = Path(output) / "lags"
         lags.mkdir()
-        yield _Planned(plan, directory, lags, double.pid if double else None)
+        yield _Prepared(plan, directory, lags, double.pid if double else None)
 
 
 @contextmanager
 def _ray(lags: Path) -> Iterator[None]:
-    """Starts a cluster of our own, also where another is running: whose processes are whose could not be told otherwise."""
+    """Starts a cluster of our own, also where another is up: nobody could tell which of its processes are whose."""
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
     ray.init(
         address="local",
@@ -225,19 +217,18 @@ def _ray(lags: Path) -> Iterator[None]:
         ray.shutdown()
 
 
-def _carry_out(planned: _Planned) -> None:
-    export = partial(beside_ray, planned.lags)
-    outcome = carry_out(planned.plan, planned.directory, lambda text: None, planned.commits, export=export)
-    planned.tally_s = outcome.tally.took_s
+def _carry_out(prepared: _Prepared) -> None:
+    export = partial(export_beside_ray, prepared.lags)
+    carry_out(prepared.plan, prepared.directory, lambda text: None, prepared.commits, export=export)
 
 
-async def _play_all(planned: _Planned, concurrency: int) -> None:
-    plan = planned.plan
+async def _play_all(prepared: _Prepared, concurrency: int) -> None:
+    plan = prepared.plan
     models = {name: engine.connect() for name, engine in plan.engines.items()}
     shared = Stage(plan.environment, plan.participants, models, plan.config.limits)
     waiting = iter(plan.specs)
     ended: list[Ended] = []
-    rows, files = Rows(planned.directory.name, plan.config.environment.id), 0
+    rows, files = Rows(prepared.directory.name, plan.config.environment.id), 0
 
     async def one_after_another(specs: Iterator[EpisodeSpec]) -> None:
         nonlocal rows, files
@@ -246,18 +237,18 @@ async def _play_all(planned: _Planned, concurrency: int) -> None:
             if len(ended) == AT_ONCE:
                 rows.add(ended)
                 ended.clear()
-            if len(rows) >= plan.config.output.roll_rows:
-                full, rows, files = rows, Rows(planned.directory.name, plan.config.environment.id), files + 1
-                await asyncio.to_thread(_write, planned.directory, files, full)
+            if len(rows) >= ROLL_ROWS:
+                full, rows, files = rows, Rows(prepared.directory.name, plan.config.environment.id), files + 1
+                await asyncio.to_thread(_write, prepared.directory, files, full)
 
-    async with beating(Recorder(), "worker", LagFile(planned.lags, None)):
+    async with beating(Recorder(), "worker", LagFile(prepared.lags, None)):
         await asyncio.gather(*(one_after_another(waiting) for _ in range(concurrency)))
     for model in models.values():
         await model.close()
     if ended:
         rows.add(ended)
     if len(rows):
-        _write(planned.directory, files + 1, rows)
+        _write(prepared.directory, files + 1, rows)
 
 
 def _write(directory: RunDirectory, number: int, rows: Rows) -> None:

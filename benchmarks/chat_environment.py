@@ -1,4 +1,4 @@
-"""The conversation that the benchmark plays: as little work of its own as a real episode can have.
+"""Defines the conversation of `orchestration`, which does as little work of its own as a real episode can.
 
 Policy and user exchange short texts, five turns each; in its first turn the policy looks something up. So an episode
 has eleven model calls (six of the policy, five of the user) and one tool call, and its cost is that of the machinery.
@@ -14,9 +14,9 @@ from ray_gym import Environment, Episode, Message, Opening, Participant, Task, T
 from ray_gym.models.base import CompletionRequest
 
 TURNS = 5
-"""Of each side. The run's limits end the conversation (`limits.max_turns`), as they would with a language model."""
+"""Number of turns of each side. The run's `limits.max_turns` ends the conversation, as it would with a language model."""
 STEPS_PER_TURN = 2
-"""The tool call of the policy's first turn, and what it says after that."""
+"""Number of model calls of the policy's first turn: one for the tool call and one for the text after it."""
 
 TOPICS = {"granite": "igneous", "slate": "metamorphic", "chalk": "sedimentary", "basalt": "igneous"}
 SENTENCES = (
@@ -56,7 +56,7 @@ class ChatEnvironment(Environment[ChatTask, Chat]):
 
     @tool(participants=("policy",))
     def look_up(self, state: Chat, caller: Participant, stone: str) -> dict[str, str]:
-        """What kind of stone it is."""
+        """Looks up a stone's kind."""
         if stone not in TOPICS:
             raise ToolError(f"nothing is known of {stone!r}")
         state.looked_up = True
@@ -67,8 +67,8 @@ class ChatEnvironment(Environment[ChatTask, Chat]):
 
 
 async def player(request: CompletionRequest) -> Message:
-    """Both sides, told apart by their tools: the policy looks up what the opening asks for, then both talk."""
-    await asyncio.sleep(0)  # else each episode would run from its first call to its last alone
+    """Plays both sides: the policy, which has a tool, first looks up what the opening asks for; then both talk."""
+    await asyncio.sleep(0)  # else each episode would run alone from its first call to its last
     if not request.tools or len(request.messages) > len(("system", "opening")):
         return Message("assistant", SENTENCES[request.seed % len(SENTENCES)])
     stone = request.messages[-1].content.removesuffix("?").rsplit(" ", 1)[-1]

@@ -1,4 +1,4 @@
-"""What benchmarks have in common as commands: they say what they run on, and how to run them again, and may write their numbers down."""
+"""Gives every benchmark's command its heading, its file of numbers and the types of its options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.measure import machine
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Without which figures say nothing."""
+    """The machine and the command that figures belong to."""
 
     machine: Mapping[str, Any]
     command: str
@@ -26,7 +26,7 @@ class Heading:
         return f"machine: {', '.join(f'{name} {value}' for name, value in self.machine.items())}\ncommand: {self.command}\n"
 
     def write(self, path: Path | None, **numbers: Any) -> None:
-        """With the numbers, to the file of `--json`, if there is one."""
+        """Writes the numbers below the heading to the file of `--json`, if there is one."""
         if path is not None:
             report = {"machine": self.machine, "command": self.command, **numbers}
             path.write_text(json.dumps(_without_nan(report), indent=2, allow_nan=False) + "\n")
@@ -35,8 +35,7 @@ class Heading:
 def begin(
     parser: argparse.ArgumentParser, arguments: Sequence[str] | None, **versions: str
 ) -> tuple[argparse.Namespace, Heading]:
-    """What the command line gives (`arguments`, if they are not None, in its place), and the heading, which is printed. `versions` come on
-    top of what every benchmark says of the machine."""
+    """Parses `arguments` (None: the command line's) and prints the heading, to which `versions` of other packages are added."""
     words = sys.argv[1:] if arguments is None else arguments
     given = parser.parse_args(words)
     heading = Heading({**machine(), **versions}, f"{parser.prog} {shlex.join(words)}".rstrip())
@@ -45,18 +44,18 @@ def begin(
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", type=_writable, metavar="FILE", help="also write all numbers to this file")
+    parser.add_argument("--json", type=_writable, metavar="FILE", help="write all numbers to this file as well")
 
 
 def positive(text: str) -> int:
-    """Of an option. Errors: ArgumentTypeError."""
+    """Reads an option's whole number from 1 on. Errors: ArgumentTypeError."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
     return int(text)
 
 
 def not_negative(text: str) -> float:
-    """Of an option. Errors: ArgumentTypeError."""
+    """Reads an option's number from 0 on. Errors: ArgumentTypeError."""
     try:
         number = float(text)
     except ValueError:
@@ -67,7 +66,7 @@ def not_negative(text: str) -> float:
 
 
 def _writable(text: str) -> Path:
-    """Looked at before anything is measured. Errors: ArgumentTypeError."""
+    """Checks, before anything is measured, that a file can be written. Errors: ArgumentTypeError."""
     path = Path(text)
     was_there = path.exists()
     try:
@@ -80,7 +79,7 @@ def _writable(text: str) -> Path:
 
 
 def _without_nan(value: Any) -> Any:
-    """JSON has no NaN: what could not be measured is null."""
+    """Puts None for NaN, which JSON does not have."""
     if isinstance(value, Mapping):
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,6 +1,7 @@
-"""How late event loops are, as a run itself looks at them ten times a second: kept in files, beside what a run tells Ray.
+"""Keeps the lag of event loops in files, beside the metrics that a run exports to Ray.
 
-A run looks at its driver's and its workers'; replicas look at theirs here only, where their environment names a folder.
+A run measures its driver's and its workers' loops ten times a second. Replicas measure theirs here only, where their environment
+names a folder for it.
 """
 
 from __future__ import annotations
@@ -20,30 +21,26 @@ from ray_gym.metrics.recorder import Reading, Recorder
 from ray_gym.metrics.table import LOOP_LAG
 
 LAGS = "BENCHMARK_LAGS"
-"""Where a replica finds the folder of these files: in its environment."""
+"""Name of the environment variable that tells a replica the folder of these files."""
 ROLES = ("worker", "driver", "replica")
 
 
 @dataclass(frozen=True, slots=True)
 class Lags:
-    """Seconds, at evenly spread moments."""
+    """Lags of each role's event loops in seconds, measured at evenly spread moments."""
 
     worker: tuple[float, ...] = ()
     driver: tuple[float, ...] = ()
     replica: tuple[float, ...] = ()
 
-    def worker_ms(self, percent: float) -> float | None:
-        return _percentile_ms(self.worker, percent)
 
-    def driver_ms(self, percent: float) -> float | None:
-        return _percentile_ms(self.driver, percent)
-
-    def replica_ms(self, percent: float) -> float | None:
-        return _percentile_ms(self.replica, percent)
+def percentile_ms(lags: tuple[float, ...], percent: float) -> float | None:
+    """Gives a percentile of lags in seconds, in milliseconds; None if there are none."""
+    return 1000 * float(np.percentile(lags, percent)) if lags else None
 
 
 class LagFile:
-    """Hands metrics on, and appends what they say of the loop to a file of this process."""
+    """Hands metrics on, and appends those of the event loop to this process's file."""
 
     def __init__(self, folder: Path, further: Export | None) -> None:
         self._further = further
@@ -57,12 +54,13 @@ class LagFile:
                 self._file.write(json.dumps([time.time(), reading.labels[0], reading.values]) + "\n")
 
 
-def beside_ray(folder: Path) -> LagFile:
+def export_beside_ray(folder: Path) -> LagFile:
+    """Makes the export of a run that keeps its lags in `folder` as well."""
     return LagFile(folder, RayExport())
 
 
-def watched_replica() -> Pulse | None:
-    """Called on the event loop of a replica, which is looked at from now on, as long as it lives."""
+def watch_replica() -> Pulse | None:
+    """Measures a replica's event loop, on which it is called, from now on; None where the environment names no folder."""
     if (folder := os.environ.get(LAGS)) is None:
         return None
     pulse = Pulse(Recorder(), "replica", LagFile(Path(folder), None))
@@ -71,7 +69,10 @@ def watched_replica() -> Pulse | None:
 
 
 def lags_between(folder: Path, start: float, end: float) -> Lags:
-    """Those of the looks that were due meanwhile: some are handed on only after the end, the last as soon as it was taken."""
+    """Reads the lags that were due from `start` to `end`, also if they were written later.
+
+    A process writes its lags in batches, each right after the batch's last one was measured.
+    """
     found: dict[str, list[float]] = {role: [] for role in ROLES}
     for path in folder.glob("*.jsonl"):
         for line in path.read_text().splitlines():
@@ -82,7 +83,3 @@ def lags_between(folder: Path, start: float, end: float) -> Lags:
                     found[role].append(value)
                 at -= LOOK_S
     return Lags(*(tuple(found[role]) for role in ROLES))
-
-
-def _percentile_ms(values: tuple[float, ...], percent: float) -> float | None:
-    return 1000 * float(np.percentile(values, percent)) if values else None

@@ -1,6 +1,6 @@
-"""What processes cost: CPU time and memory of a process and all that descend from it, measured from outside of it.
+"""Measures CPU time and memory of a process and its descendants from outside.
 
-The watch runs in the process that starts the measured one, so it is no part of what it measures.
+The watch runs in the process that starts the measured one, so it costs the measured one nothing.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ import psutil  # type: ignore[import-untyped]
 Result = TypeVar("Result")
 
 LOOK_EVERY_S = 0.25
-"""A process that ends counts as it was at the last look: what it did after that is missed, at most this long."""
+"""Seconds between two looks. What a process does after the last look at it is missed."""
 
 Role = Literal["worker", "replica", "other"]
 TITLES: dict[Role, str] = {"worker": "ray::Worker", "replica": "ray::ServeReplica"}
 
 
 class MeasurementFailed(Exception):
-    """What was to be measured did not happen."""
+    """Nothing was measured, or not the whole work."""
 
 
 @dataclass(slots=True)
 class Trace:
-    """One process over time. It began with no CPU time."""
+    """A process's titles, and its CPU seconds and resident bytes at the moments `times`. CPU time begins at 0 with the process."""
 
     titles: set[str]
     times: list[float]
@@ -49,18 +49,19 @@ class Trace:
 
     @property
     def role(self) -> Role:
-        """By how Ray titles the processes that run our code; what else it starts (raylet, gcs, agents, idle ones) is its own."""
+        """Tells processes that run our code by the titles that Ray gives them; raylet, gcs, agents and idle ones are `other`."""
         found = [role for role, title in TITLES.items() if any(known.startswith(title) for known in self.titles)]
         return found[0] if found else "other"
 
     def cpu_between(self, start: float, end: float) -> float:
+        """Gives the CPU seconds of a window, interpolated between looks."""
         first, last = np.interp([start, end], self.times, self.cpu_s)
         return float(last - first)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU seconds in a window of time, and the most memory that was held at one moment of it."""
+    """CPU seconds of a window, and the largest resident memory at one moment of it."""
 
     cpu_s: float
     peak_bytes: int
@@ -77,7 +78,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Of processes in a window. `others` are Ray's own, `double` is what stands in for a server; `ours` are the first three."""
+    """Costs of groups of processes in a window. `others` are Ray's own, `double` stands in for a server; `ours` sums the first three."""
 
     driver: Cost
     workers: Cost
@@ -89,9 +90,9 @@ class Costs:
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at a process and its descendants until it is closed; processes that have ended keep their traces.
+    """Looks at a process and its descendants until it is closed; the traces of processes that have ended are kept.
 
-    Times are those of `time.time()`, so that a window can be named by another process of this machine.
+    Moments are seconds of `time.time()`, so that another process of the machine can name a window.
     """
 
     pid: int
@@ -113,7 +114,7 @@ class Watch:
             self._thread.join()
 
     def costs(self, start: float, end: float, double: int | None = None) -> Costs:
-        """`double` is a process that is no part of what is measured."""
+        """Sums up the costs of a window. `double` is the id of a process that is not counted as ours."""
         by: dict[str, list[Trace]] = {"worker": [], "replica": [], "other": [], "driver": [], "double": []}
         for process, trace in self.traces.items():
             by["driver" if process.pid == self.pid else "double" if process.pid == double else trace.role].append(trace)
@@ -121,7 +122,7 @@ class Watch:
         return Costs(*(Cost.of(traces, start, end) for traces in [*groups, [*groups[0], *groups[1], *groups[2]]]))
 
     def cores_elsewhere(self, start: float, end: float) -> float:
-        """How many cores were busy with what is not watched: the more, the less a number says of speed."""
+        """Gives the number of cores that other programs kept busy: the more, the less a figure says of speed."""
         watched_s = sum(trace.cpu_between(start, end) for trace in self.traces.values())
         return max(0.0, self.machine.cpu_between(start, end) - watched_s) / (end - start)
 
@@ -153,10 +154,10 @@ class Watch:
             trace.memory.append(memory)
 
 
-def watched(function: Callable[..., Result], *arguments: Any) -> tuple[Result, Watch]:
-    """Call a function in a fresh process and watch that process.
+def run_watched(function: Callable[..., Result], *arguments: Any) -> tuple[Result, Watch]:
+    """Calls a function in a fresh process, watches that process, and returns the function's result and the watch.
 
-    Errors: MeasurementFailed if it raises; what it raised is on stderr.
+    Errors: MeasurementFailed if the function raises; its traceback is on stderr.
     """
     context = multiprocessing.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
@@ -179,7 +180,7 @@ def _deliver(sender: Connection, function: Callable[..., Any], arguments: tuple[
 
 
 def machine() -> dict[str, Any]:
-    """What a number depends on that the command does not say."""
+    """Describes the machine and the versions that figures depend on."""
     return {
         "cpu": _cpu_model(),
         "cores": os.cpu_count(),
@@ -190,7 +191,7 @@ def machine() -> dict[str, Any]:
 
 
 def _busy_s() -> float:
-    """CPU seconds of the whole machine since it started."""
+    """Gives the CPU seconds of the whole machine since it started."""
     times = psutil.cpu_times()
     return float(times.user + times.nice + times.system + getattr(times, "irq", 0) + getattr(times, "softirq", 0))
 

@@ -1,7 +1,7 @@
-"""What the double of an OpenAI server answers, made once for each length of a conversation: the conversation of `chat_environment`.
+"""Makes the answers of the double of an OpenAI server, once for each length of the conversation of `chat_environment`.
 
-The answers have the form of vLLM's with `return_token_ids` and `logprobs`. What a message has as ids depends on its place alone, so that
-each prompt begins with the exact ids of the one before and of what was drawn for it.
+The answers have the form of vLLM's with `return_token_ids` and `logprobs`. A message's ids depend on its place alone, so that each
+prompt begins with the exact ids of the prompt before it and of the answer to that.
 """
 
 from __future__ import annotations
@@ -17,26 +17,27 @@ from benchmarks.chat_environment import SENTENCES, TOPICS
 
 NAME = "double"
 FIRST_IDS = 120
-"""System prompt and tools."""
+"""Number of ids of the system prompt and the tools."""
 MESSAGE_IDS = 30
-"""Of each message: those around it (`MARKS`), and what it says."""
+"""Number of ids of each message: `MARKS` around it, and those of its text."""
 MARKS = 6
 IDS: list[int] = ((np.arange(100_000) * 7919) % 49152).tolist()
 LOGPROBS: list[float] = (-(np.arange(100_000) % 17) / 8).tolist()
 
 _STONES = re.compile("|".join(f"is {stone}\\?" for stone in TOPICS).encode())
 _OPENING = 2
-"""Messages: a system prompt and the opening."""
+"""Number of messages of the first request: a system prompt and the opening."""
 
 
 def answer(body: bytes) -> bytes:
-    """To a request for a chat completion. It is searched, not parsed: the double must not be what is measured."""
+    """Answers a chat completion. The request is searched, not parsed: the double must not be what is measured."""
     messages = body.count(b'"role"')
     stone = _STONES.search(body) if messages == _OPENING and b'"tools"' in body else None
     return _answer(messages, stone.group()[3:-1].decode() if stone else "")
 
 
 def models() -> bytes:
+    """Answers the request for the list of models."""
     return _http({"object": "list", "data": [{"id": NAME, "object": "model", "max_model_len": 32768}]})
 
 

@@ -1,6 +1,6 @@
-"""A double of an OpenAI-compatible server, as fast as Python can be, in a process of its own: `python -m benchmarks.openai_double`.
+"""Doubles an OpenAI-compatible server, as fast as Python can be, in a process of its own: `python -m benchmarks.openai_double`.
 
-Named as what it is: nothing is computed. It says its port in its first line, and ends when its standard input does.
+It computes nothing. Its first line is its port, and it ends when its standard input does.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _END = b"\r\n\r\n"
 BACKLOG = 4096
 TICK_S = 0.001
-"""Timers of uvloop don't know less."""
+"""Smallest number of seconds that uvloop's timers know."""
 
 
 @dataclass(frozen=True, slots=True)
-class Serving:
+class Double:
     base_url: str
     pid: int
 
 
 @contextmanager
-def serving(delay_ms: float) -> Iterator[Serving]:
-    """Errors: MeasurementFailed."""
+def start_double(delay_ms: float) -> Iterator[Double]:
+    """Starts a double for the block. Errors: MeasurementFailed if it does not come up."""
     command = [sys.executable, "-m", "benchmarks.openai_double", "--delay-ms", str(delay_ms)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -44,14 +44,17 @@ def serving(delay_ms: float) -> Iterator[Serving]:
             port = process.stdout.readline().strip()
             if not port:
                 raise MeasurementFailed("the double of an OpenAI server did not come up")
-            yield Serving(f"http://127.0.0.1:{port}/v1", process.pid)
+            yield Double(f"http://127.0.0.1:{port}/v1", process.pid)
         finally:
             process.stdin.close()
 
 
 class Delay:
-    """Answers leave in the order in which they were asked for, so one timer does for all. With one for each, the double would take a third
-    more of the cores that it shares with whoever asks."""
+    """Sends answers a set time after they were asked for.
+
+    They leave in the order of the requests, so that one timer does for all. With a timer for each, the double would take a third more
+    of the cores that it shares with its clients.
+    """
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -75,6 +78,8 @@ class Delay:
 
 
 class Connection(asyncio.Protocol):
+    """Answers the requests of one connection, one after the other."""
+
     def __init__(self, delay: Delay) -> None:
         self._delay = delay
         self._received = b""
@@ -114,7 +119,7 @@ async def serve(delay_s: float) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.openai_double", description=__doc__)
-    parser.add_argument("--delay-ms", type=float, default=0, help="before each answer (default 0)")
+    parser.add_argument("--delay-ms", type=float, default=0, help="milliseconds before each answer (default 0)")
     uvloop.run(serve(parser.parse_args().delay_ms / 1000))
 
 

@@ -1,8 +1,8 @@
-"""How fast episodes are played when models answer at once, or after a while: `python -m benchmarks.orchestration`.
+"""Measures what an episode costs besides its models, which answer at once or after a set time: `python -m benchmarks.orchestration`.
 
-Two participants, five turns each, through the run's own driver and workers on a Ray cluster of its own, with the journal on and
-full records, tokens and all, written to Parquet. Their model is scripted in the workers' processes, scripted behind Serve, or a
-double of an OpenAI server over HTTP; the first and the last are played also in one process without Ray, so that its share shows.
+Two participants talk for five turns each. The run's own driver and workers play them on a Ray cluster of their own, and write a
+journal and full records with tokens to Parquet. The model is a function in the workers' processes, the same function behind Ray
+Serve, or a double of an OpenAI server. The first and the last are also played in one process without Ray, to show its share.
 """
 
 from __future__ import annotations
@@ -10,31 +10,33 @@ from __future__ import annotations
 import argparse
 import itertools
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
-from benchmarks.cases import Load, Models, Played, in_one_process, on_ray
+from benchmarks.cases import Durability, Load, Models, Played, in_one_process, on_ray
 from benchmarks.command import add_json, begin, not_negative, positive
-from benchmarks.measure import Cost, Costs, MeasurementFailed, watched
+from benchmarks.lag import percentile_ms
+from benchmarks.measure import Cost, Costs, MeasurementFailed, run_watched
+from benchmarks.table import cell, table
 from ray_gym.hosting.affinity import Transport
 
-BRIEF = ("calls/s", "CPU-ms a call", "p99", "busy elsewhere")
+BRIEF = ("players", "model", "delay", "in flight", "journal", "calls/s", "CPU-ms a call", "p99", "busy elsewhere")
 Case = Callable[[Load], Played]
 
 LEGEND = """\
 Seconds count from the first episode's start to the last commit (a worker that is still starting then is in them).
-Before that comes `start s`, from the driver's start to the first episode's; starting Ray is in neither.
-CPU-ms a call is that of our driver, workers and replicas in these seconds; Ray's own processes (raylet, gcs, agents, Serve's
-controller) and leases on applications are apart, and so is the double of an OpenAI server. MB is the most resident memory of ours at
-one moment.
-`lag` is how much later than asked an event loop came back, in ms. `busy elsewhere` is how many cores other programs kept
-busy meanwhile: with much of it, only the CPU times say something."""
+`start s` is the time before that, from the driver's start to the first episode's; starting Ray is in neither.
+CPU-ms a call is the CPU time of driver, workers and replicas in these seconds. Ray's own processes (raylet, gcs, agents,
+Serve's controller) and leases on applications are apart, and so is the double of an OpenAI server.
+MB is the largest resident memory of driver, workers and replicas together at one moment.
+`lag` is how much later than asked an event loop came back, in ms. `busy elsewhere` is the number of cores that other
+programs kept busy meanwhile: where it is not near 0, only the CPU times say something."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One line of the table."""
+    """A case with its load, its counts and its costs: one line of the table."""
 
     load: Load
     played: Played
@@ -52,7 +54,7 @@ class Measured:
         return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}"
 
     def figures(self) -> dict[str, Any]:
-        """By the table's headings, as numbers; None where there is nothing to measure."""
+        """Gives the case's numbers by the table's headings; None where there is nothing to measure."""
         load, played, costs = self.load, self.played, self.costs
         calls, uses_ray, serves = played.model_calls, load.workers > 0, load.models == "serve"
 
@@ -64,6 +66,7 @@ class Measured:
             "model": load.models.replace("_", " "),
             "delay": load.delay_ms,
             "in flight": load.concurrency,
+            "journal": load.durability if uses_ray else "none",
             "episodes": played.rows,
             "episodes/s": played.rows / self.seconds,
             "calls/s": calls / self.seconds,
@@ -75,18 +78,18 @@ class Measured:
             "double's": cpu_ms(costs.double, played.double is not None),
             "MB": costs.ours.peak_bytes / 2**20,
             "driver MB": costs.driver.peak_bytes / 2**20,
-            "worker lag p50": played.lags.worker_ms(50),
-            "p99": played.lags.worker_ms(99),
-            "driver lag p50": played.lags.driver_ms(50),
-            "driver p99": played.lags.driver_ms(99),
-            "replica p99": played.lags.replica_ms(99),
+            "worker lag p50": percentile_ms(played.lags.worker, 50),
+            "p99": percentile_ms(played.lags.worker, 99),
+            "driver lag p50": percentile_ms(played.lags.driver, 50),
+            "driver p99": percentile_ms(played.lags.driver, 99),
+            "replica p99": percentile_ms(played.lags.replica, 99),
             "seconds": self.seconds,
             "start s": played.began_at - played.asked_at if uses_ray else None,
             "busy elsewhere": self.cores_elsewhere,
         }
 
     def problem(self) -> str | None:
-        """Why the numbers do not count."""
+        """Says why the numbers do not count, if something is missing in the files; else None."""
         played = self.played
         counts = {
             "rows in Parquet": played.rows,
@@ -103,7 +106,7 @@ class Measured:
 
 def measure(case: Case, load: Load) -> Measured:
     """Plays a case in a process of its own. Errors: MeasurementFailed."""
-    played, watch = watched(case, load)
+    played, watch = run_watched(case, load)
     window = (played.began_at, played.ended_at)
     return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window))
 
@@ -114,30 +117,8 @@ def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
         load = replace(load, transport=given.transport)
         if models != "serve" and not given.only_ray:
             yield in_one_process, load
-        yield on_ray, replace(load, workers=given.workers)
-
-
-def table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Lines with the same keys as a Markdown table; numbers to the right, with as many digits as they deserve."""
-    if not lines:
-        return ""
-    headings = list(lines[0])
-    cells = [headings, *([_cell(line[heading]) for heading in headings] for line in lines)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    right = [not isinstance(lines[0][heading], str) for heading in headings]
-    rule = ["-" * (width - 1) + ":" if is_right else "-" * width for width, is_right in zip(widths, right, strict=True)]
-    return "\n".join(_line(row, widths, right) for row in [headings, rule, *cells[1:]])
-
-
-def _cell(value: Any) -> str:
-    if not isinstance(value, float):
-        return "" if value is None else str(value)
-    return f"{value:.3f}" if abs(value) < 1 else f"{value:.1f}" if abs(value) < 100 else f"{value:.0f}"
-
-
-def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
-    placed = [c.rjust(w) if is_right else c.ljust(w) for c, w, is_right in zip(cells, widths, right, strict=True)]
-    return f"| {' | '.join(placed)} |"
+        for durability in given.durability:
+            yield on_ray, replace(load, workers=given.workers, durability=durability)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -167,28 +148,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _brief(measured: Measured) -> str:
-    """For who waits for the table."""
+    """Sums a case up in a line, to be printed before the table."""
     figures = measured.figures()
-    return ", ".join(f"{name} {_cell(figures[name])}" for name in ("players", "model", "delay", "in flight", *BRIEF))
+    return ", ".join(f"{name} {cell(figures[name])}" for name in BRIEF)
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.orchestration", description=__doc__)
-    parser.add_argument(
-        "--episodes",
-        type=positive,
-        default=2000,
-        help="a case; a second of play is the least that says much (default 2000)",
-    )
+    episodes = "episodes a case; a case of less than a second says little (default 2000)"
+    parser.add_argument("--episodes", type=positive, default=2000, help=episodes)
     in_flight = "episodes in flight, one case each (default 64 256)"
     parser.add_argument("--concurrency", type=positive, nargs="+", default=[64, 256], help=in_flight)
-    parser.add_argument(
-        "--models", choices=get_args(Models), nargs="+", default=["in_process"], help="(default in_process)"
-    )
-    delay = "before each answer of a model, one case each (default 0)"
+    models = "where the models are, one case each (default in_process)"
+    parser.add_argument("--models", choices=get_args(Models), nargs="+", default=["in_process"], help=models)
+    delay = "milliseconds before each answer of a model, one case each (default 0)"
     parser.add_argument("--delay-ms", type=not_negative, nargs="+", default=[0.0], help=delay)
-    parser.add_argument("--transport", choices=get_args(Transport), default="batched", help="to them (default batched)")
-    parser.add_argument("--replicas", type=positive, default=1, help="of the model behind Serve (default 1)")
+    durability = "output.durability of the run on Ray, one case each (default process)"
+    parser.add_argument("--durability", choices=get_args(Durability), nargs="+", default=["process"], help=durability)
+    transport = "how calls reach a model behind Serve (default batched)"
+    parser.add_argument("--transport", choices=get_args(Transport), default="batched", help=transport)
+    parser.add_argument("--replicas", type=positive, default=1, help="replicas of a model behind Serve (default 1)")
     parser.add_argument("--only-ray", action="store_true", help="leave out the cases in one process")
     parser.add_argument("--workers", type=positive, default=2, help="worker processes on Ray (default 2)")
     add_json(parser)

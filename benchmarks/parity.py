@@ -1,9 +1,9 @@
-"""Whether recorded logprobs are those that the tokens were drawn with: `python -m benchmarks.parity`.
+"""Compares recorded logprobs with those of an independent forward pass: `python -m benchmarks.parity`.
 
-The small model plays tic-tac-toe under vLLM on this machine's CPU, one run a way of sampling. Then the engine is gone, and every
-trainable token's logprob is computed anew from the Parquet files alone: a forward pass by transformers with the same weights, in
-float32 unless asked otherwise, so that only the engine's rounding lies between the two. It is brought under the sampling
-that the record says (`recompute.py`), and held against what was recorded.
+The small model plays tic-tac-toe under vLLM on this machine's CPU, in one run for each way of sampling. Then the engine is taken down,
+and every trainable token's logprob is computed again from the Parquet files alone: by one forward pass of transformers with the same
+weights, in float32 unless asked otherwise, so that only the engine's rounding lies between the two, and under the recorded
+sampling and grammar (`recompute.py`).
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 
 import torch
 
-from benchmarks.command import add_json, begin
+from benchmarks.command import add_json, begin, positive
 from benchmarks.measure import MeasurementFailed
-from benchmarks.orchestration import table
 from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs, shared_beginning
 from benchmarks.rollout import play
+from benchmarks.table import table
 from ray_gym.config.sections import RunConfig
 from ray_gym.deployments.small_model import NAME, checkpoint_dir
 from ray_gym.deployments.vllm import VllmEngine
@@ -39,12 +39,12 @@ from ray_gym.run.cluster import cluster
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
 ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}
 LEAST_SHARE_MULTI_TURN = 0.5
-"""Of a case's samples, how many must hold more than one generated span for it to say something of multi-turn episodes."""
+"""Share of a case's samples that must hold several generated spans, for the case to say something of multi-turn episodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way of sampling. Free text ends at a line break or full stop, so that games go on over several turns."""
+    """A way of sampling. Free text ends at a line break or a full stop, so that games go on over several turns."""
 
     sampling: Mapping[str, Any]
     required: bool = False
@@ -65,7 +65,7 @@ CASES: Mapping[str, Case] = {
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """What is played in a data type, and how far the two computations may differ there.
+    """Games that are played in a data type, and the bounds on how far the two computations may differ there.
 
     A token of the vocabulary whose probability lies within rounding of where top-p or min-p cut off is in for the one computation
     and out for the other, and all logprobs of the position move: with noise of 1e-5 on the logits, at 1 of 4,650 positions at
@@ -94,7 +94,7 @@ PRECISIONS: Mapping[str, Precision] = {
 
 @dataclass(slots=True)
 class Compared:
-    """One line of the table."""
+    """A case's comparison: one line of the table."""
 
     dtype: str
     case: str
@@ -118,7 +118,7 @@ class Compared:
         return sum(self.differences) / max(1, len(self.differences))
 
     def problems(self) -> list[str]:
-        """Why the case does not hold."""
+        """Lists the bounds that the case breaks."""
         bound, found = PRECISIONS[self.dtype], list(dict.fromkeys(self.broken))
         if not self.differences:
             found.append("nothing was compared")
@@ -137,7 +137,7 @@ class Compared:
         return [f"{self.dtype}, {self.case}: {problem}" for problem in found]
 
     def figures(self) -> dict[str, Any]:
-        """By the table's headings."""
+        """Gives the case's figures by the table's headings."""
         bound = PRECISIONS[self.dtype]
         return {
             "dtype": self.dtype,
@@ -158,8 +158,8 @@ class Compared:
 
 
 @contextmanager
-def engine_up(dtype: str) -> Iterator[str]:
-    """The small model as a Serve application; its name."""
+def start_engine(dtype: str) -> Iterator[str]:
+    """Starts the small model as a Serve application and yields its name. Errors: RunFailed, UserError."""
     engine = VllmEngine(VllmOptions(model=NAME, gpus=0, engine_args={**ENGINE_ARGS, "dtype": dtype}))
     engine.check(EngineCheck("small", {}, uses_tools=True))
     try:
@@ -170,7 +170,7 @@ def engine_up(dtype: str) -> Iterator[str]:
 
 
 def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
-    """Only the policy is a language model; the user moves at random."""
+    """Makes a case's config. Only the policy is a language model; the user moves at random."""
     case, precision = CASES[name], PRECISIONS[dtype]
     sampling = {"max_tokens": precision.max_tokens, **case.sampling, "stop": [] if case.required else ["\n", "."]}
     return RunConfig.model_validate(
@@ -197,6 +197,7 @@ def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> R
 
 
 def compare(dtype: str, name: str, asked: int, run: Run, reference: Reference, grammars: Grammars) -> Compared:
+    """Compares every trainable token of a run with what the reference gives."""
     samples = [sample for sample in run.samples.to_pylist() if sample["trainable"]]
     completed = run.episodes.column("status").to_pylist().count("completed")
     compared = Compared(dtype, name, asked, completed, len(samples))
@@ -224,15 +225,15 @@ def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, gr
 
 
 def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
-    """Errors: MeasurementFailed."""
-    with cluster.connected(), engine_up(dtype) as app:
+    """Plays all cases of a data type, then compares them. Errors: MeasurementFailed, RunFailed, UserError."""
+    with cluster.connected(), start_engine(dtype) as app:
         runs = {}
         for name in names:
             say(f"playing {dtype}-{name}")
-            _, runs[name] = play(config_of(dtype, name, episodes, app, output))
+            runs[name] = play(config_of(dtype, name, episodes, app, output))
     reference = Reference(checkpoint_dir(), dtype if same else "float32")
     grammars = Grammars.of(checkpoint_dir())
-    say(f"{dtype}: computing logprobs anew")
+    say(f"{dtype}: computing logprobs again")
     return [compare(dtype, name, episodes, load(path), reference, grammars) for name, path in runs.items()]
 
 
@@ -265,18 +266,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.parity", description=__doc__)
-    parser.add_argument("--episodes", type=_positive, default=32, help="a case (default 32)")
-    parser.add_argument("--dtypes", nargs="+", choices=PRECISIONS, default=list(PRECISIONS), help="default: both")
-    parser.add_argument("--same-precision", action="store_true", help="compute anew in the engine's, not in float32")
-    parser.add_argument("--cases", nargs="+", choices=CASES, help="default: all in float32, three in bfloat16")
+    parser.add_argument("--episodes", type=positive, default=32, help="episodes a case (default 32)")
+    parser.add_argument(
+        "--dtypes",
+        nargs="+",
+        choices=PRECISIONS,
+        default=list(PRECISIONS),
+        help="data types that the engine computes in (default: both)",
+    )
+    parser.add_argument(
+        "--same-precision", action="store_true", help="compute again in the engine's data type, not in float32"
+    )
+    parser.add_argument(
+        "--cases", nargs="+", choices=CASES, help="ways of sampling (default: all in float32, three in bfloat16)"
+    )
     add_json(parser)
     return parser
-
-
-def _positive(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
-    return int(text)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Logprobs of recorded tokens, computed anew: the model's logits, brought under the sampling that a span records.
+"""Computes logprobs of recorded tokens again: the model's logits, brought under the sampling that a span records.
 
 The order, and what counts at a threshold, are those of vLLM 0.32 (`vllm/v1/sample/sampler.py`): grammar, penalties, temperature,
-min-p, top-k, top-p. All is written here a second time, on purpose: what checks the engine must not call it. Nothing here knows
-an engine, so a trainer can get the logprobs of its own weights under the recorded sampling in the same way.
+min-p, top-k, top-p. All of it is written here a second time on purpose: a check of the engine must not call the engine. Nothing here
+knows an engine, so a trainer can get the logprobs of its own weights under the recorded sampling in the same way.
 
 Logits are float32 of shape (tokens, vocabulary): row t is what token t of the span was drawn from.
 """
@@ -23,13 +23,13 @@ import torch
 from ray_gym.models.base import Sampling
 
 LEAST_TEMPERATURE = 0.01
-"""vLLM raises smaller ones to it; below `GREEDY` it takes the likeliest token."""
+"""Temperature that vLLM raises smaller ones to; below `GREEDY` it takes the likeliest token."""
 GREEDY = 1e-5
 NOT_SAMPLED = -float("inf")
 
 
 def recorded_sampling(record: Mapping[str, Any]) -> Sampling:
-    """`spans[].sampling` of a record, without its grammar."""
+    """Reads `spans[].sampling` of a record, without its grammar."""
     known = {field.name for field in fields(Sampling)}
     return Sampling(**{name: value for name, value in record.items() if name in known})
 
@@ -41,7 +41,10 @@ def token_logprobs(
     sampling: Sampling,
     allowed: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Of each generated token, under the distribution it was drawn from; shape (tokens,). `allowed` is the grammar's mask."""
+    """Gives each generated token's logprob under the distribution it was drawn from, float32 of shape (tokens,).
+
+    `allowed` is the grammar's mask, bool of shape (tokens, vocabulary).
+    """
     processed = processed_logits(logits, prompt_ids, token_ids, sampling, allowed)
     return processed.log_softmax(dim=-1).gather(-1, token_ids.unsqueeze(-1)).squeeze(-1)
 
@@ -53,9 +56,9 @@ def processed_logits(
     sampling: Sampling,
     allowed: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """The logits whose softmax the tokens were drawn from; -inf where a token could not be drawn.
+    """Gives the logits whose softmax the tokens were drawn from; -inf where a token could not be drawn.
 
-    `prompt_ids` are all tokens of the sample before the span: what the engine had as its prompt in this step.
+    `prompt_ids` are all tokens of the sample before the span, which were the engine's prompt in this step.
     """
     if allowed is not None:
         logits = logits.masked_fill(~allowed, NOT_SAMPLED)
@@ -63,7 +66,7 @@ def processed_logits(
     logits = repetition_penalised(logits, in_prompt(prompt_ids, logits.shape[-1]) | (counts > 0), sampling)
     logits = logits - sampling.frequency_penalty * counts - sampling.presence_penalty * (counts > 0)
     if sampling.temperature < GREEDY:
-        return logits  # what a greedy token is recorded under: no temperature, and nothing cut off
+        return logits  # a greedy token is recorded without a temperature, and with nothing cut off
     logits = logits / max(sampling.temperature, LEAST_TEMPERATURE)
     logits = logits.masked_fill(below_min_p(logits, sampling.min_p), NOT_SAMPLED)
     logits = logits.masked_fill(below_top_k(logits, sampling.top_k), NOT_SAMPLED)
@@ -71,39 +74,39 @@ def processed_logits(
 
 
 def in_prompt(prompt_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
-    """bool, shape (vocabulary,)."""
+    """Marks the ids that are in the prompt: bool, shape (vocabulary,)."""
     found = torch.zeros(vocabulary, dtype=torch.bool)
     found[prompt_ids] = True
     return found
 
 
 def counts_before(token_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:
-    """float32, shape (tokens, vocabulary): how often each id was generated before each position of the span."""
+    """Counts how often each id was generated before each position of the span: float32, shape (tokens, vocabulary)."""
     drawn = torch.nn.functional.one_hot(token_ids, vocabulary).to(torch.float32)
     return drawn.cumsum(dim=0) - drawn
 
 
 def repetition_penalised(logits: torch.Tensor, seen: torch.Tensor, sampling: Sampling) -> torch.Tensor:
-    """Ids that were seen get less likely by a factor, whatever the sign of their logit (Keskar et al. 2019, CTRL, section 4.1)."""
+    """Makes ids that were seen less likely by a factor, whatever their logit's sign (Keskar et al. 2019, CTRL, section 4.1)."""
     penalty = sampling.repetition_penalty
     return torch.where(seen, torch.where(logits > 0, logits / penalty, logits * penalty), logits)
 
 
 def below_min_p(logits: torch.Tensor, min_p: float) -> torch.Tensor:
-    """Less likely than this share of the likeliest (Nguyen et al. 2024, min-p sampling)."""
+    """Marks ids that are less likely than this share of the likeliest (Nguyen et al. 2024, min-p sampling)."""
     probabilities = logits.softmax(dim=-1)
     return probabilities < probabilities.amax(dim=-1, keepdim=True) * min_p
 
 
 def below_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
-    """Less likely than the k-th likeliest; ids as likely as that one all stay. 0 cuts nothing off."""
+    """Marks ids that are less likely than the k-th likeliest; all that are as likely as it stay. 0 cuts nothing off."""
     if not 0 < top_k < logits.shape[-1]:
         return torch.zeros_like(logits, dtype=torch.bool)
     return logits < logits.topk(top_k, dim=-1).values[..., -1:]
 
 
 def outside_top_p(logits: torch.Tensor, top_p: float) -> torch.Tensor:
-    """Outside of the nucleus (Holtzman et al. 2020): ids that, least likely first, add up to no more than 1 - top_p."""
+    """Marks ids outside of the nucleus (Holtzman et al. 2020): the least likely, which add up to no more than 1 - top_p."""
     if top_p >= 1:
         return torch.zeros_like(logits, dtype=torch.bool)
     ascending, order = logits.sort(dim=-1)
@@ -113,10 +116,10 @@ def outside_top_p(logits: torch.Tensor, top_p: float) -> torch.Tensor:
 
 
 class Grammars:
-    """What recorded grammars allow, as vLLM's xgrammar backend has it (`vllm/v1/structured_output/backend_xgrammar.py`)."""
+    """Tells which tokens recorded grammars allow, as vLLM does (`vllm/v1/structured_output/backend_xgrammar.py`)."""
 
     def __init__(self, tokenizer: Any, vocabulary: int, stop_ids: Sequence[int], any_whitespace: bool = True) -> None:
-        """`vocabulary` is the model's, which may be larger than the tokenizer's.
+        """Prepares the compiler. `vocabulary` is the model's size, which may be larger than the tokenizer's.
 
         `any_whitespace` is vLLM's default for JSON schemas (`disable_any_whitespace: false`); structural tags say it themselves.
         """
@@ -130,7 +133,7 @@ class Grammars:
 
     @staticmethod
     def of(checkpoint: Path) -> Grammars:
-        """With the ids that end a generation there: the tokenizer's and those of the generation config."""
+        """Reads a checkpoint's tokenizer, and the ids that end a generation: the tokenizer's and the generation config's."""
         from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
         tokenizer = AutoTokenizer.from_pretrained(checkpoint)
@@ -139,7 +142,10 @@ class Grammars:
         return Grammars(tokenizer, AutoConfig.from_pretrained(checkpoint).vocab_size, sorted(stop_ids))
 
     def allowed(self, grammar: str, token_ids: Sequence[int]) -> torch.Tensor:
-        """bool, shape (tokens, vocabulary). Errors: ValueError for a token that the grammar does not allow."""
+        """Marks the ids that the grammar allows at each token: bool, shape (tokens, vocabulary).
+
+        Errors: ValueError for a token that the grammar does not allow.
+        """
         import xgrammar
 
         matcher = xgrammar.GrammarMatcher(self._compiled(grammar), override_stop_tokens=self._stop_ids)
@@ -160,13 +166,13 @@ class Grammars:
 
 
 def unpacked(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
-    """xgrammar's bits, 32 ids an int32 with the first in the lowest bit, as bool of shape (tokens, vocabulary)."""
+    """Turns xgrammar's bits (int32 of 32 ids, the first in the lowest bit) into bool of shape (tokens, vocabulary)."""
     bits = (packed.unsqueeze(-1) >> torch.arange(32, dtype=torch.int32)) & 1
     return bits.flatten(start_dim=-2)[..., :vocabulary].to(torch.bool)
 
 
 class Reference:
-    """A model under transformers that gives what generated tokens were drawn from: no batches, no padding."""
+    """A model under transformers that gives the logits of generated tokens, without batches and padding."""
 
     def __init__(self, checkpoint: Path, dtype: str = "float32") -> None:
         from transformers import AutoModelForCausalLM
@@ -176,7 +182,7 @@ class Reference:
         self._cache: Any = None
 
     def begin_with(self, token_ids: torch.Tensor) -> None:
-        """Compute once the beginning that all sequences to come share (system prompt and tools: half of a short sample)."""
+        """Computes once the beginning that all later sequences share (system prompt and tools: half of a short sample)."""
         self._shared = len(token_ids)
         self._cache = None
         if self._shared:
@@ -184,7 +190,7 @@ class Reference:
                 self._cache = self._model(input_ids=token_ids.unsqueeze(0), use_cache=True).past_key_values
 
     def logits(self, token_ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """float32 logits that the tokens at `positions` were drawn from, which are those one position before."""
+        """Gives the logits that the tokens at `positions` were drawn from: those of one position before."""
         with torch.inference_mode():
             output = self._model(
                 input_ids=token_ids[self._shared :].unsqueeze(0),
@@ -196,7 +202,7 @@ class Reference:
 
 
 def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
-    """The ids that all samples begin with before anything is generated, less one: that one's logits are wanted."""
+    """Gives the ids that all samples begin with before anything is generated, less the last one, whose logits are wanted."""
     firsts = [list(sample["loss_mask"]).index(1) for sample in samples if 1 in sample["loss_mask"]]
     prompts = [list(sample["token_ids"][: min(firsts, default=1) - 1]) for sample in samples]
     shared = takewhile(lambda column: len(set(column)) == 1, zip(*prompts, strict=False))
@@ -206,7 +212,7 @@ def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
 def sample_logprobs(
     sample: Mapping[str, Any], reference: Reference, grammars: Grammars, edge: float = 0, tolerance: float = math.inf
 ) -> tuple[torch.Tensor, int]:
-    """Of the generated tokens of a recorded sample, in order, from nothing but its columns; and how many lay at an `edge`.
+    """Gives the logprobs of a recorded sample's generated tokens, in order, and how many of them lay at an `edge`.
 
     A token that differs by more than `tolerance` is taken from the side of the edge on which the record lies.
     """
@@ -232,7 +238,7 @@ def sample_logprobs(
 
 
 def both_sides(sampling: Sampling, edge: float) -> list[Sampling]:
-    """The same sampling with its thresholds moved by as much as rounding moves the probabilities that they are held against."""
+    """Gives the sampling with its thresholds moved up and down by as much as rounding moves probabilities."""
     if not edge or sampling.temperature < GREEDY or (sampling.top_p >= 1 and sampling.min_p <= 0):
         return []
     moved = ((sampling.top_p + by if sampling.top_p < 1 else 1.0, sampling.min_p * (1 - by)) for by in (edge, -edge))
@@ -240,7 +246,7 @@ def both_sides(sampling: Sampling, edge: float) -> list[Sampling]:
 
 
 def mask_problems(sample: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a sample's loss mask: it is 1 exactly on the generated spans, which do not overlap."""
+    """Lists what is wrong with a sample's loss mask, which must be 1 exactly on the generated spans; these must not overlap."""
     covered = [0] * len(sample["token_ids"])
     for span in sample["spans"]:
         if span["generated"]:

@@ -1,6 +1,6 @@
-"""How long a command takes to its first step: `python -m benchmarks.start`.
+"""Measures how long `ray-gym rollout` takes from its start to its first step: `python -m benchmarks.start`.
 
-`ray-gym rollout` is started as a shell starts it, a process of its own each time: without a cluster, with one that is up, and attached to a
+The command is started as a shell starts it, in a process of its own each time: without a cluster, with one that is up, and attached to a
 model that is up there (the small one, under vLLM on CPU). Seconds count from the command's start to `started_at` of the first model call
 in its rows.
 """
@@ -28,7 +28,7 @@ import yaml
 
 from benchmarks.command import add_json, begin, positive
 from benchmarks.measure import Watch
-from benchmarks.orchestration import table
+from benchmarks.table import table
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
@@ -40,13 +40,13 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 SCRIPTED = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"
 SMALL = REPOSITORY / "configs" / "tic_tac_toe.yaml"
 BOUNDS_S = {"no cluster": 6.0, "cluster": 2.0, "attached": 3.0}
-"""Of the median, on a machine that does nothing else."""
+"""Bound on the median of each case, in seconds, on a machine that does nothing else."""
 DEADLINE_S = 120.0
-"""A command that has not ended by then is killed."""
+"""Seconds after which a command that has not ended is killed."""
 LEGEND = """\
-`joined` is when the config was checked and the cluster there. CPU seconds are those until the first step: of the command's own
-process, and of all processes of command and cluster together. `busy elsewhere` is how many cores other programs kept busy
-meanwhile: with much of it, only the CPU times say something."""
+`joined` is when the config was checked and the cluster was there. CPU seconds are those until the first step: of the command's
+own process, and of all processes of command and cluster together. `busy elsewhere` is the number of cores that other programs
+kept busy meanwhile: where it is not near 0, only the CPU times say something."""
 
 Config = dict[str, Any]
 Environment = Mapping[str, str]
@@ -69,7 +69,7 @@ def scripted() -> Config:
 
 
 def attached_to(app: str) -> Config:
-    """The small model that is up as the Serve application `app`, against a user that moves at random."""
+    """Makes the config of a run that attaches to the small model at the Serve application `app`; the user moves at random."""
     config: Config = yaml.safe_load(SMALL.read_text())
     config["tasks"] = {"generate": 2, "repeats": 1}
     config["models"] = {
@@ -81,7 +81,7 @@ def attached_to(app: str) -> Config:
 
 
 def start(config: Config, environment: Environment, output: Path) -> Started:
-    """`environment` is what reaches the cluster, or says that there is none. Errors: CalledProcessError."""
+    """Runs the command once, with the variables that lead it to the cluster or to none. Errors: CalledProcessError."""
     path = output / "start.yaml"
     path.write_text(yaml.safe_dump({**config, "run": {"name": "start"}, "output": {"dir": str(output)}}))
     command = [sys.executable, "-m", "ray_gym", "rollout", str(path)]
@@ -110,7 +110,7 @@ def start(config: Config, environment: Environment, output: Path) -> Started:
 
 @contextmanager
 def cluster() -> Iterator[Environment]:
-    """One that is up as long as this process. Gives the environment that reaches it."""
+    """Starts a cluster for the block and yields the variables that lead to it."""
     os.environ["RAY_ADDRESS"] = "local"
     with connected():
         yield {**os.environ, "RAY_ADDRESS": str(ray.get_runtime_context().gcs_address)}
@@ -118,7 +118,7 @@ def cluster() -> Iterator[Environment]:
 
 @contextmanager
 def small_model() -> Iterator[str]:
-    """The Serve application of a first run, on the cluster of this process."""
+    """Starts the small model on the cluster of this process, as a first run would, and yields its Serve application."""
     section = yaml.safe_load(SMALL.read_text())["models"]["small"]
     del section["engine"]
     engine = VllmEngine(VllmOptions(**section))
@@ -131,9 +131,9 @@ def small_model() -> Iterator[str]:
 
 
 def compile_ours() -> None:
-    """As an installed package is. Else each process would compile it, wherever Python is told to keep no bytecode."""
-    for package in ("ray_gym", "deployments", "envs"):
-        compileall.compile_dir(REPOSITORY / package, quiet=1)
+    """Compiles our code, as an installed package is: else each process would, wherever Python is told to keep no bytecode."""
+    for folder in ("ray_gym", "deployments", "envs"):  # links to the latter two are not followed
+        compileall.compile_dir(REPOSITORY / folder, quiet=1)
 
 
 def repeated(rounds: int, case: str, config: Config, environment: Environment) -> list[Started]:
@@ -164,7 +164,7 @@ def line(case: str, runs: Sequence[Started]) -> dict[str, object]:
 
 
 def measure(cases: Sequence[str], rounds: int) -> Iterator[tuple[str, list[Started]]]:
-    """Errors: CalledProcessError, UserError, RunFailed."""
+    """Plays the cases one after the other. Errors: CalledProcessError, UserError, RunFailed."""
     if "no cluster" in cases:
         alone = {**os.environ, "RAY_ADDRESS": "local"}
         yield "no cluster", repeated(rounds, "no cluster", scripted(), alone)
@@ -199,8 +199,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.start", description=__doc__)
-    parser.add_argument("--rounds", type=positive, default=5)
-    parser.add_argument("--cases", nargs="+", choices=BOUNDS_S, default=list(BOUNDS_S))
+    parser.add_argument("--rounds", type=positive, default=5, help="starts a case (default 5)")
+    parser.add_argument("--cases", nargs="+", choices=BOUNDS_S, default=list(BOUNDS_S), help="(default: all)")
     add_json(parser)
     return parser
 

@@ -1,7 +1,7 @@
-"""A double of an engine that gives tokens: scripted players, whose words get ids and logprobs as a model's would have.
+"""Doubles an engine that gives tokens: the words of scripted players get ids and logprobs as a model's would have.
 
-Nothing is computed: a text gets about as many ids as it would have, all from one constant. It plays in the workers' own processes or,
-with `replicas`, behind Serve, as the scripted engine does.
+Nothing is computed: a text gets about as many ids as it would have, all from one constant. The double plays in the workers' own
+processes or, with `replicas`, behind Serve, as the scripted engine does.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from benchmarks.lag import watched_replica
+from benchmarks.lag import watch_replica
 from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.engines.scripted_replica import ScriptedReplica
@@ -21,13 +21,13 @@ from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, 
 IDS = (np.arange(4096, dtype=np.int32) * 7919) % 49152
 LOGPROBS: Logprobs = (-(np.arange(4096) % 17) / 8).astype(np.float32)
 CHARACTERS = 4
-"""Of English in a token, about."""
+"""Number of characters of English in a token, about."""
 MARKS = 5
-"""Tokens that a chat template puts around a message."""
+"""Number of tokens that a chat template puts around a message."""
 
 
 def with_tokens(completion: Completion, request: CompletionRequest) -> Completion:
-    """As if the new messages of the request had been rendered and the answer drawn."""
+    """Adds ids (int32) and logprobs (float32), as if the request's new messages had been rendered and the answer drawn."""
     lengths = tuple([length(message) for message in request.messages[request.known :]])
     prompt, drawn = sum(lengths) + MARKS, length(completion.message)
     completion.prompt_lengths, completion.prompt_ids = lengths, IDS[:prompt]
@@ -38,6 +38,7 @@ def with_tokens(completion: Completion, request: CompletionRequest) -> Completio
 
 
 def length(message: Message) -> int:
+    """Gives about how many tokens a message would have."""
     characters = len(message.content)
     for call in message.tool_calls:
         characters += len(call.name) + len(call.arguments)
@@ -45,6 +46,8 @@ def length(message: Message) -> int:
 
 
 class TokenModel:
+    """Adds tokens to the answers of scripted players in the worker's process."""
+
     def __init__(self, players: Model) -> None:
         self._players = players
 
@@ -57,11 +60,11 @@ class TokenModel:
 
 
 class TokenReplica(ScriptedReplica):
-    """One replica behind Serve."""
+    """Adds tokens to the answers of scripted players in a replica behind Serve."""
 
     def __init__(self, options: ScriptedOptions) -> None:
         super().__init__(options)
-        self._pulse = watched_replica()
+        self._pulse = watch_replica()
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: those of the scripted model."""
@@ -69,6 +72,8 @@ class TokenReplica(ScriptedReplica):
 
 
 class TokenDouble(ScriptedEngine):
+    """Engine of a config: scripted players that give tokens."""
+
     gives_tokens = True
 
     def connect(self) -> Model:

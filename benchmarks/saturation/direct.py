@@ -1,4 +1,4 @@
-"""The very same calls, made of the engines directly: as many episodes in flight, each with its calls one after the other."""
+"""Makes the calls of a round of rollouts directly: with as many episodes in flight, each with its calls one after the other."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ CALL_DEADLINE_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call, by the engine that made it and its number there."""
+    """Names a call by the engine that answered it and its number there."""
 
     engine: str
     number: int
 
 
 class Line:
-    """To one engine."""
+    """A connection to one engine's process, which is sent numbers of calls and answers with those that are done."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -31,7 +31,7 @@ class Line:
         return Line(*await asyncio.open_connection("127.0.0.1", port))
 
     async def make(self, number: int) -> None:
-        """Errors: ConnectionError, TimeoutError."""
+        """Makes a call and waits for its end. Errors: ConnectionError, TimeoutError."""
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
         self._writer.write(b"%d\n" % number)
         try:
@@ -55,7 +55,7 @@ class Line:
 
 
 async def replay(ports: dict[str, int], episodes: Sequence[Sequence[Step]], concurrency: int) -> None:
-    """Errors: ConnectionError, TimeoutError."""
+    """Makes all calls of all episodes, `concurrency` episodes at once. Errors: ConnectionError, TimeoutError."""
     lines = {engine: await Line.to(port) for engine, port in ports.items()}
 
     async def one_after_another(waiting: Iterator[Sequence[Step]]) -> None:

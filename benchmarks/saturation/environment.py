@@ -1,4 +1,4 @@
-"""What is played: two language models talk. Each episode's prompts are its own, so that no cache has them before."""
+"""Defines a talk of two language models. Each episode's prompts are its own, so that no cache has them before."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Meeting(Task):
 
 
 class Talk(Environment[Meeting, Meeting]):
-    """Who they are and where they meet is told to both; nothing is scored."""
+    """Tells each participant its habits and the place, and scores nothing."""
 
     participants = ("policy", "user")
 

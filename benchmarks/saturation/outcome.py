@@ -1,4 +1,4 @@
-"""Whether a run's episodes were played as they should be, by their rows."""
+"""Checks by a run's rows that its episodes were played to their end."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ray_gym.run.directory.storage import EPISODES
 from ray_gym.stop import StopReason
 
 MOST_FAILED = 0.02
-"""Of the episodes: one whose user repeats itself until it is cut fails. What the engine was asked for it counts all the same."""
+"""Share of episodes that may fail since their user repeated itself until it was cut. Their calls count all the same."""
 MOST_CUT = 0.05
-"""Those, and those whose policy was cut, which ends them early."""
+"""Share of episodes that may have a cut participant; a cut policy ends them early."""
 CUT = (StopReason.MAX_TOKENS, StopReason.CONTEXT_FULL)
-"""How one ends whose policy was cut; one whose user was is failed by its user."""
+"""Stop reasons of an episode whose policy was cut."""
 
 
 def require_completed(run: Path, episodes: int) -> None:
-    """Errors: MeasurementFailed if an episode failed for another reason than what its user said, or too many were cut."""
+    """Counts a run's rows. Errors: MeasurementFailed if one failed by another's fault than its user's, or too many were cut."""
     rows = pq.read_table(run / EPISODES, columns=["status", "stop_reason", "failure"]).to_pylist()
     failures = [row["failure"] for row in rows if row["status"] != "completed"]
     by_user = sum(failure["kind"] == FailureKind.USER for failure in failures)

@@ -1,19 +1,18 @@
-"""A replica of a vLLM model that keeps what its engine was asked, and whose engine can be asked directly, past Serve and workers."""
+"""Defines a vLLM replica that keeps the requests to its engine and takes them directly as well, past Serve and workers."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 import uuid
 import zlib
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lag import LAGS, watched_replica
+from benchmarks.lag import LAGS, watch_replica
 from benchmarks.saturation.windows import Call
 from ray_gym.deployments.chat.completer import Completer
 from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
@@ -26,7 +25,7 @@ from ray_gym.hosting.application import Replicas
 
 @dataclass(frozen=True, slots=True)
 class LongRequest(GenerationRequest):
-    """Its answer has at least so many tokens. vLLM can be asked for that, rollouts can't: it is no sample of the policy's."""
+    """A request whose answer has at least `min_tokens` tokens. Rollouts can't ask for that: it is no sample of the policy's."""
 
     min_tokens: int = 0
 
@@ -41,15 +40,15 @@ class LongRequest(GenerationRequest):
 
 
 def least_tokens(prompt_ids: Sequence[int], mean: int) -> int:
-    """From 1 to twice the mean less one, evenly, as the prompt has it: the same whenever it comes.
+    """Derives an answer's least length from its prompt, spread evenly from 1 to twice the mean less one.
 
-    Were all as long, episodes that began together would stay together: with an engine each, all of them at the one or the other.
+    With one length for all, episodes that began together would stay together: with two engines, all at the one or the other.
     """
     return 1 + zlib.crc32(array("q", prompt_ids).tobytes()) % (2 * mean - 1)
 
 
 class RecordingEngine:
-    """The engine, as a completer asks it."""
+    """Stands between a completer and its engine, sets the least lengths and keeps the calls."""
 
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self._engine = engine
@@ -70,30 +69,17 @@ class RecordingEngine:
         return generation
 
 
-ENGINE_CORES = "BENCHMARK_ENGINE_CORES"
-"""In a replica's environment: where its engine's process runs, and nothing else does."""
-
-
-def run_on(cores: set[int]) -> None:
-    """With all threads there are, and what is started from now on."""
-    for thread in Path("/proc/self/task").iterdir():
-        os.sched_setaffinity(int(thread.name), cores)
-
-
 class RecordingReplica(VllmReplica):
+    """A replica of the model that also answers the benchmark's own questions."""
+
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
-        cores, engine_cores = os.sched_getaffinity(0), os.environ.get(ENGINE_CORES)
-        if engine_cores is not None:
-            run_on({int(core) for core in engine_cores.split(",")})  # as its engine's process will
         super().__init__(options, uses_tools, name)
-        if engine_cores is not None:
-            run_on(cores)
         self._recording = RecordingEngine(self._engine)
         self._completer = Completer(self._chat_format, self._tool_format, self._recording)
         self._server: asyncio.Server | None = None
         self._steps = 0
         self._count_steps()
-        self._pulse = watched_replica()
+        self._pulse = watch_replica()
 
     def _count_steps(self) -> None:
         stats = self._engine.stats
@@ -106,7 +92,7 @@ class RecordingReplica(VllmReplica):
         setattr(stats, "take", counted)  # noqa: B010
 
     async def begin(self, mean_least_tokens: int = 1) -> None:
-        """With an empty cache, and nothing recorded. What is asked directly has its least number of tokens already."""
+        """Begins a round, with an empty cache and no calls. Direct calls have their least number of tokens already."""
         await self._engine.client.reset_prefix_cache()
         self._recording.calls, self._recording.mean_least_tokens = [], mean_least_tokens
         self._steps = 0
@@ -118,7 +104,7 @@ class RecordingReplica(VllmReplica):
         return self._recording.calls
 
     async def open_directly(self, calls: list[Call]) -> int:
-        """A port: who says the number of a call in a line is told it again when it was made anew."""
+        """Opens a port that takes numbers of calls, one a line, and answers with each number when its call was made again."""
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             async def make(number: int) -> None:
@@ -137,7 +123,7 @@ class RecordingReplica(VllmReplica):
         return port
 
     async def _generate(self, call: Call) -> None:
-        """By vLLM alone, under the same conditions: a stop string is found a step late, which a number of tokens would not be."""
+        """Makes a call by vLLM alone, with its stop strings: vLLM finds these a step late, which a number of tokens would not be."""
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
         from vllm.sampling_params import RequestOutputKind
@@ -154,14 +140,13 @@ class RecordingReplica(VllmReplica):
 
 
 class RecordingVllm(VllmEngine):
+    """Engine of a config whose replicas record."""
+
     def _replicas(self, name: str) -> Replicas:
         return replace(super()._replicas(name), of=RecordingReplica)
 
 
-def make_engine(
-    model: str, engine_args: dict[str, Any], threads: int, lags: Path, cores: Collection[int] = ()
-) -> RecordingVllm:
-    """`lags`: the folder in which it tells how late its loop is. `cores`: that its process is to run on, if not on any."""
-    pinned = {ENGINE_CORES: ",".join(map(str, cores))} if cores else {}
-    env_vars = {"OMP_NUM_THREADS": str(threads), LAGS: str(lags), **pinned}
+def make_engine(model: str, engine_args: dict[str, Any], threads: int, lags: Path) -> RecordingVllm:
+    """Makes an engine whose replica writes the lag of its event loop to the folder `lags`."""
+    env_vars = {"OMP_NUM_THREADS": str(threads), LAGS: str(lags)}
     return RecordingVllm(VllmOptions(model=model, gpus=0, engine_args=engine_args, env_vars=env_vars))

@@ -1,4 +1,4 @@
-"""What an engine did while it had all that it was to have in flight. Pure."""
+"""Computes what engines did while the full number of episodes was in flight. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ray_gym.deployments.chat.token_engine import GenerationRequest
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One generation, as the engine's process saw it, in seconds of `time.time()`."""
+    """A generation as the engine's process saw it; moments are seconds of `time.time()`."""
 
     request: GenerationRequest
     began_at: float
@@ -21,7 +21,7 @@ class Call:
 
     @property
     def computed(self) -> int:
-        """Tokens of the prompt that no cache had."""
+        """Number of the prompt's tokens that no cache had."""
         return len(self.request.prompt_ids) - self.cached
 
 
@@ -35,13 +35,13 @@ class Window:
         return self.end - self.start
 
     def share(self, call: Call) -> float:
-        """How much of a call lies in it."""
+        """Gives the share of a call's time that lies in the window."""
         inside = min(self.end, call.ended_at) - max(self.start, call.began_at)
         return max(0.0, inside) / max(call.ended_at - call.began_at, 1e-9)
 
 
 def chains(calls: Iterable[Call]) -> list[list[Call]]:
-    """The calls of each episode, one after the other; the episodes in the order in which they began."""
+    """Lists each episode's calls in their order; the episodes are in the order in which they began."""
     found: dict[str, list[Call]] = {}
     for call in sorted(calls, key=lambda call: call.began_at):
         found.setdefault(call.request.session_id, []).append(call)
@@ -49,14 +49,14 @@ def chains(calls: Iterable[Call]) -> list[list[Call]]:
 
 
 def gaps_ms(episodes: Iterable[Sequence[Call]]) -> list[float]:
-    """How long after each answer the engine was asked what follows from it."""
+    """Gives the milliseconds between each answer and the next request of its episode."""
     return [1000 * (after.began_at - call.ended_at) for calls in episodes for call, after in pairwise(calls)]
 
 
 def full_window(episodes: Sequence[Sequence[Call]], concurrency: int) -> Window:
-    """From when so many episodes are in flight until they are for the last time; in between one may just be giving way to another.
+    """Finds the window from the first to the last moment at which `concurrency` episodes are in flight.
 
-    Errors: ValueError if they never are.
+    In between, one may just be giving way to the next. Errors: ValueError if there is no such moment.
     """
     changes = [(episode[0].began_at, 1) for episode in episodes] + [(episode[-1].ended_at, -1) for episode in episodes]
     in_flight, full_at = 0, []

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from benchmarks.command import begin
 from benchmarks.measure import MeasurementFailed
-from benchmarks.orchestration import table
 from benchmarks.service_load import memory
 from benchmarks.service_load.counts import Counts, Wrong
 from benchmarks.service_load.door import Door
@@ -23,6 +22,7 @@ from benchmarks.service_load.games import CLOSE, OPEN, Game, Pace, client
 from benchmarks.service_load.records import SHOWN, check_games, check_streams, rows_of
 from benchmarks.service_load.running import WORKERS, Running, running
 from benchmarks.service_load.streams import Followed, Rollouts, follower
+from benchmarks.table import table
 
 MOST_GROWTH = 0.10
 WINDING_UP_S = 120.0

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import eventually
 
-from benchmarks.lag import LAGS, lags_between, watched_replica
+from benchmarks.lag import LAGS, lags_between, watch_replica
 from ray_gym.metrics.pulse import LOOKS
 
 
@@ -33,9 +33,9 @@ def test_a_look_counts_at_the_moment_when_it_was_due(
 async def test_a_replica_looks_at_its_loop_where_it_is_told_a_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert watched_replica() is None
+    assert watch_replica() is None
     monkeypatch.setenv(LAGS, str(tmp_path))
-    pulse = watched_replica()
+    pulse = watch_replica()
     assert pulse is not None
     looks = await asyncio.to_thread(eventually, lambda: lags_between(tmp_path, 0, math.inf).replica, 20)
     await pulse.stop()

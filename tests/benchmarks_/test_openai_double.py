@@ -14,7 +14,7 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRespo
 from benchmarks.cases import Load, config_of, in_one_process
 from benchmarks.chat_environment import TOPICS
 from benchmarks.openai_answers import NAME, answer
-from benchmarks.openai_double import serving
+from benchmarks.openai_double import start_double
 from ray_gym.engines.openai import OpenAIModel, OpenAIOptions
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Sampling
@@ -69,7 +69,7 @@ def test_an_endpoint_model_records_its_tokens_without_a_fork_and_it_takes_its_ti
         assert len(completion.token_ids) == len(completion.logprobs) == completion.generated_tokens > 0
         return time.monotonic() - began
 
-    with serving(delay_ms=300) as double:
+    with start_double(delay_ms=300) as double:
         assert asyncio.run(ask(double.base_url)) > 0.3
         models = httpx.get(f"{double.base_url}/models", timeout=10).json()
         assert [model["id"] for model in models["data"]] == [NAME]
@@ -94,7 +94,7 @@ def test_a_request_may_come_in_pieces_and_others_follow_on_its_connection() -> N
         writer.close()
         return lines
 
-    with serving(delay_ms=0) as double:
+    with start_double(delay_ms=0) as double:
         port = int(double.base_url.removesuffix("/v1").rsplit(":", 1)[1])
         assert asyncio.run(asyncio.wait_for(talk(port), 20)) == [answer(whole)] * 2
 

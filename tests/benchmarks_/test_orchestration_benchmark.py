@@ -16,7 +16,7 @@ from conftest import REPOSITORY
 from benchmarks import orchestration
 from benchmarks.cases import Load, Played, config_of, in_one_process
 from benchmarks.chat_environment import TURNS
-from benchmarks.measure import LOOK_EVERY_S, Cost, Costs, MeasurementFailed, Trace, watched
+from benchmarks.measure import LOOK_EVERY_S, Cost, Costs, MeasurementFailed, Trace, run_watched
 from benchmarks.orchestration import Measured, table
 from ray_gym.play.play import Stage, play
 from ray_gym.record.rows import row_of
@@ -48,7 +48,7 @@ def burn_in_a_child() -> tuple[float, float]:
 
 
 def test_the_cpu_time_of_a_process_that_has_ended_counts() -> None:
-    window, watch = watched(burn_in_a_child)
+    window, watch = run_watched(burn_in_a_child)
     costs = watch.costs(*window)
     burnt = costs.others
     assert burnt.cpu_s == pytest.approx(BURNT_S, abs=2 * LOOK_EVERY_S)
@@ -65,7 +65,7 @@ def raise_an_error() -> None:
 
 def test_a_case_that_raises_is_no_measurement() -> None:
     with pytest.raises(MeasurementFailed, match="raise_an_error ended with exit code 1"):
-        watched(raise_an_error)
+        run_watched(raise_an_error)
 
 
 def test_cost_in_a_window_is_read_between_looks_and_memory_is_that_of_one_moment() -> None:
