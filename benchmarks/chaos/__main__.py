@@ -1,4 +1,4 @@
-"""Whether anything may die: `python -m benchmarks.chaos --episodes 500 --kills 20 --seed 1`."""
+"""Kills processes of a run and checks that nothing is lost: `python -m benchmarks.chaos --episodes 500 --kills 20 --seed 1`."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.chaos import cases
-from benchmarks.chaos.cluster import Raylets, end_all, raylets
+from benchmarks.chaos.cluster import Raylets, start_raylets
 from benchmarks.chaos.compare import differences, inconsistent, whole, without_tokens
 from benchmarks.chaos.disturb import Progress, disturb, play, survivors
 from benchmarks.chaos.journals import recorded_in
 from benchmarks.chaos.kills import SCRIPTED_KINDS, VLLM_KINDS, Killer, schedule
 from benchmarks.chaos.players import CallKey, FinishedCalls
-from benchmarks.chaos.processes import OURS, Processes
+from benchmarks.chaos.processes import OURS, Processes, kill
 from benchmarks.chaos.report import ENOUGH, Disturbed
 from benchmarks.chaos.rollout import ChaosFailed, Rollout
 from benchmarks.command import begin
 
 GONE_S = 20.0
-"""How soon after its end nothing of a run may be alive."""
+"""Seconds after a run's end by which none of its processes may be alive."""
 
 
 def say(text: str) -> None:
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     processes = Processes()
     try:
         case = _Vllm(given, output) if given.engine == "vllm" else _Scripted(given, output)
-        with raylets(2, processes) as cluster:
+        with start_raylets(2, processes) as cluster:
             problems = case.run(cluster, processes)
             problems += [f"alive after its run: {one}" for one in survivors(processes, OURS, GONE_S)]
         problems += [f"alive after the cluster: {one}" for one in survivors(processes, (), GONE_S)]
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         problems = ["interrupted"]
     finally:
-        end_all(processes)
+        kill(processes.alive())
         if given.keep is None:
             shutil.rmtree(output, ignore_errors=True)
     for problem in problems:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Case:
-    """A run that is disturbed, and what is to be shown of it."""
+    """A run that is disturbed, the table of what was counted, and the problems that were found."""
 
     def __init__(self, given: argparse.Namespace, output: Path) -> None:
         self.given = given
@@ -154,7 +154,7 @@ class _Vllm(_Case):
         config, known = cases.vllm(given.episodes, given.seed), set[tuple[str, int, str, int]]()
 
         def progress() -> int:
-            """Calls that are, or were, in a journal."""
+            """Counts the calls that are, or were, in a journal."""
             journal = self.rollout.journal
             for one in recorded_in(journal) if journal.is_dir() else ():
                 known.add((one.episode, one.try_, one.thread, one.number))
@@ -184,12 +184,14 @@ def _counting(calls: FinishedCalls) -> Progress:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.chaos", description=__doc__)
-    parser.add_argument("--episodes", type=int, default=500, help="an even number (default 500)")
-    parser.add_argument("--kills", type=int, default=20, help="default 20")
-    parser.add_argument("--seed", type=int, default=0, help="of the episodes and of the kills (default 0)")
-    parser.add_argument("--nonce", action="store_true", help="answers hold random bytes that no replay could guess")
-    parser.add_argument("--engine", choices=["scripted", "vllm"], default="scripted")
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave runs, logs and notes there (a new folder)")
+    parser.add_argument("--episodes", type=int, default=500, help="an even number of episodes (default 500)")
+    parser.add_argument("--kills", type=int, default=20, help="processes to kill (default 20)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the episodes and of the kills (default 0)")
+    parser.add_argument(
+        "--nonce", action="store_true", help="put random bytes into answers, which no replay could guess"
+    )
+    parser.add_argument("--engine", choices=["scripted", "vllm"], default="scripted", help="(default scripted)")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave runs, logs and notes in this new folder")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""The configs that are played: scripted players behind Serve, and the small real model."""
+"""Makes the configs of the runs: scripted players behind Serve, and the small real model."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from benchmarks.chaos.rollout import REPOSITORY
 
 DELAY_S = 0.25
 STUCK_AFTER_S = 2
-"""A frozen worker is noticed so much sooner."""
+"""Low, so that a frozen worker is noticed soon."""
 ROLL_S = 2
 REPEATS = 2
 
 
 def scripted(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, Any]:
-    """`calls` is the folder in which players note what they have finished."""
+    """Makes the config with scripted players, who note their finished calls in the folder `calls`."""
     player = {
         "engine": "scripted",
         "player": "benchmarks.chaos.players:player",
@@ -40,14 +40,14 @@ def scripted(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, An
 
 
 def scripted_calls(episodes: int) -> int:
-    """How many calls they have in all."""
+    """Counts the calls of all scripted episodes."""
     tasks = episodes // REPEATS
     with_drafts = -(-tasks // 3)
     return REPEATS * (CALLS * (tasks - with_drafts) + CALLS_WITH_DRAFTS * with_drafts)
 
 
 def vllm(episodes: int, seed: int) -> dict[str, Any]:
-    """configs/tic_tac_toe.yaml, on a cluster whose raylets die."""
+    """Makes configs/tic_tac_toe.yaml fit for a cluster whose raylets die."""
     config: dict[str, Any] = yaml.safe_load((REPOSITORY / "configs" / "tic_tac_toe.yaml").read_text())
     config["run"] = {"seed": seed}
     config["tasks"] = {"generate": episodes // REPEATS, "repeats": REPEATS}
@@ -59,5 +59,5 @@ def vllm(episodes: int, seed: int) -> dict[str, Any]:
 
 
 def vllm_calls(episodes: int) -> int:
-    """At least so many: a game of moves at random takes between five and six, and the last kill is to come before the last call."""
+    """Gives the least number of calls of all games, five or six each, so that the last kill comes before the last call."""
     return 5 * episodes

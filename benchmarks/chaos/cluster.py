@@ -1,4 +1,4 @@
-"""A Ray cluster of several raylets on one machine. Workers and replicas are never on the head's, which stays."""
+"""Starts a Ray cluster of several raylets on one machine. The head's, which stays, has no workers and replicas."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from typing import Any
 
 from ray.cluster_utils import Cluster
 
-from benchmarks.chaos.processes import Processes, kill
+from benchmarks.chaos.processes import Processes
 
 CPUS = 8
-"""Logical ones a raylet; the machine may have less."""
+"""Number of logical CPUs of a raylet; the machine may have fewer."""
 OBJECT_STORE_BYTES = 80 * 2**20
 
 
@@ -27,7 +27,7 @@ class Raylets:
     cluster: Cluster
     processes: Processes
     nodes: list[Any] = field(default_factory=list)
-    """Beside the head's; dead ones are taken out."""
+    """Nodes beside the head; dead ones are taken out."""
 
     @property
     def address(self) -> str:
@@ -37,11 +37,11 @@ class Raylets:
         self.nodes.append(self.cluster.add_node(num_cpus=CPUS, object_store_memory=OBJECT_STORE_BYTES))
 
     def raylets(self) -> set[int]:
-        """The pids of those that may be killed."""
+        """Gives the process ids of the raylets that may be killed."""
         return {_raylet(node).pid for node in self.nodes}
 
     def take_out(self, pid: int) -> subprocess.Popen[bytes]:
-        """A raylet that is going to be killed."""
+        """Takes a raylet out of the nodes, to be killed."""
         (node,) = (node for node in self.nodes if _raylet(node).pid == pid)
         self.nodes.remove(node)
         return _raylet(node)
@@ -53,8 +53,8 @@ def _raylet(node: Any) -> subprocess.Popen[bytes]:
 
 
 @contextmanager
-def raylets(count: int, processes: Processes) -> Iterator[Raylets]:
-    """The head, and `count` more. However the block ends, nothing of it is alive after it."""
+def start_raylets(count: int, processes: Processes) -> Iterator[Raylets]:
+    """Starts a head and `count` more for the block. However the block ends, nothing of them is alive after it."""
     directory = tempfile.mkdtemp(prefix="ray_gym_chaos_")  # short: Ray puts sockets below it
     logging.getLogger("ray").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_worker_niceness", "0")
@@ -73,7 +73,3 @@ def raylets(count: int, processes: Processes) -> Iterator[Raylets]:
                 cluster.shutdown()
     finally:
         shutil.rmtree(directory, ignore_errors=True)
-
-
-def end_all(processes: Processes) -> None:
-    kill(processes.alive())

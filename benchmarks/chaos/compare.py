@@ -1,4 +1,4 @@
-"""Whether two runs came to the same table, and whether one table is what it should be."""
+"""Compares the tables of two runs, and checks one table by itself."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHOWN = 5
 
 
 def whole(rows: Sequence[Row], episodes: int) -> list[str]:
-    """What is wrong with a table that should hold so many completed episodes, each once, in its first try."""
+    """Lists what is wrong with a table that must hold so many completed episodes, each once, in its first try."""
     ids = [row["episode_id"] for row in rows]
     problems = []
     if len(rows) != episodes or len(set(ids)) != len(ids):
@@ -27,7 +27,7 @@ def whole(rows: Sequence[Row], episodes: int) -> list[str]:
 
 
 def differences(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
-    """Of two tables, on all that may not differ: the first ones."""
+    """Lists the first differences of two tables in columns that may not differ."""
     theirs = {row["episode_id"]: _comparable(row) for row in expected}
     problems = []
     for row in found:
@@ -43,7 +43,7 @@ def differences(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
 
 
 def _comparable(row: Row) -> Row:
-    """Threads that ran at once are compared one by one: which of them was answered first is chance, also without any kill."""
+    """Sorts events by thread where threads ran at once: which of them was answered first is chance, also without any kill."""
     kept = without_volatile(row)
     if any("/" in (event["thread"] or "") for event in row["events"]):
         by_thread = sorted(kept["events"], key=lambda event: event["thread"] or "")
@@ -59,7 +59,7 @@ def _short(mine: Any, other: Any) -> str:
 
 
 def inconsistent(row: Row) -> list[str]:
-    """What is wrong with an episode's samples: spans must tile them, and the mask be 1 on what was generated and nowhere else."""
+    """Lists what is wrong with samples: spans must tile them, and the mask must be 1 on what was generated and nowhere else."""
     problems = []
     for number, sample in enumerate(row["samples"]):
         where = f"episode {row['episode_id']}, sample {number}"
@@ -79,7 +79,7 @@ def inconsistent(row: Row) -> list[str]:
 
 
 def without_tokens(row: Row, recorded: Recorded) -> bool:
-    """Whether the tokens of a recorded call are not, unchanged and in one piece, in a sample of its thread."""
+    """Tells whether no sample of its thread holds the tokens of a recorded call, unchanged and in one piece."""
     completion = recorded.completion
     wanted = np.concatenate([completion.prompt_ids, completion.token_ids])
     for sample in row["samples"]:

@@ -1,4 +1,4 @@
-"""Plays a run to its end, undisturbed or killing as the schedule says."""
+"""Plays a run to its end, undisturbed or with kills on a schedule."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from benchmarks.chaos.rollout import ChaosFailed, Rollout
 
 LOOK_S = 0.05
 STUCK_S = 90.0
-"""Without any progress for this long a run is stuck."""
+"""Seconds without progress after which a run is stuck."""
 SPREAD = 0.85
-"""The share of the calls in which all kills come."""
+"""Share of the calls within which all kills come."""
 
 EXTRA_FREEZES = 5
-"""A worker that wakes finds out within milliseconds that it was fenced, and ends itself: about every other one writes something
-before that. If none did so far, more are frozen after the last kill."""
+"""Most workers that are frozen after the last kill, until one wrote something when it woke. A worker that wakes finds out within
+milliseconds that it was fenced and ends itself: about every other one writes something before that."""
 
 Progress = Callable[[], int]
-"""How many different calls are done."""
+"""Counts the different calls that are done."""
 
 
 @dataclass(slots=True)
 class Patience:
-    """Errors: ChaosFailed when nothing has moved for too long."""
+    """Raises ChaosFailed when a run has made no progress for too long."""
 
     rollout: Rollout
     waited_for: str = "the first call"
@@ -49,7 +49,7 @@ class Patience:
 
 
 def play(rollout: Rollout, config: dict[str, Any], progress: Progress) -> float:
-    """Undisturbed. Gives its seconds. Errors: ChaosFailed."""
+    """Plays a run undisturbed and returns its seconds. Errors: ChaosFailed."""
     began, patience = time.monotonic(), Patience(rollout, "its end")
     rollout.start(config)
     while not rollout.has_ended():
@@ -67,7 +67,7 @@ def disturb(
     killer: Killer,
     say: Callable[[str], None],
 ) -> Disturbed:
-    """`calls` is about how many the whole run has. Errors: ChaosFailed."""
+    """Plays a run with the kills of a schedule. The whole run has about `calls` calls. Errors: ChaosFailed."""
     rng, left, last = random.Random(repr(kinds)), list(kinds), 0
     disturbed = Disturbed(Zombies(rollout.directory, rollout.journal))
     began, patience = time.monotonic(), Patience(rollout)
@@ -91,13 +91,8 @@ def disturb(
                 left.remove(kind)
                 last = done
                 due = _gap(rng, calls - done, len(left))
-        if (
-            wants_a_zombie
-            and not left
-            and extra < EXTRA_FREEZES
-            and killer.is_idle
-            and not disturbed.zombies.was_refused
-        ):
+        idle = killer.is_idle and not left and not disturbed.zombies.was_refused
+        if wants_a_zombie and idle and extra < EXTRA_FREEZES:
             left, extra, last, due = ["freeze"], extra + 1, done, 1
         time.sleep(LOOK_S)
     killer.finish()
@@ -111,7 +106,7 @@ def disturb(
 
 
 def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) -> list[str]:
-    """What is still alive after a while: of these titles, or anything."""
+    """Waits until no process of these titles (of any, if there are none) is alive, and lists those that are after `within_s`."""
     deadline = time.monotonic() + within_s
     while True:
         alive = processes.titled(*titles) if titles else sorted(processes.alive(), key=lambda process: process.pid)
@@ -121,7 +116,7 @@ def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) ->
 
 
 def _next(left: Sequence[Kind], killer: Killer) -> tuple[Kind, psutil.Process | None]:
-    """The first of the schedule that has a victim now."""
+    """Finds the first kill of the schedule that has a victim now."""
     for kind in left:
         if (victim := killer.aim(kind)) is not None:
             return kind, victim
@@ -129,5 +124,5 @@ def _next(left: Sequence[Kind], killer: Killer) -> tuple[Kind, psutil.Process | 
 
 
 def _gap(rng: random.Random, calls: int, kills: int) -> int:
-    """How many calls until the next kill."""
+    """Draws the number of calls until the next kill."""
     return max(1, int(SPREAD * max(0, calls) / (kills + 1) * rng.uniform(0.5, 1.5)))

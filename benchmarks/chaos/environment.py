@@ -1,6 +1,6 @@
-"""What is played while processes are killed: a conversation about stones, with tools, and with three threads at once in every third task.
+"""Defines a conversation about stones, with tools, and with three threads at once in every third task.
 
-How many calls an episode has depends on its task alone, so that the progress of a run can be told from them.
+An episode's number of calls depends on its task alone, so that it tells the progress of a run.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ import asyncio
 import random
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ConfigDict
-
 from benchmarks.chat_environment import TOPICS
-from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolError, tool
+from ray_gym import Environment, Episode, Message, Opening, Options, Participant, Task, ToolError, tool
 
 TURNS = 4
 STEPS_PER_TURN = 2
 DRAFTS = 3
 REPLIES = 2
-"""In each of the threads with drafts."""
+"""Number of answers in each of the threads with drafts."""
 CALLS = TURNS * 2 + 2
-"""Of an episode without drafts: each side's turns, and a second step in two turns of the policy."""
+"""Number of calls of an episode without drafts: each side's turns, and a second step in two turns of the policy."""
 CALLS_WITH_DRAFTS = CALLS + DRAFTS * REPLIES
 
 
@@ -33,18 +31,15 @@ class StonesTask(Task):
 class Stones:
     topic: str
     looked_up: int = 0
-    asked: int = 0
 
 
-class StonesOptions(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class StonesOptions(Options):
     first_come: bool = False
-    """Whether the policy hears of the draft that came first, so that a replay in another order would go another way."""
+    """True tells the policy the draft that came first, so that a replay in another order would go another way."""
 
 
 class StonesEnvironment(Environment[StonesTask, Stones]):
-    """Policy and user talk about a stone, and both look things up."""
+    """Has policy and user talk about a stone, which the policy looks up."""
 
     Options = StonesOptions
     participants = ("policy", "user")
@@ -67,7 +62,7 @@ class StonesEnvironment(Environment[StonesTask, Stones]):
         await super().run(episode)
 
     async def _draft(self, episode: Episode) -> str:
-        """Three threads of the policy at once; one of what they came to."""
+        """Opens three threads of the policy at once and returns one of their last texts."""
         came: list[str] = []
 
         async def write(thread: str) -> str:
@@ -82,7 +77,7 @@ class StonesEnvironment(Environment[StonesTask, Stones]):
 
     @tool(participants=("policy",))
     def look_up(self, state: Stones, caller: Participant, stone: str) -> dict[str, str | int]:
-        """What kind of stone it is."""
+        """Looks up a stone's kind."""
         if stone not in TOPICS:
             raise ToolError(f"nothing is known of {stone!r}")
         state.looked_up += 1
@@ -93,5 +88,5 @@ class StonesEnvironment(Environment[StonesTask, Stones]):
 
 
 def said(messages: list[Message]) -> int:
-    """How often the model has spoken in these."""
+    """Counts the messages that the model has spoken."""
     return sum(message.role == "assistant" for message in messages)

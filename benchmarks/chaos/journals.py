@@ -1,4 +1,4 @@
-"""What a run's journals hold at a moment, read from outside while it goes on; and what zombies still wrote to theirs."""
+"""Reads a run's journals from outside while it goes on, and what zombies still wrote to theirs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FENCED = re.compile(r"^(\d+-\d+)\.(\d+)\.(\d+)\.fenced$")
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """An answer that is in a journal."""
+    """A model's answer in a journal, and the call that it belongs to."""
 
     episode: str
     try_: int
@@ -38,16 +38,16 @@ class Recorded:
 
 
 def recorded_in(folder: Path) -> list[Recorded]:
-    """All answers that count, of all files that are there now."""
+    """Reads all answers that count, of all files that are there now."""
     while True:
         try:
             return [record for path in sorted(folder.iterdir()) for record in _records_of(path)]
-        except FileNotFoundError:  # renamed meanwhile: what it holds is in the file of the new name
+        except FileNotFoundError:  # renamed meanwhile: its records are in the file of the new name
             continue
 
 
 def _records_of(path: Path) -> Iterator[Recorded]:
-    """Errors: FileNotFoundError, also if the file was fenced while it was read: it may then hold more than counts."""
+    """Reads a file's answers. Errors: FileNotFoundError, also if it was fenced meanwhile and may hold more than counts."""
     if path.suffix not in (".journal", ".fencing", ".fenced"):
         return
     data = path.read_bytes()
@@ -62,18 +62,17 @@ def _records_of(path: Path) -> Iterator[Recorded]:
 
 @dataclass(slots=True)
 class Zombies:
-    """Looks at fenced journals again and again: they are removed once nobody needs them."""
+    """Keeps what fenced journals hold, which are removed once nobody needs them: `look` is called again and again."""
 
     run: Path
     journal: Path
     late: dict[str, int] = field(default_factory=dict)
-    """By file: bytes that were written after it was fenced."""
+    """Number of bytes that were written to each file after it was fenced."""
     staged: set[str] = field(default_factory=set)
-    """Files of rows that workers staged whose journals are fenced, and that were not committed."""
+    """Names of files of rows that were staged by workers whose journals are fenced."""
     adopted: list[Recorded] = field(default_factory=list)
-    """What was in the journals when they were fenced: what later attempts are answered from."""
+    """Answers that were in the journals when they were fenced: later attempts are answered from them."""
     _fenced: dict[str, int] = field(default_factory=dict)
-    _before: dict[str, set[str]] = field(default_factory=dict)
 
     def look(self) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -89,12 +88,8 @@ class Zombies:
                         self.late[path.name] = max(late, self.late.get(path.name, 0))
         self._look_at_staged()
 
-    @property
-    def fenced_workers(self) -> set[str]:
-        return {name.partition(".")[0] for name in self._fenced}
-
     def _look_at_staged(self) -> None:
-        fenced = self.fenced_workers
+        fenced = {name.partition(".")[0] for name in self._fenced}
         for folder, _, names in os.walk(self.run / STAGING):
             for name in names:
                 worker = "-".join(name.removeprefix("part-").split("-")[:2])
@@ -106,5 +101,5 @@ class Zombies:
         return bool(self.late) or self.refused_files() > 0
 
     def refused_files(self) -> int:
-        """Of the staged ones, those that are no part of the run."""
+        """Counts the staged files that are no part of the run."""
         return len(self.staged - {staged_name(path.name) for path in (self.run / EPISODES).glob("*.parquet")})

@@ -1,4 +1,4 @@
-"""What is killed, and when: a schedule that the seed gives, carried out as the run makes progress."""
+"""Kills processes on a schedule that the seed gives."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from benchmarks.chaos.processes import Processes, is_alive, send
 from benchmarks.chaos.rollout import Rollout
 
 Kind = Literal["worker", "replica", "controller", "driver", "raylet", "cut off", "freeze"]
-"""Of these, "cut off" stops a raylet, so that its node counts as dead while its workers go on, and kills it after that; "freeze" stops
-a worker until its episodes were leased to another. All others are SIGKILLs."""
+"""Ways of dying: "cut off" stops a raylet, so that its node counts as dead while its workers go on, and kills it after that; "freeze"
+stops a worker until its episodes were leased to another. All others are SIGKILLs."""
 
 SCRIPTED_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller", "cut off", "freeze")
 VLLM_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller")
 MORE: dict[Kind, int] = {"worker": 5, "replica": 4, "controller": 2, "driver": 2}
-"""How often each comes among the further kills; the others come once."""
+"""Weights of kinds among the further kills; the others come once."""
 TITLES: dict[Kind, str] = {
     "worker": "ray::Worker",
     "freeze": "ray::Worker",
@@ -31,13 +31,13 @@ TITLES: dict[Kind, str] = {
 }
 
 ZOMBIE_S = 3.0
-"""How long workers that are cut off may go on when their journals were fenced; their own watchdogs look every second."""
+"""Seconds that cut-off workers go on after their journals were fenced; their own watchdogs look every second."""
 CUT_OFF_S = 25.0
-"""And how long they are at most. A driver gives up a worker that does not answer sooner; Ray gives up a node that hangs after a minute."""
+"""Most seconds that workers are cut off. A driver gives a silent worker up sooner; Ray gives a hanging node up after a minute."""
 
 
 def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
-    """Each kind once, as far as there are enough kills, and more of those that may come again. Being cut off comes early: it takes long."""
+    """Draws each kind once, as far as there are kills, and then those that may come again. "cut off" comes early: it takes long."""
     rng = random.Random(seed)
     weights = {kind: weight for kind, weight in MORE.items() if kind in kinds}
     rest = [*kinds[:kills], *rng.choices(list(weights), list(weights.values()), k=max(0, kills - len(kinds)))]
@@ -50,13 +50,13 @@ def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
 
 @dataclass(slots=True)
 class Frozen:
-    """A worker that does nothing until its episodes are leased to another; then it goes on, and knows nothing of that."""
+    """A worker that is stopped until its episodes are leased to another, and then goes on without knowing of that."""
 
     process: psutil.Process
     journals: list[Path]
 
     def look(self) -> bool:
-        """Whether it was woken."""
+        """Wakes the worker when its time has come, and tells whether it did."""
         if any(path.exists() for path in self.journals) and is_alive(self.process):
             return False
         send(self.process, signal.SIGCONT)
@@ -65,14 +65,14 @@ class Frozen:
 
 @dataclass(slots=True)
 class CutOff:
-    """A raylet that nobody hears of. Its node counts as dead after a while, and the episodes there are leased anew; its workers go on."""
+    """A raylet that is stopped. Its node counts as dead after a while and its episodes are leased again; its workers go on."""
 
     raylet: psutil.Process
     journals: list[Path]
     kill_at: float
 
     def look(self) -> bool:
-        """Whether it was killed."""
+        """Kills the raylet when its time has come, and tells whether it did."""
         now = time.monotonic()
         if not any(path.exists() for path in self.journals):
             self.kill_at = min(self.kill_at, now + ZOMBIE_S)
@@ -83,6 +83,8 @@ class CutOff:
 
 
 class Killer:
+    """Chooses victims, kills them, and brings to an end what takes its time."""
+
     def __init__(self, seed: int, raylets: Raylets, processes: Processes, rollout: Rollout) -> None:
         self._rng = random.Random(seed)
         self._raylets = raylets
@@ -94,11 +96,11 @@ class Killer:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nobody is frozen or cut off."""
+        """True while nobody is frozen or cut off."""
         return self.frozen is None and self.cut_off is None
 
     def aim(self, kind: Kind) -> psutil.Process | None:
-        """Who is to be killed; None if there is nobody now. A driver's end would be that of who is cut off."""
+        """Chooses a victim, or None if there is none now. No driver is killed while a worker is cut off: both would end."""
         if kind == "driver":
             if not self.is_idle or not self._processes.titled("ray::Worker.exchange"):
                 return None
@@ -107,7 +109,7 @@ class Killer:
         return self._rng.choice(victims) if victims else None
 
     def look(self) -> str | None:
-        """Bring to an end what takes its time; gives what that was."""
+        """Ends what is frozen or cut off when its time has come, and says what that was."""
         if self.frozen is not None and self.frozen.look():
             woken, self.frozen = self.frozen, None
             return f"woke process {woken.process.pid}"
@@ -137,7 +139,7 @@ class Killer:
             send(victim, signal.SIGKILL)
 
     def finish(self) -> None:
-        """The run is over: nothing is kept as it is any longer."""
+        """Ends what is frozen or cut off, for the run is over."""
         if self.frozen is not None:
             send(self.frozen.process, signal.SIGCONT)
         if self.cut_off is not None:
@@ -145,7 +147,7 @@ class Killer:
             self._replace(self.cut_off.raylet)
 
     def _replace(self, raylet: psutil.Process) -> None:
-        """Its workers live until it is reaped."""
+        """Reaps a dead raylet, whose workers live until then, and adds another."""
         self._raylets.take_out(raylet.pid).wait()
         self._raylets.add()
 
@@ -164,7 +166,7 @@ class Killer:
 
 
 def journals_of(worker: psutil.Process) -> list[Path]:
-    """The journal that a process writes; none while it starts, or when it was fenced."""
+    """Finds the journal that a process writes; there is none while it starts, or when it was fenced."""
     try:
         links = [path.readlink() for path in Path(f"/proc/{worker.pid}/fd").iterdir()]
     except OSError:

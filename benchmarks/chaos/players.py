@@ -1,4 +1,4 @@
-"""The scripted player of both sides. It notes every call that it has finished, so that calls which were made again can be counted."""
+"""Defines the scripted player of both sides, which notes every finished call, so that calls that were made again can be counted."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ray_gym.models.base import CompletionRequest
 
 NONCE = re.compile(r"nonce-[0-9a-f]{16}")
 LOOKS_UP_AT = (0, 3)
-"""The policy's calls in which it uses its tool: the first of two of its turns."""
+"""Numbers of the policy's calls in which it uses its tool."""
 
 
 async def player(request: CompletionRequest, rng: random.Random, calls: str, nonce: bool = False) -> Message:
-    """`calls` is the folder for the notes; `nonce` has every answer hold what no replay could guess."""
+    """Answers for both sides. `calls` is the folder for the notes; `nonce` puts random bytes into every answer."""
     number = said(request.messages)
     secret = f" nonce-{os.urandom(8).hex()}" if nonce else ""
     text = rng.choice(SENTENCES) + secret
@@ -37,7 +37,7 @@ async def player(request: CompletionRequest, rng: random.Random, calls: str, non
 
 
 def _note(folder: Path, line: str) -> None:
-    """A file a process, each line written whole."""
+    """Appends a line, whole, to this process's file."""
     descriptor = os.open(folder / f"{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         os.write(descriptor, line.encode())
@@ -47,7 +47,7 @@ def _note(folder: Path, line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CallKey:
-    """One call of one try: its seed is derived from the try, the thread and the call's number."""
+    """A call of one try: its seed is derived from the try, the thread and the call's number."""
 
     episode: str
     seed: int
@@ -61,12 +61,12 @@ class Finished:
 
 @dataclass(slots=True)
 class FinishedCalls:
-    """What the players have noted; `read` looks for more."""
+    """Calls that the players have noted; `read` looks for more."""
 
     folder: Path
     calls: list[Finished] = field(default_factory=list)
     times: Counter[CallKey] = field(default_factory=Counter)
-    """How often each call was finished."""
+    """Number of times that each call was finished."""
     _offsets: dict[Path, int] = field(default_factory=dict)
 
     def read(self) -> None:

@@ -1,25 +1,26 @@
-"""The processes of a chaos run: found by the titles that Ray gives them, and remembered after their parents are gone."""
+"""Finds the processes of a run by the titles that Ray gives them, also after their parents are gone."""
 
 from __future__ import annotations
 
 import os
 import signal
 from collections.abc import Iterable
+from contextlib import suppress
 
 import psutil  # type: ignore[import-untyped]
 
 OURS = ("ray::Worker", "ray::ServeReplica", "ray::Event", "ray::_Janitor")
-"""What must be gone when a run has ended; Serve's controller belongs to the cluster."""
+"""Titles of processes that must be gone when a run has ended; Serve's controller belongs to the cluster."""
 
 
 class Processes:
-    """All that descends from this process, seen again and again: the orphans of a dead raylet have another parent."""
+    """All descendants of this process, remembered from look to look: the orphans of a dead raylet have another parent."""
 
     def __init__(self) -> None:
         self._seen: set[psutil.Process] = set()
 
     def alive(self) -> set[psutil.Process]:
-        """Look again."""
+        """Looks for descendants again and gives those that are alive."""
         everything = {process: _parent(process) for process in psutil.process_iter()}
         known = {process for process in self._seen if process in everything and is_alive(process)}
         pids, size = {os.getpid(), *(process.pid for process in known)}, 0
@@ -31,7 +32,7 @@ class Processes:
         return self._seen
 
     def titled(self, *titles: str) -> list[psutil.Process]:
-        """By age."""
+        """Lists the living processes of these titles, the oldest first."""
         found = [process for process in self.alive() if title_of(process).startswith(titles)]
         return sorted(found, key=lambda process: (float(process.create_time()), int(process.pid)))
 
@@ -40,16 +41,13 @@ class Processes:
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:
-    """Frozen ones too."""
+    """Kills processes, also stopped ones."""
     for process in processes:
-        try:
-            process.kill()
-        except psutil.Error:
-            continue
+        send(process, signal.SIGKILL)
 
 
 def is_alive(process: psutil.Process) -> bool:
-    """One that has ended and waits to be reaped is not."""
+    """Tells whether a process lives; one that has ended and waits to be reaped does not."""
     try:
         return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
     except psutil.Error:
@@ -70,11 +68,9 @@ def describe(process: psutil.Process) -> str:
 
 
 def send(process: psutil.Process, number: signal.Signals) -> None:
-    """Nothing, if it is gone."""
-    try:
+    """Sends a signal, unless the process is gone."""
+    with suppress(psutil.Error):
         process.send_signal(number)
-    except psutil.Error:
-        return
 
 
 def _parent(process: psutil.Process) -> int | None:

@@ -1,4 +1,4 @@
-"""What a disturbed run has shown: counts, and what is wrong."""
+"""Counts what a disturbed run has shown."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from benchmarks.chaos.kills import Kind
 from benchmarks.chaos.players import CallKey, FinishedCalls
 
 ENOUGH = 0.9
-"""Of the calls that were finished before a kill, the share that may not be made again."""
+"""Least share of the calls finished before a kill that were not made again."""
 
 
 @dataclass(slots=True)
 class Disturbed:
-    """What was seen of a run while it was disturbed."""
+    """Observations of a run while it was disturbed, and its rows."""
 
     zombies: Zombies
     kills: list[tuple[Kind, float]] = field(default_factory=list)
-    """And when (seconds of time.time())."""
+    """Kinds of the kills and their moments (seconds of `time.time()`)."""
     seen: dict[tuple[str, int, str, int], Recorded] = field(default_factory=dict)
     """Answers that were in a journal right before a kill, by episode, try, thread and number."""
     seconds: float = 0.0
@@ -32,6 +32,7 @@ class Disturbed:
             self.seen.setdefault((one.episode, one.try_, one.thread, one.number), one)
 
     def count(self) -> dict[str, Any]:
+        """Gives the counts by their names in the command's output."""
         rows = {row["episode_id"]: row for row in self.rows}
         answered = {
             (one.episode, one.thread, one.number)
@@ -48,7 +49,7 @@ class Disturbed:
         }
 
     def at_stake(self, calls: FinishedCalls) -> dict[CallKey, bool]:
-        """Calls that a model had finished before a kill, in an episode under way then; and whether any was finished again after that."""
+        """Gives the calls finished before a kill in an episode under way then, and for each whether it was finished again after."""
         ended_at = {row["episode_id"]: row["ended_at"] for row in self.rows}
         finished: dict[CallKey, list[float]] = {}
         for call in calls.calls:
@@ -61,11 +62,11 @@ class Disturbed:
         return found
 
     def changed_hands(self) -> set[str]:
-        """Episodes that went on in another attempt."""
+        """Gives the ids of episodes that went on in another attempt."""
         return {row["episode_id"] for row in self.rows if row["attempt"] > 0}
 
     def missing_nonces(self) -> tuple[list[str], int]:
-        """Those that a journal held and no row has; and how many were looked for. What tries held that were given up does not count."""
+        """Lists the nonces that a journal held and no row has, and counts those looked for. Tries that were given up don't count."""
         tries = {row["episode_id"]: row["try"] for row in self.rows}
         texts = {row["episode_id"]: _texts(row) for row in self.rows}
         wanted = [one for one in self.seen.values() if one.try_ == tries.get(one.episode)]

@@ -1,4 +1,4 @@
-"""The run that is disturbed: the command line as a user starts it, killed and gone on with."""
+"""Starts a run by the command line as a user would, kills its driver and resumes it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class ChaosFailed(Exception):
-    """What was to be shown was not."""
+    """The run did not show what it had to."""
 
 
 @dataclass(slots=True)
 class Rollout:
-    """`output` is where run directories are made; `name` is the run's."""
+    """A run named `name` in the folder `output`, on the cluster at `address`."""
 
     output: Path
     name: str
@@ -58,7 +58,7 @@ class Rollout:
         self._launch("--resume", str(self.directory))
 
     def has_ended(self) -> bool:
-        """Errors: ChaosFailed if it did not end well."""
+        """Tells whether the driver has ended. Errors: ChaosFailed if it did not end well."""
         assert self._driver is not None
         if self._driver.poll() is None:
             return False
@@ -68,14 +68,14 @@ class Rollout:
         return True
 
     def end(self) -> None:
-        """Whatever state it is in."""
+        """Kills the driver, if it is alive."""
         if self._driver is not None and self._driver.poll() is None:
             self._driver.kill()
             self._driver.wait()
 
     @property
     def pid(self) -> int:
-        """The driver's."""
+        """Process id of the driver."""
         assert self._driver is not None
         return self._driver.pid
 
