@@ -1,4 +1,4 @@
-"""Whether the service stands load, and the death of a worker in it: `python -m benchmarks.service_load`."""
+"""Puts load on the service, kills a worker in it, and checks every answer and record: `python -m benchmarks.service_load`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from pathlib import Path
 from benchmarks.command import begin
 from benchmarks.measure import MeasurementFailed
 from benchmarks.service_load import memory
-from benchmarks.service_load.counts import Counts, Wrong
-from benchmarks.service_load.door import Door
-from benchmarks.service_load.games import CLOSE, OPEN, Game, Pace, client
+from benchmarks.service_load.connection import Connection
+from benchmarks.service_load.counts import Counts, WrongAnswer
+from benchmarks.service_load.games import CLOSE, OPEN, Game, Pace, play_games
 from benchmarks.service_load.records import SHOWN, check_games, check_streams, rows_of
-from benchmarks.service_load.running import WORKERS, Running, running
-from benchmarks.service_load.streams import Followed, Rollouts, follower
+from benchmarks.service_load.service import WORKERS, Service, start_service
+from benchmarks.service_load.streams import Followed, Rollouts, follow_rollouts
 from benchmarks.table import table
 
 MOST_GROWTH = 0.10
 WINDING_UP_S = 120.0
-"""For games and streams that are under way when the time is over, and for the last rows to be written."""
+"""Most seconds until games and streams under way are over, and the last rows are written."""
 WARM_UP = "warm-up"
 COLUMNS = ["episode_id", "attempt", "status", "reward", "events"]
 
@@ -37,38 +37,34 @@ def say(text: str) -> None:
 
 @dataclass(slots=True)
 class Load:
-    """What clients have done and seen."""
+    """Actions and observations of all clients."""
 
     rollouts: Rollouts
     warm_up: str
-    """A session from before."""
+    """Id of the session that was opened before the load."""
     counts: Counts = field(default_factory=Counts)
     games: list[Game] = field(default_factory=list)
     followed: list[Followed] = field(default_factory=list)
     series: dict[int, memory.Series] = field(default_factory=dict)
     killed_at: float | None = None
     unwritten: list[str] = field(default_factory=list)
-    """Sessions that are over, and not in the table yet."""
+    """Ids of sessions that are over and not in the table yet."""
 
     def under_way_at_kill(self) -> list[Game]:
-        at = self.killed_at
-        if at is None:
-            return []
-        return [
-            game for game in self.games if 0 < game.opened_at < at and (game.ended_at is None or game.ended_at > at)
-        ]
+        at = self.killed_at or 0.0
+        return [one for one in self.games if 0 < one.opened_at < at and (one.ended_at is None or one.ended_at > at)]
 
 
-async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
-    """Errors: MeasurementFailed if it does not come to an end."""
+async def put_load_on(service: Service, given: argparse.Namespace) -> Load:
+    """Runs all clients and the kill. Errors: MeasurementFailed if they do not come to an end."""
     pace, stopped = Pace(given.pause), asyncio.Event()
     load = Load(Rollouts(given.groups), await _warm_up(service))
     counts, address = load.counts, service.address
     say("0 s: the load begins")
     watching = asyncio.create_task(memory.watch(service, load.series, stopped))
     submitting = asyncio.create_task(load.rollouts.submit(address, counts, pace))
-    clients = [client(number, address, counts, pace, load.games) for number in range(given.sessions)]
-    streams = [follower(n, address, counts, pace, load.rollouts, load.followed) for n in range(given.streams)]
+    clients = [play_games(number, address, counts, pace, load.games) for number in range(given.sessions)]
+    streams = [follow_rollouts(n, address, counts, pace, load.rollouts, load.followed) for n in range(given.streams)]
     playing = asyncio.gather(*clients, *streams)
     try:
         if 0 < given.kill_after < given.seconds:
@@ -89,7 +85,7 @@ async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
         unended = f"{sum(not one.state for one in load.followed)} of {len(load.followed)} streams"
         told = f"{left} of {len(load.games)} games and {unended} are not over, {unwritten}; {_told(counts)}"
         raise MeasurementFailed(told) from None
-    except Wrong as error:
+    except WrongAnswer as error:
         raise MeasurementFailed(str(error)) from None
     finally:
         for task in (playing, submitting, watching):
@@ -98,34 +94,34 @@ async def put_load_on(service: Running, given: argparse.Namespace) -> Load:
     return load
 
 
-async def _warm_up(service: Running) -> str:
-    """Until a session can be opened, and all workers are there: they come with the first one. Errors: MeasurementFailed."""
+async def _warm_up(service: Service) -> str:
+    """Opens a first session, with which the workers come, and waits until all are there. Errors: MeasurementFailed."""
     try:
-        async with asyncio.timeout(WINDING_UP_S), Door(service.address, Counts()) as door:
-            opened = await door.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)
-            await door.ask(CLOSE, f"/v1/sessions/{opened['id']}")
+        async with asyncio.timeout(WINDING_UP_S), Connection(service.address, Counts()) as connection:
+            opened = await connection.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)
+            await connection.ask(CLOSE, f"/v1/sessions/{opened['id']}")
             while True:
                 if list(service.processes().values()).count("session worker") >= WORKERS:
                     return str(opened["id"])
                 await asyncio.sleep(0.2)
-    except (Wrong, TimeoutError) as error:
+    except (WrongAnswer, TimeoutError) as error:
         raise MeasurementFailed(f"no session can be opened: {error}") from None
 
 
 async def _until_written(load: Load, address: str) -> None:
-    """Until no session is open any more."""
-    async with Door(address, Counts()) as door:
+    """Waits until no session is open any more."""
+    async with Connection(address, Counts()) as connection:
         while True:
-            load.unwritten = await _open_sessions(door)
+            load.unwritten = await _open_sessions(connection)
             if not load.unwritten:
                 return
             await asyncio.sleep(0.5)
 
 
-async def _open_sessions(door: Door) -> list[str]:
+async def _open_sessions(connection: Connection) -> list[str]:
     found, cursor = list[str](), ""
     while True:
-        page = await door.ask("GET /v1/sessions", f"/v1/sessions?limit=1000{cursor}")
+        page = await connection.ask("GET /v1/sessions", f"/v1/sessions?limit=1000{cursor}")
         found += [one["id"] for one in page["sessions"] if one["state"] == "open"]
         if page["next"] is None:
             return found
@@ -133,7 +129,7 @@ async def _open_sessions(door: Door) -> list[str]:
 
 
 def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
-    """Print what came out; what is wrong."""
+    """Prints the results and lists what is wrong."""
     counts, seconds = load.counts, given.seconds
     say(table(counts.lines()))
     say("\n" + table(memory.lines(load.series, seconds)))
@@ -144,12 +140,12 @@ def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
     facts = {
         "requests": counts.requests,
         "requests/s": round(counts.requests / seconds),
-        "told to wait (429, 503 with Retry-After)": counts.asked_to_wait,
+        "asked to wait (429, 503 with Retry-After)": counts.asked_to_wait,
         "sessions opened": len(load.games),
         "sessions in the table": len(rows),
         "sessions under way at the kill": len(interrupted),
         "of these in the killed worker": len(in_worker),
-        "of these gone on with to their end": sum(game.ended_at is not None for game in in_worker),
+        "of these played to their end": sum(game.ended_at is not None for game in in_worker),
         "rollouts": len(load.rollouts.submitted),
         "rollouts followed to the end": sum(bool(one.state) for one in load.followed),
         "connections for that": sum(one.connections for one in load.followed),
@@ -180,7 +176,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     told: list[str] = []
     problems: list[str] = []
     try:
-        with running(folder, given.concurrency) as service:
+        with start_service(folder, given.concurrency) as service:
             told = service.said
             load = asyncio.run(put_load_on(service, given))
             problems += shown(load, given, service.directory)
@@ -200,15 +196,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.service_load", description=__doc__)
-    parser.add_argument("--sessions", type=int, default=500, help="clients with a session each (default 500)")
+    parser.add_argument("--sessions", type=int, default=500, help="clients that play a session each (default 500)")
     parser.add_argument("--streams", type=int, default=64, help="clients that follow rollouts (default 64)")
-    parser.add_argument("--seconds", type=float, default=60, help="of load (default 60)")
-    parser.add_argument("--kill-after", type=float, default=15, help="seconds, a session worker; 0: none (default 15)")
-    parser.add_argument("--pause", type=float, default=4, help="seconds before a request, on average (default 4)")
-    parser.add_argument("--groups", type=int, default=60, help="of two episodes, in each rollout (default 60)")
+    parser.add_argument("--seconds", type=float, default=60, help="seconds of load (default 60)")
+    parser.add_argument(
+        "--kill-after", type=float, default=15, help="seconds until a session worker is killed; 0: none is (default 15)"
+    )
+    parser.add_argument("--pause", type=float, default=4, help="mean seconds before a request (default 4)")
+    parser.add_argument("--groups", type=int, default=60, help="groups of two episodes in each rollout (default 60)")
     parser.add_argument("--concurrency", type=int, default=16, help="episodes of a rollout in flight (default 16)")
-    parser.add_argument("--flat", action=argparse.BooleanOptionalAction, default=True, help="bound the memory")
-    parser.add_argument("--keep", type=Path, help="a folder to leave all files in")
+    parser.add_argument(
+        "--flat", action=argparse.BooleanOptionalAction, default=True, help="bound the growth of memory"
+    )
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="leave all files in this folder")
     return parser
 
 

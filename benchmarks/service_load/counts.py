@@ -1,4 +1,4 @@
-"""What clients asked for, what they were answered, and how long that took."""
+"""Counts the clients' requests by route, with the answers' statuses and times."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 
 
-class Wrong(Exception):
-    """What a client was answered is not what it should have been."""
+class WrongAnswer(Exception):
+    """A client got another answer than it should have."""
 
 
 @dataclass(slots=True)
 class Counts:
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    """Of every answer, by route."""
+    """Seconds that each answer took, by route."""
     statuses: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     errors: list[str] = field(default_factory=list)
-    """Whatever no client should meet."""
+    """Answers that no client should get."""
 
     def answered(self, route: str, status: int, seconds: float) -> None:
         self.seconds[route].append(seconds)
@@ -34,7 +34,7 @@ class Counts:
         return sum(statuses[429] + statuses[503] for statuses in self.statuses.values())
 
     def lines(self) -> list[dict[str, Any]]:
-        """A line a route."""
+        """Gives a line of the table for each route."""
         return [
             {
                 "route": route,

@@ -1,4 +1,4 @@
-"""Sessions of tic-tac-toe as their clients drive them: with commands of their own, or as a black-box agent that is captured."""
+"""Plays sessions of tic-tac-toe as a client: by commands of its own, or as a black-box agent whose calls are captured."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.service_load.counts import Wrong
-from benchmarks.service_load.door import Door
+from benchmarks.service_load.connection import Connection
+from benchmarks.service_load.counts import WrongAnswer
 from ray_gym.envs.tic_tac_toe.board import after, empty_cells, read_board
 
 REWARDS = {"X wins": 1.0, "draw": 0.5, "O wins": 0.0}
@@ -27,12 +27,12 @@ GIVEN_UP = 0.1
 LOOKED_AT = 0.2
 OPENED_AGAIN = 0.1
 SAID_AGAIN = 0.1
-"""Shares of sessions, or of rounds."""
+"""Shares: of sessions that are given up, and of rounds after which they are looked at, opened again or spoken to again."""
 
 
 @dataclass(slots=True)
 class Game:
-    """What its client knows of a session."""
+    """A client's knowledge of a session."""
 
     key: str
     seed: int
@@ -41,15 +41,15 @@ class Game:
     ended_at: float | None = None
     status: str = ""
     reward: float | None = None
-    deeds: list[tuple[str, str]] = field(default_factory=list)
-    """Calls and words of the policy, in their order."""
+    actions: list[tuple[str, str]] = field(default_factory=list)
+    """Kinds (`move`, `say`) and contents of the policy's actions, in their order."""
     heard: str = ""
-    """By the policy, last."""
+    """Text that the policy heard last."""
 
 
 @dataclass(slots=True)
 class Pace:
-    """How long clients think before each request, until nobody goes on."""
+    """Has clients think before each request, until the load is over."""
 
     pause_s: float
     over: asyncio.Event = field(default_factory=asyncio.Event)
@@ -63,17 +63,17 @@ class Pace:
 
 
 class Play:
-    """One game from opening to end. Errors of all its methods: Wrong."""
+    """Plays one game from opening to end. All methods raise WrongAnswer."""
 
-    def __init__(self, game: Game, door: Door, pace: Pace, rng: random.Random) -> None:
+    def __init__(self, game: Game, connection: Connection, pace: Pace, rng: random.Random) -> None:
         self.game = game
-        self._door = door
+        self._connection = connection
         self._pace = pace
         self._rng = rng
         self._board = ""
         self._outcome: str | None = None
         self._agent: list[dict[str, Any]] | None = None
-        """The conversation as a black-box agent has it; None: the client gives its own commands."""
+        """Conversation of the black-box agent; None where the client gives its own commands."""
         self._tools: list[dict[str, Any]] = []
 
     @property
@@ -94,7 +94,7 @@ class Play:
             await (self._captured_round() if captured else self._round())
             if self._outcome is None and rng.random() < LOOKED_AT:
                 await self._pace.pause(rng)
-                self._compare(self._view(await self._door.ask(LOOK, self._path)))
+                self._compare((await self._connection.ask(LOOK, self._path))["participants"]["policy"])
             if self._outcome is None and rng.random() < OPENED_AGAIN:
                 self._compare(await self._open())
         await self._pace.pause(rng)
@@ -102,23 +102,21 @@ class Play:
         game.ended_at = time.time()
 
     async def _open(self) -> dict[str, Any]:
-        opened = await self._door.ask(OPEN, "/v1/sessions", {"seed": self.game.seed}, key=self.game.key)
+        opened = await self._connection.ask(OPEN, "/v1/sessions", {"seed": self.game.seed}, key=self.game.key)
         if self.game.id not in ("", opened["id"]):
-            raise Wrong(f"{OPEN}: the key of {self.game.id} opened {opened['id']}")
+            raise WrongAnswer(f"{OPEN}: the key of {self.game.id} opened {opened['id']}")
         self.game.id = opened["id"]
-        self._outcome = opened["stop"] and opened["stop"]["text"]  # the user may begin, and win at once
-        return self._view(opened)
-
-    def _view(self, info: dict[str, Any]) -> dict[str, Any]:
-        """Of the policy; its last board is known, or this is the first."""
-        view: dict[str, Any] = info["participants"]["policy"]
+        self._outcome = opened["stop"] and opened["stop"]["text"]  # the user may begin and win at once
+        view: dict[str, Any] = opened["participants"]["policy"]
         return view
 
     def _compare(self, view: dict[str, Any]) -> None:
-        """The session is as its client remembers it."""
+        """Checks that the session is as its client remembers it."""
         spoken = sum(one["role"] == "assistant" for one in view["messages"])
-        if spoken != len(self.game.deeds) or view["messages"][-1]["content"] != self.game.heard:
-            raise Wrong(f"session {self.game.id}: {spoken} messages of the policy after {len(self.game.deeds)} deeds")
+        if spoken != len(self.game.actions) or view["messages"][-1]["content"] != self.game.heard:
+            raise WrongAnswer(
+                f"session {self.game.id}: {spoken} messages of the policy after {len(self.game.actions)} actions"
+            )
 
     # ---- rounds ----
 
@@ -126,7 +124,7 @@ class Play:
         position = self._rng.choice(empty_cells(self._board))
         await self._move(json.dumps({"position": position}), None)
         if self._outcome is None:
-            await self._say(f"{self.game.key}: word {len(self.game.deeds)}")
+            await self._say(f"{self.game.key}: word {len(self.game.actions)}")
 
     async def _captured_round(self) -> None:
         assert self._agent is not None
@@ -143,7 +141,7 @@ class Play:
         assert self._agent is not None
         await self._pace.pause(self._rng)
         body = {"model": "policy", "messages": self._agent, "tools": self._tools}
-        answer = await self._door.ask(CHAT, f"{self._path}/openai/chat/completions", body)
+        answer = await self._connection.ask(CHAT, f"{self._path}/openai/chat/completions", body)
         said: dict[str, Any] = answer["choices"][0]["message"]
         self._agent.append(said)
         return said
@@ -151,71 +149,68 @@ class Play:
     async def _move(self, arguments: str, call_id: str | None) -> str:
         await self._pace.pause(self._rng)
         body = {"name": "make_move", "arguments": arguments, "id": call_id}
-        answer = await self._door.ask(TOOLS, f"{self._path}/tools", body)
-        self.game.deeds.append(("move", arguments))
+        answer = await self._connection.ask(TOOLS, f"{self._path}/tools", body)
+        self.game.actions.append(("move", arguments))
         content: str = answer["content"]
         expected = after(self._board, "X", json.loads(arguments)["position"])
         if answer["error"] is not None or self._read(json.loads(content)["board"]) != expected:
-            raise Wrong(f"session {self.game.id}: {content!r} is not what {arguments} leads to on {self._board}")
+            raise WrongAnswer(f"session {self.game.id}: {content!r} is not what {arguments} leads to on {self._board}")
         self._board = expected
         self._outcome = answer["stop"] and answer["stop"]["text"]
         return content
 
     async def _say(self, text: str) -> None:
-        """The user hears it, and moves. Sometimes the answer gets lost: said again, it is the same."""
+        """Says a text to the user, who moves. Now and then it is said again under its key, and must be answered as before."""
         await self._pace.pause(self._rng)
-        key = f"{self.game.key}-{len(self.game.deeds)}"
-        answer = await self._door.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
+        key = f"{self.game.key}-{len(self.game.actions)}"
+        answer = await self._connection.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
         if self._rng.random() < SAID_AGAIN:
-            again = await self._door.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
+            again = await self._connection.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
             if again != answer:
-                raise Wrong(f"session {self.game.id}: a message said again was answered by {again}, first by {answer}")
-        self.game.deeds.append(("say", text))
+                raise WrongAnswer(
+                    f"session {self.game.id}: a message said again was answered by {again}, first by {answer}"
+                )
+        self.game.actions.append(("say", text))
         self._outcome = answer["stop"] and answer["stop"]["text"]
         if self._outcome is None:
             self.game.heard = answer["messages"][-1]["content"]
             board = self._read(self.game.heard)
             if board not in [after(self._board, "O", position) for position in empty_cells(self._board)]:
-                raise Wrong(f"session {self.game.id}: no move leads from {self._board} to {board}")
+                raise WrongAnswer(f"session {self.game.id}: no move leads from {self._board} to {board}")
             self._board = board
 
     def _read(self, text: str) -> str:
         board = read_board(text)
         if board is None:
-            raise Wrong(f"session {self.game.id}: no board in {text!r}")
+            raise WrongAnswer(f"session {self.game.id}: no board in {text!r}")
         return board
 
     # ---- the end ----
 
     async def _score(self) -> None:
         expected = REWARDS[self._outcome] if self._outcome else 0.0
-        score = (await self._door.ask(SCORE, f"{self._path}/score"))["score"]
+        score = (await self._connection.ask(SCORE, f"{self._path}/score"))["score"]
         if (score["status"], score["reward"]) != ("completed", expected):
-            raise Wrong(f"session {self.game.id}: {score}, and not {expected} for {self._outcome}")
+            raise WrongAnswer(f"session {self.game.id}: {score}, and not {expected} for {self._outcome}")
         self.game.status, self.game.reward = "completed", expected
 
     async def _give_up(self) -> None:
-        await self._door.ask(CLOSE, self._path)
+        await self._connection.ask(CLOSE, self._path)
         self.game.status = "cancelled"
 
 
-async def client(number: int, address: str, counts: Any, pace: Pace, games: list[Game]) -> None:
-    """One game after the other."""
+async def play_games(number: int, address: str, counts: Any, pace: Pace, games: list[Game]) -> None:
+    """Plays one game after the other until the load is over."""
     rng = random.Random(number)
-    async with Door(address, counts) as door:
+    async with Connection(address, counts) as connection:
         await pace.pause(rng)
         while not pace.over.is_set():
             game = Game(key=f"{rng.getrandbits(64):016x}", seed=rng.getrandbits(32))
             games.append(game)
             try:
-                await Play(game, door, pace, rng).whole(captured=rng.random() < 0.5)
-            except Wrong as error:
+                await Play(game, connection, pace, rng).whole(captured=rng.random() < 0.5)
+            except WrongAnswer as error:
                 counts.errors.append(str(error))
-                await _leave(game, door)
-
-
-async def _leave(game: Game, door: Door) -> None:
-    """A game that went wrong is not left open."""
-    if game.id:
-        with suppress(Wrong):
-            await door.ask(CLOSE, f"/v1/sessions/{game.id}")
+                with suppress(WrongAnswer):
+                    if game.id:
+                        await connection.ask(CLOSE, f"/v1/sessions/{game.id}")

@@ -1,4 +1,4 @@
-"""Resident memory of the service's processes while it is under load."""
+"""Watches the resident memory of the service's processes under load."""
 
 from __future__ import annotations
 
@@ -10,35 +10,36 @@ from typing import Any
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.service_load.running import Running
+from benchmarks.service_load.service import Service
 
 LOOK_EVERY_S = 0.5
 
 
 @dataclass(slots=True)
 class Series:
-    """One process over time; seconds since the load began."""
+    """A process's resident bytes at moments in seconds since the load began."""
 
     kind: str
     times: list[float] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
 
     def median_mb(self, start: float, end: float) -> float | None:
-        """None unless it was there all that time."""
+        """Gives the median of a window in MB; None unless the process lived all that time."""
         if not self.times or self.times[0] > start + 2 or self.times[-1] < end - 2:
             return None
         held = [size for at, size in zip(self.times, self.bytes, strict=True) if start <= at <= end]
         return float(np.median(held)) / 2**20 if held else None
 
 
-async def watch(service: Running, seen: dict[int, Series], stop: asyncio.Event) -> None:
+async def watch(service: Service, seen: dict[int, Series], stop: asyncio.Event) -> None:
+    """Adds to the series of each process, by its id, until `stop` is set."""
     began = time.monotonic()
     while not stop.is_set():
         await asyncio.to_thread(_look, service, seen, began)
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _look(service: Running, seen: dict[int, Series], began: float) -> None:
+def _look(service: Service, seen: dict[int, Series], began: float) -> None:
     for pid, kind in service.processes().items():
         try:
             size = psutil.Process(pid).memory_info().rss
@@ -50,7 +51,7 @@ def _look(service: Running, seen: dict[int, Series], began: float) -> None:
 
 
 def lines(seen: dict[int, Series], seconds: float, points: int = 12) -> list[dict[str, Any]]:
-    """A line a process: MB over time, and how much the last third has more than the middle one."""
+    """Gives a line of the table for each process: MB over time, and the growth."""
     step = seconds / points
     return [
         {"process": one.kind}
@@ -61,5 +62,6 @@ def lines(seen: dict[int, Series], seconds: float, points: int = 12) -> list[dic
 
 
 def growth(one: Series, seconds: float) -> float | None:
+    """Gives the share by which the last third of the time has more than the middle one."""
     middle, last = one.median_mb(seconds / 3, seconds * 2 / 3), one.median_mb(seconds * 2 / 3, seconds)
     return None if middle is None or last is None else last / middle - 1

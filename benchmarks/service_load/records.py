@@ -1,4 +1,4 @@
-"""What the service has written down, against what its clients know."""
+"""Compares the service's records with its clients' knowledge."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def rows_of(run: Path, columns: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def check_games(rows: Sequence[dict[str, Any]], games: Iterable[Game]) -> list[str]:
-    """Every session that was opened is there once, and its record says what its client did."""
+    """Lists sessions that are not in the table exactly once with the actions and the reward that their clients know."""
     times = Counter(row["episode_id"] for row in rows)
     by_id = {row["episode_id"]: row for row in rows}
     opened = {game.id: game for game in games if game.id}
@@ -42,12 +42,12 @@ def _differences(row: dict[str, Any], game: Game) -> list[str]:
     differences = []
     if (row["status"], row["reward"]) != (game.status, game.reward):
         differences.append(f"{row['status']} {row['reward']} in its row, {game.status} {game.reward} for its client")
-    if (done := _deeds(row)) != game.deeds:
-        differences.append(f"{done} in its row, {game.deeds} by its client")
+    if (done := _actions_of(row)) != game.actions:
+        differences.append(f"{done} in its row, {game.actions} by its client")
     return differences
 
 
-def _deeds(row: dict[str, Any]) -> list[tuple[str, str]]:
+def _actions_of(row: dict[str, Any]) -> list[tuple[str, str]]:
     return [
         ("move", event["tool_calls"][0]["arguments"])
         if event["tool_calls"]
@@ -58,7 +58,7 @@ def _deeds(row: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def check_streams(rollouts: Path, followed: Iterable[Followed], groups: int) -> list[str]:
-    """Each client that followed a rollout to its end has seen each of its groups once."""
+    """Lists streams, followed to their end, that did not have each group of their rollout once."""
     problems, written = [], {}
     for one in followed:
         if not one.state:

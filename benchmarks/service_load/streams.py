@@ -1,4 +1,4 @@
-"""Rollouts that are submitted one after the other, and clients that follow their groups, going away and coming back all the time."""
+"""Submits rollouts one after the other, and follows their groups as clients that break off and come back."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import aiohttp
 
-from benchmarks.service_load.counts import Counts, Wrong
-from benchmarks.service_load.door import BUSY, Door
+from benchmarks.service_load.connection import BUSY, Connection
+from benchmarks.service_load.counts import Counts, WrongAnswer
 from benchmarks.service_load.games import Pace
 from ray_gym.client.server_sent_events import EventParser
 
@@ -20,14 +20,14 @@ SUBMIT = "POST /v1/rollouts"
 CANCEL = "DELETE /v1/rollouts/{id}"
 STREAM = "GET .../stream"
 STAYS_S = (2.0, 10.0)
-"""How long a client follows before it breaks off, to come back with its cursor."""
+"""Least and most seconds that a client follows before it breaks off, to come back with its cursor."""
 AHEAD = 3
-"""Rollouts that are playing or queued."""
+"""Number of rollouts that are playing or queued."""
 
 
 @dataclass(slots=True)
 class Followed:
-    """What one client has seen of one rollout."""
+    """Groups that one client has seen of one rollout."""
 
     rollout: str
     groups: Counter[str] = field(default_factory=Counter)
@@ -38,17 +38,17 @@ class Followed:
 
 @dataclass(slots=True)
 class Rollouts:
-    """Those that there are to follow."""
+    """Rollouts that clients can follow."""
 
     groups: int
-    """Of each."""
+    """Number of groups of each rollout."""
     submitted: list[str] = field(default_factory=list)
     under_way: list[str] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def submit(self, address: str, counts: Counts, pace: Pace) -> None:
-        """Until it is over; then what is under way is cancelled, so that its streams end."""
-        async with Door(address, counts) as door:
+        """Submits rollouts until the load is over, then cancels those under way, so that their streams end."""
+        async with Connection(address, counts) as connection:
             while not pace.over.is_set():
                 if len(self.under_way) >= AHEAD:
                     self.changed.clear()
@@ -60,13 +60,13 @@ class Rollouts:
                     "seed": len(self.submitted),
                     "participants": {"policy": {"model": "slow"}},
                 }
-                rollout = (await door.ask(SUBMIT, "/v1/rollouts", body))["id"]
+                rollout = (await connection.ask(SUBMIT, "/v1/rollouts", body))["id"]
                 self.submitted.append(rollout)
                 self.under_way.append(rollout)
             for rollout in list(self.under_way):
                 try:
-                    await door.ask(CANCEL, f"/v1/rollouts/{rollout}")
-                except Wrong as error:
+                    await connection.ask(CANCEL, f"/v1/rollouts/{rollout}")
+                except WrongAnswer as error:
                     if "409" not in str(error):  # it has just ended
                         raise
 
@@ -76,10 +76,10 @@ class Rollouts:
             self.changed.set()
 
 
-async def follower(
+async def follow_rollouts(
     number: int, address: str, counts: Counts, pace: Pace, rollouts: Rollouts, followed: list[Followed]
 ) -> None:
-    """One rollout after the other, each from its first group to its end."""
+    """Follows one rollout after the other, each from its first group to its end."""
     rng = random.Random(-number)
     timeout = aiohttp.ClientTimeout(total=None, sock_connect=60, sock_read=60)
     async with aiohttp.ClientSession(address, timeout=timeout) as http:
@@ -92,14 +92,14 @@ async def follower(
             try:
                 while not one.state:
                     await _follow(http, one, counts, rng.uniform(*STAYS_S))
-            except (Wrong, aiohttp.ClientError, TimeoutError) as error:
+            except (WrongAnswer, aiohttp.ClientError, TimeoutError) as error:
                 counts.errors.append(f"{STREAM}: {type(error).__name__}: {error}")
                 await asyncio.sleep(1)
             rollouts.ended(one.rollout)
 
 
 async def _follow(http: aiohttp.ClientSession, one: Followed, counts: Counts, stays_s: float) -> None:
-    """One connection. Errors: Wrong, ClientError, TimeoutError."""
+    """Follows on one connection. Errors: WrongAnswer, ClientError, TimeoutError."""
     began = time.monotonic()
     headers = {"Last-Event-ID": one.cursor} if one.cursor else {}
     async with http.get(f"/v1/rollouts/{one.rollout}/stream", params={"samples": "false"}, headers=headers) as answer:
@@ -108,7 +108,7 @@ async def _follow(http: aiohttp.ClientSession, one: Followed, counts: Counts, st
             await asyncio.sleep(float(answer.headers["Retry-After"]))
             return
         if answer.status != 200:
-            raise Wrong(f"{answer.status}: {(await answer.text())[:300]}")
+            raise WrongAnswer(f"{answer.status}: {(await answer.text())[:300]}")
         one.connections += 1
         parser = EventParser()
         leaving = asyncio.timeout(stays_s)
@@ -125,7 +125,7 @@ async def _follow(http: aiohttp.ClientSession, one: Followed, counts: Counts, st
             if not leaving.expired():
                 raise
             return
-        raise Wrong(f"the stream of {one.rollout} ended in the middle")
+        raise WrongAnswer(f"the stream of {one.rollout} ended in the middle")
 
 
 async def _first_of(*events: asyncio.Event) -> None:

@@ -1,4 +1,4 @@
-"""One client's connection to the service: asks, counts, and comes back when it is told to."""
+"""Sends a client's requests on one connection, counts the answers, and waits where the service says so."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.service_load.counts import Counts, Wrong
+from benchmarks.service_load.counts import Counts, WrongAnswer
 
 ANSWER_S = 120.0
 BUSY = (429, 503)
 
 
-class Door:
+class Connection:
     def __init__(self, address: str, counts: Counts) -> None:
         self._counts = counts
         self._http = aiohttp.ClientSession(
@@ -26,7 +26,7 @@ class Door:
             timeout=aiohttp.ClientTimeout(total=ANSWER_S),
         )
 
-    async def __aenter__(self) -> Door:
+    async def __aenter__(self) -> Connection:
         return self
 
     async def __aexit__(
@@ -37,7 +37,7 @@ class Door:
     async def ask(
         self, route: str, path: str, body: dict[str, Any] | None = None, *, key: str | None = None
     ) -> dict[str, Any]:
-        """`route` begins with the method, and is what the request is counted as. Errors: Wrong."""
+        """Makes a request, which is counted under `route`, a method and a path. Errors: WrongAnswer."""
         headers = {"Idempotency-Key": key or secrets.token_hex(16)} if route.startswith("POST") else {}
         while True:
             began = time.monotonic()
@@ -45,20 +45,12 @@ class Door:
                 async with self._http.request(route.partition(" ")[0], path, json=body, headers=headers) as answer:
                     text = await answer.text()
             except (aiohttp.ClientError, TimeoutError) as error:
-                raise Wrong(f"{route}: {type(error).__name__}: {error}") from None
+                raise WrongAnswer(f"{route}: {type(error).__name__}: {error}") from None
             self._counts.answered(route, answer.status, time.monotonic() - began)
             if answer.status in BUSY and "Retry-After" in answer.headers:
                 await asyncio.sleep(float(answer.headers["Retry-After"]))
                 continue
             if answer.status >= 300:
-                raise Wrong(f"{route}: {answer.status}: {text[:300]}")
+                raise WrongAnswer(f"{route}: {answer.status}: {text[:300]}")
             answered: dict[str, Any] = json.loads(text) if text else {}
             return answered
-
-    async def text(self, path: str) -> str:
-        """Not counted. Errors: Wrong."""
-        try:
-            async with self._http.get(path) as answer:
-                return await answer.text()
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise Wrong(f"GET {path}: {type(error).__name__}: {error}") from None

@@ -1,4 +1,4 @@
-"""The service that is put under load: `ray-gym serve` with a cluster of its own, and its processes."""
+"""Starts `ray-gym serve` with a cluster of its own, and finds its processes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from benchmarks.measure import MeasurementFailed
 ROOT = Path(__file__).resolve().parents[2]
 READY = "ready: "
 WORKERS = 2
-"""That hold sessions."""
+"""Number of workers that hold sessions."""
 STOP_S = 120
 KINDS = {
     "ray::ServeReplica:service-gateway": "gateway",
@@ -34,18 +34,18 @@ KINDS = {
     "ray::ServeController": "Serve's controller",
     "ray::SERVE_CONTROLLER_ACTOR": "Serve's controller",
 }
-"""Processes of the service by the beginning of their titles."""
+"""Kinds of the service's processes by the beginning of their titles."""
 
 
 @dataclass(slots=True)
-class Running:
+class Service:
     process: subprocess.Popen[str]
     address: str
     directory: Path
     said: list[str] = field(default_factory=list)
 
     def processes(self) -> dict[int, str]:
-        """Those of the service that live as long as it does, by their ids."""
+        """Gives the kinds of the processes that live as long as the service, by their ids."""
         found = {self.process.pid: "ray-gym serve"}
         for process in psutil.Process(self.process.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):
@@ -56,7 +56,7 @@ class Running:
         return found
 
     def kill_one(self, kind: str) -> int:
-        """Errors: MeasurementFailed if there is none."""
+        """Kills a process of this kind and returns its id. Errors: MeasurementFailed if there is none."""
         for pid, found in self.processes().items():
             if found == kind:
                 os.kill(pid, signal.SIGKILL)
@@ -69,8 +69,8 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(folder: Path, concurrency: int) -> Iterator[Running]:
-    """Errors: MeasurementFailed if it does not come up, or does not end as it should."""
+def start_service(folder: Path, concurrency: int) -> Iterator[Service]:
+    """Starts the service for the block. Errors: MeasurementFailed if it does not come up, or does not end as it should."""
     config = folder / "service.yaml"
     port = _free_port()
     config.write_text(yaml.safe_dump(_config(folder, port, concurrency)))
@@ -80,7 +80,7 @@ def running(folder: Path, concurrency: int) -> Iterator[Running]:
     with subprocess.Popen(
         command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
-        service = Running(process, f"http://127.0.0.1:{port}", folder / "runs" / "service")
+        service = Service(process, f"http://127.0.0.1:{port}", folder / "runs" / "service")
         try:
             assert process.stdout is not None
             for line in process.stdout:
@@ -116,7 +116,7 @@ def _config(folder: Path, port: int, concurrency: int) -> dict[str, object]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """With all that descends from it, should it not have ended by itself."""
+    """Kills the process and its descendants, unless it has ended by itself."""
     if process.poll() is None:
         left = psutil.Process(process.pid).children(recursive=True)
         process.kill()
@@ -126,7 +126,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _free_port() -> int:
-    """One that the system gives to nobody by itself, as Ray asks it to."""
+    """Finds a port that the system gives to nobody by itself, as Ray asks it to."""
     for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
