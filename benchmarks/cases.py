@@ -123,29 +123,16 @@ def _model(load: Load, base_url: str) -> dict[str, Any]:
     return {**played, **served, "delay_s": load.delay_ms / 1000}
 
 
-@dataclass(slots=True)
-class _Commits:
-    """Keeps the time of the last commit: the driver tells of its progress after each."""
-
-    last_at: float | None = None
-
-    def __call__(self, tally: Tally, in_flight: int) -> None:
-        self.last_at = time.time()
-
-
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Prepared:
     plan: Plan
     directory: RunDirectory
     lags: Path
     double: int | None
-    commits: _Commits = field(default_factory=_Commits)
 
-    def played(self, play_all: Callable[[_Prepared], None]) -> Played:
-        """Plays all episodes and counts what the files hold. Errors: MeasurementFailed if they hold nothing."""
-        asked_at = time.time()
-        play_all(self)
-        ended_at = self.commits.last_at or time.time()
+    def played(self, play_all: Callable[[_Prepared], float | None]) -> Played:
+        """Plays all episodes and counts their rows. `play_all` may return when it ended. Errors: MeasurementFailed if none."""
+        asked_at, ended_at = time.time(), play_all(self) or time.time()
         counts = _Counts()
         for table in self.directory.storage.tables(READ_BACK, SCHEMA):
             counts.add(table)
@@ -217,9 +204,17 @@ def _ray(lags: Path) -> Iterator[None]:
         ray.shutdown()
 
 
-def _carry_out(prepared: _Prepared) -> None:
+def _carry_out(prepared: _Prepared) -> float:
+    """Returns the moment of the last commit: the driver tells of its progress after each."""
+    last = 0.0
+
+    def progress(tally: Tally, in_flight: int) -> None:
+        nonlocal last
+        last = time.time()
+
     export = partial(export_beside_ray, prepared.lags)
-    carry_out(prepared.plan, prepared.directory, lambda text: None, prepared.commits, export=export)
+    carry_out(prepared.plan, prepared.directory, lambda text: None, progress, export=export)
+    return last
 
 
 async def _play_all(prepared: _Prepared, concurrency: int) -> None:

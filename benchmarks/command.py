@@ -47,6 +47,14 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=_writable, metavar="FILE", help="write all numbers to this file as well")
 
 
+def check_in_flight(parser: argparse.ArgumentParser, given: argparse.Namespace, *concurrency: int) -> None:
+    """Ends the command unless its episodes and workers can have so many episodes in flight."""
+    if given.episodes < (most := max(concurrency)):
+        parser.error(f"--episodes {given.episodes}: {most} of them are to be in flight (--concurrency)")
+    if (least := min(concurrency)) < given.workers:
+        parser.error(f"--workers {given.workers}: each plays an episode at least, and {least} are in flight")
+
+
 def positive(text: str) -> int:
     """Reads an option's whole number from 1 on. Errors: ArgumentTypeError."""
     if not text.isdecimal() or int(text) < 1:

@@ -43,10 +43,6 @@ class Trace:
     cpu_s: list[float]
     memory: list[int]
 
-    @staticmethod
-    def of(process: psutil.Process) -> Trace:
-        return Trace(titles=set(), times=[process.create_time()], cpu_s=[0.0], memory=[0])
-
     @property
     def role(self) -> Role:
         """Tells processes that run our code by the titles that Ray gives them; raylet, gcs, agents and idle ones are `other`."""
@@ -145,7 +141,8 @@ class Watch:
             try:
                 with process.oneshot():
                     times, memory, title = process.cpu_times(), process.memory_info().rss, process.cmdline()[:1]
-                    trace = self.traces.setdefault(process, Trace.of(process))
+                    new = Trace(set(), times=[process.create_time()], cpu_s=[0.0], memory=[0])
+                    trace = self.traces.setdefault(process, new)
             except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
                 continue
             trace.titles.update(title)

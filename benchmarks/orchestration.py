@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
 from benchmarks.cases import Durability, Load, Models, Played, in_one_process, on_ray
-from benchmarks.command import add_json, begin, not_negative, positive
+from benchmarks.command import add_json, begin, check_in_flight, not_negative, positive
 from benchmarks.lag import percentile_ms
 from benchmarks.measure import Cost, Costs, MeasurementFailed, run_watched
 from benchmarks.table import cell, table
@@ -124,12 +124,7 @@ def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given, heading = begin(parser, arguments)
-    if given.episodes < (most := max(given.concurrency)):
-        parser.error(f"--episodes {given.episodes}: {most} of them are to be in flight (--concurrency)")
-    if min(given.concurrency) < given.workers:
-        parser.error(
-            f"--workers {given.workers}: each plays an episode at least, and {min(given.concurrency)} are in flight"
-        )
+    check_in_flight(parser, given, *given.concurrency)
     measured: list[Measured] = []
     problems: list[str] = []
     try:

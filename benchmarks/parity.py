@@ -173,6 +173,7 @@ def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> R
     """Makes a case's config. Only the policy is a language model; the user moves at random."""
     case, precision = CASES[name], PRECISIONS[dtype]
     sampling = {"max_tokens": precision.max_tokens, **case.sampling, "stop": [] if case.required else ["\n", "."]}
+    tool_choice = "required" if case.required else "auto"
     return RunConfig.model_validate(
         {
             "run": {"name": f"{dtype}-{name}"},
@@ -183,11 +184,7 @@ def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> R
                 "random": {"engine": "scripted", "player": "ray_gym.envs.tic_tac_toe.players:random_player"},
             },
             "participants": {
-                "policy": {
-                    "model": "small",
-                    "tool_choice": "required" if case.required else "auto",
-                    "sampling": sampling,
-                },
+                "policy": {"model": "small", "tool_choice": tool_choice, "sampling": sampling},
                 "user": {"model": "random"},
             },
             "limits": {"max_turns": precision.max_turns, "max_steps_per_turn": 1},

@@ -43,34 +43,20 @@ def token_logprobs(
 ) -> torch.Tensor:
     """Gives each generated token's logprob under the distribution it was drawn from, float32 of shape (tokens,).
 
-    `allowed` is the grammar's mask, bool of shape (tokens, vocabulary).
-    """
-    processed = processed_logits(logits, prompt_ids, token_ids, sampling, allowed)
-    return processed.log_softmax(dim=-1).gather(-1, token_ids.unsqueeze(-1)).squeeze(-1)
-
-
-def processed_logits(
-    logits: torch.Tensor,
-    prompt_ids: torch.Tensor,
-    token_ids: torch.Tensor,
-    sampling: Sampling,
-    allowed: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """Gives the logits whose softmax the tokens were drawn from; -inf where a token could not be drawn.
-
-    `prompt_ids` are all tokens of the sample before the span, which were the engine's prompt in this step.
+    `prompt_ids` are all tokens of the sample before the span, which were the engine's prompt in this step. `allowed` is the
+    grammar's mask, bool of shape (tokens, vocabulary).
     """
     if allowed is not None:
         logits = logits.masked_fill(~allowed, NOT_SAMPLED)
     counts = counts_before(token_ids, logits.shape[-1])
     logits = repetition_penalised(logits, in_prompt(prompt_ids, logits.shape[-1]) | (counts > 0), sampling)
     logits = logits - sampling.frequency_penalty * counts - sampling.presence_penalty * (counts > 0)
-    if sampling.temperature < GREEDY:
-        return logits  # a greedy token is recorded without a temperature, and with nothing cut off
-    logits = logits / max(sampling.temperature, LEAST_TEMPERATURE)
-    logits = logits.masked_fill(below_min_p(logits, sampling.min_p), NOT_SAMPLED)
-    logits = logits.masked_fill(below_top_k(logits, sampling.top_k), NOT_SAMPLED)
-    return logits.masked_fill(outside_top_p(logits, sampling.top_p), NOT_SAMPLED)
+    if sampling.temperature >= GREEDY:  # a greedy token is recorded without a temperature, and with nothing cut off
+        logits = logits / max(sampling.temperature, LEAST_TEMPERATURE)
+        logits = logits.masked_fill(below_min_p(logits, sampling.min_p), NOT_SAMPLED)
+        logits = logits.masked_fill(below_top_k(logits, sampling.top_k), NOT_SAMPLED)
+        logits = logits.masked_fill(outside_top_p(logits, sampling.top_p), NOT_SAMPLED)
+    return logits.log_softmax(dim=-1).gather(-1, token_ids.unsqueeze(-1)).squeeze(-1)
 
 
 def in_prompt(prompt_ids: torch.Tensor, vocabulary: int) -> torch.Tensor:

@@ -137,15 +137,11 @@ class _Scripted(_Case):
     def _count_calls(self, disturbed: Disturbed, calls: FinishedCalls) -> None:
         calls.read()
         self.table |= {"calls": calls.distinct, "calls made again": sum(times > 1 for times in calls.times.values())}
-        at_stake, moved = disturbed.at_stake(calls), disturbed.changed_hands()
-        in_moved = {key: again for key, again in at_stake.items() if key.episode in moved}
-        for what, found in (("", at_stake), (", in episodes that changed hands", in_moved)):
-            name = f"calls finished before a kill{what}"
-            self.table |= {name: len(found), f"{name}: not made again": f"{_share_kept(found):.2%}"}
-        if _share_kept(at_stake) < ENOUGH:
-            self.problems.append(
-                f"only {_share_kept(at_stake):.1%} of the calls finished before a kill were not made again"
-            )
+        at_stake = disturbed.at_stake(calls)
+        kept, name = _share_kept(at_stake), "calls finished before a kill"
+        self.table |= {name: len(at_stake), f"{name}: not made again": f"{kept:.2%}"}
+        if kept < ENOUGH:
+            self.problems.append(f"only {kept:.1%} of the {name} were not made again")
 
 
 class _Vllm(_Case):

@@ -19,14 +19,9 @@ REPEATS = 2
 
 def scripted(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, Any]:
     """Makes the config with scripted players, who note their finished calls in the folder `calls`."""
-    player = {
-        "engine": "scripted",
-        "player": "benchmarks.chaos.players:player",
-        "arguments": {"calls": str(calls), "nonce": nonce},
-        "delay_s": DELAY_S,
-        "replicas": 2,
-        "cpus": 1,
-    }
+    arguments = {"calls": str(calls), "nonce": nonce}
+    player: dict[str, Any] = {"engine": "scripted", "player": "benchmarks.chaos.players:player", "arguments": arguments}
+    player |= {"delay_s": DELAY_S, "replicas": 2, "cpus": 1}
     return {
         "run": {"seed": seed},
         "environment": {"id": "benchmarks.chaos.environment:StonesEnvironment", "first_come": nonce},

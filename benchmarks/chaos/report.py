@@ -61,14 +61,10 @@ class Disturbed:
                 found[key] = max(times) > kills[0]
         return found
 
-    def changed_hands(self) -> set[str]:
-        """Gives the ids of episodes that went on in another attempt."""
-        return {row["episode_id"] for row in self.rows if row["attempt"] > 0}
-
     def missing_nonces(self) -> tuple[list[str], int]:
         """Lists the nonces that a journal held and no row has, and counts those looked for. Tries that were given up don't count."""
         tries = {row["episode_id"]: row["try"] for row in self.rows}
-        texts = {row["episode_id"]: _texts(row) for row in self.rows}
+        texts = {row["episode_id"]: _text_of(row) for row in self.rows}
         wanted = [one for one in self.seen.values() if one.try_ == tries.get(one.episode)]
         missing = [
             f"{nonce} (episode {one.episode}, thread {one.thread}, call {one.number})"
@@ -79,5 +75,5 @@ class Disturbed:
         return missing, sum(len(one.nonces) for one in wanted)
 
 
-def _texts(row: Row) -> str:
+def _text_of(row: Row) -> str:
     return " ".join(part["text"] for event in row["events"] for part in event["content"])

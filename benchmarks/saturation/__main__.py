@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from ray import serve
 
-from benchmarks.command import add_json, begin, positive
+from benchmarks.command import add_json, begin, check_in_flight, positive
 from benchmarks.lag import Lags, lags_between, percentile_ms
 from benchmarks.measure import MeasurementFailed
 from benchmarks.rollout import play
@@ -64,14 +64,8 @@ class Work:
     @property
     def engine_args(self) -> dict[str, Any]:
         dtype = {} if self.dtype is None else {"dtype": self.dtype}
-        return {
-            **dtype,
-            "enforce_eager": True,
-            "max_model_len": 2048,
-            "max_num_seqs": self.concurrency,
-            "block_size": 32,
-            "kv_cache_memory_bytes": 3 * 2**30 // self.engines,
-        }
+        cache = {"block_size": 32, "kv_cache_memory_bytes": 3 * 2**30 // self.engines}
+        return {**dtype, **cache, "enforce_eager": True, "max_model_len": 2048, "max_num_seqs": self.concurrency}
 
     def engine_of(self, participant: str) -> str:
         return participant if self.engines > 1 else "both"
@@ -224,25 +218,19 @@ def speeds(fed: Sequence[Fed]) -> list[tuple[float, float]]:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     given, heading = begin(parser, arguments)
-    if given.episodes < given.concurrency:
-        parser.error(f"--episodes {given.episodes}: {given.concurrency} of them are to be in flight (--concurrency)")
+    check_in_flight(parser, given, given.concurrency)
     if 3 * given.least_tokens > given.tokens:
         parser.error(
-            f"--least-tokens {given.least_tokens}: some answers have nearly twice as many at least, and sentences must come to an end "
-            f"in the {given.tokens} of --tokens; take {3 * given.least_tokens} or more of these"
-        )
-    if given.concurrency < given.workers:
-        parser.error(
-            f"--workers {given.workers}: each plays an episode at least, and {given.concurrency} are in flight"
+            f"--tokens {given.tokens}: sentences of at least {given.least_tokens} tokens need three times as many"
         )
     lengths = (given.turns, given.least_tokens, given.tokens)
-    sizes = (given.episodes, given.concurrency, *lengths, given.workers, given.threads)
+    work = Work(1, given.episodes, given.concurrency, *lengths, given.workers, given.threads, given.dtype)
     measured: dict[int, list[Fed]] = {}
     failed = False
     try:
         with connected():
             for engines in given.engines:
-                measure(Work(engines, *sizes, given.dtype), given.rounds, measured.setdefault(engines, []))
+                measure(replace(work, engines=engines), given.rounds, measured.setdefault(engines, []))
     except (MeasurementFailed, UserError, RunFailed, ConnectionError, TimeoutError) as error:
         print(f"error: {error}", file=sys.stderr)
         failed = True
@@ -266,8 +254,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--concurrency", type=positive, default=64, help="episodes in flight (default 64)")
     parser.add_argument("--turns", type=positive, default=3, help="turns of each participant (default 3)")
     least = (
-        "mean of the least number of tokens of a turn, which is spread evenly from 1 to nearly twice as many; each turn goes on to the end "
-        "of its sentence (default 32; with 1 the small model says some 9)"
+        "mean of the least tokens of a turn, which then goes on to the end of its sentence (default 32; 1 gives some 9)"
     )
     parser.add_argument("--least-tokens", type=positive, default=32, help=least)
     parser.add_argument("--tokens", type=positive, default=128, help="most tokens of a turn (default 128)")

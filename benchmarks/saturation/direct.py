@@ -26,10 +26,6 @@ class Line:
         self._waiting: dict[int, asyncio.Future[None]] = {}
         self._listening = asyncio.create_task(self._listen())
 
-    @staticmethod
-    async def to(port: int) -> Line:
-        return Line(*await asyncio.open_connection("127.0.0.1", port))
-
     async def make(self, number: int) -> None:
         """Makes a call and waits for its end. Errors: ConnectionError, TimeoutError."""
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
@@ -56,7 +52,7 @@ class Line:
 
 async def replay(ports: dict[str, int], episodes: Sequence[Sequence[Step]], concurrency: int) -> None:
     """Makes all calls of all episodes, `concurrency` episodes at once. Errors: ConnectionError, TimeoutError."""
-    lines = {engine: await Line.to(port) for engine, port in ports.items()}
+    lines = {engine: Line(*await asyncio.open_connection("127.0.0.1", port)) for engine, port in ports.items()}
 
     async def one_after_another(waiting: Iterator[Sequence[Step]]) -> None:
         for steps in waiting:

@@ -26,12 +26,8 @@ def require_completed(run: Path, episodes: int) -> None:
     failures = [row["failure"] for row in rows if row["status"] != "completed"]
     by_user = sum(failure["kind"] == FailureKind.USER for failure in failures)
     cut = by_user + sum(row["stop_reason"] in CUT for row in rows)
-    if (
-        len(rows) != episodes
-        or by_user != len(failures)
-        or by_user > MOST_FAILED * episodes
-        or cut > MOST_CUT * episodes
-    ):
+    too_many = by_user > MOST_FAILED * episodes or cut > MOST_CUT * episodes
+    if len(rows) != episodes or by_user != len(failures) or too_many:
         why = Counter("{kind} in {where}: {message}".format_map(failure) for failure in failures)
         completed = len(rows) - len(failures)
         raise MeasurementFailed(f"{completed} of {episodes} episodes were completed, {cut} cut; failures: {dict(why)}")

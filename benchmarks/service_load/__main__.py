@@ -97,7 +97,7 @@ async def put_load_on(service: Service, given: argparse.Namespace) -> Load:
 async def _warm_up(service: Service) -> str:
     """Opens a first session, with which the workers come, and waits until all are there. Errors: MeasurementFailed."""
     try:
-        async with asyncio.timeout(WINDING_UP_S), Connection(service.address, Counts()) as connection:
+        async with asyncio.timeout(WINDING_UP_S), Connection.to(service.address, Counts()) as connection:
             opened = await connection.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)
             await connection.ask(CLOSE, f"/v1/sessions/{opened['id']}")
             while True:
@@ -110,7 +110,7 @@ async def _warm_up(service: Service) -> str:
 
 async def _until_written(load: Load, address: str) -> None:
     """Waits until no session is open any more."""
-    async with Connection(address, Counts()) as connection:
+    async with Connection.to(address, Counts()) as connection:
         while True:
             load.unwritten = await _open_sessions(connection)
             if not load.unwritten:

@@ -6,7 +6,8 @@ import asyncio
 import json
 import secrets
 import time
-from types import TracebackType
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import aiohttp
@@ -18,21 +19,17 @@ BUSY = (429, 503)
 
 
 class Connection:
-    def __init__(self, address: str, counts: Counts) -> None:
+    def __init__(self, http: aiohttp.ClientSession, counts: Counts) -> None:
+        self._http = http
         self._counts = counts
-        self._http = aiohttp.ClientSession(
-            address,
-            connector=aiohttp.TCPConnector(limit=1, keepalive_timeout=60),
-            timeout=aiohttp.ClientTimeout(total=ANSWER_S),
-        )
 
-    async def __aenter__(self) -> Connection:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self._http.close()
+    @staticmethod
+    @asynccontextmanager
+    async def to(address: str, counts: Counts) -> AsyncIterator[Connection]:
+        """Keeps one connection alive for the block."""
+        connector, timeout = aiohttp.TCPConnector(limit=1, keepalive_timeout=60), aiohttp.ClientTimeout(total=ANSWER_S)
+        async with aiohttp.ClientSession(address, connector=connector, timeout=timeout) as http:
+            yield Connection(http, counts)
 
     async def ask(
         self, route: str, path: str, body: dict[str, Any] | None = None, *, key: str | None = None

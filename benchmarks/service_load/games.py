@@ -118,8 +118,6 @@ class Play:
                 f"session {self.game.id}: {spoken} messages of the policy after {len(self.game.actions)} actions"
             )
 
-    # ---- rounds ----
-
     async def _round(self) -> None:
         position = self._rng.choice(empty_cells(self._board))
         await self._move(json.dumps({"position": position}), None)
@@ -185,8 +183,6 @@ class Play:
             raise WrongAnswer(f"session {self.game.id}: no board in {text!r}")
         return board
 
-    # ---- the end ----
-
     async def _score(self) -> None:
         expected = REWARDS[self._outcome] if self._outcome else 0.0
         score = (await self._connection.ask(SCORE, f"{self._path}/score"))["score"]
@@ -202,7 +198,7 @@ class Play:
 async def play_games(number: int, address: str, counts: Any, pace: Pace, games: list[Game]) -> None:
     """Plays one game after the other until the load is over."""
     rng = random.Random(number)
-    async with Connection(address, counts) as connection:
+    async with Connection.to(address, counts) as connection:
         await pace.pause(rng)
         while not pace.over.is_set():
             game = Game(key=f"{rng.getrandbits(64):016x}", seed=rng.getrandbits(32))

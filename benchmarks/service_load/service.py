@@ -55,13 +55,11 @@ class Service:
                     found[process.pid] = kind
         return found
 
-    def kill_one(self, kind: str) -> int:
-        """Kills a process of this kind and returns its id. Errors: MeasurementFailed if there is none."""
-        for pid, found in self.processes().items():
-            if found == kind:
-                os.kill(pid, signal.SIGKILL)
-                return pid
-        raise MeasurementFailed(f"there is no {kind} to kill")
+    def kill_one(self, kind: str) -> None:
+        """Kills a process of this kind. Errors: MeasurementFailed if there is none."""
+        if (pid := next((pid for pid, found in self.processes().items() if found == kind), None)) is None:
+            raise MeasurementFailed(f"there is no {kind} to kill")
+        os.kill(pid, signal.SIGKILL)
 
     def _listen(self) -> None:
         assert self.process.stdout is not None

@@ -48,18 +48,14 @@ class Rollouts:
 
     async def submit(self, address: str, counts: Counts, pace: Pace) -> None:
         """Submits rollouts until the load is over, then cancels those under way, so that their streams end."""
-        async with Connection(address, counts) as connection:
+        async with Connection.to(address, counts) as connection:
             while not pace.over.is_set():
                 if len(self.under_way) >= AHEAD:
                     self.changed.clear()
                     await _first_of(self.changed, pace.over)
                     continue
-                body = {
-                    "generate": self.groups,
-                    "repeats": 2,
-                    "seed": len(self.submitted),
-                    "participants": {"policy": {"model": "slow"}},
-                }
+                tasks = {"generate": self.groups, "repeats": 2, "seed": len(self.submitted)}
+                body = {**tasks, "participants": {"policy": {"model": "slow"}}}
                 rollout = (await connection.ask(SUBMIT, "/v1/rollouts", body))["id"]
                 self.submitted.append(rollout)
                 self.under_way.append(rollout)
