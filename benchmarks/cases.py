@@ -54,7 +54,7 @@ READ_BACK = ("episode_id", "status", "started_at", "usage", "samples")
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """A number of episodes, how many of them are in flight, and what plays them. Without Ray there are no workers."""
+    """Says how many episodes are played, how many of them at once, and by what. Without Ray there are no workers."""
 
     episodes: int
     concurrency: int
@@ -71,7 +71,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """Counts of the episodes that a case played, read back from the Parquet files. Moments are seconds of `time.time()`."""
+    """Holds counts of the episodes that a case played, read back from the Parquet files. Moments are seconds of `time.time()`."""
 
     asked_at: float
     began_at: float

@@ -17,7 +17,7 @@ from benchmarks.measure import machine
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The machine and the command that figures belong to."""
+    """Names the machine and the command that figures belong to."""
 
     machine: Mapping[str, Any]
     command: str

@@ -27,7 +27,7 @@ ROLES = ("worker", "driver", "replica")
 
 @dataclass(frozen=True, slots=True)
 class Lags:
-    """Lags of each role's event loops in seconds, measured at evenly spread moments."""
+    """Holds the lags of each role's event loops in seconds, measured at evenly spread moments."""
 
     worker: tuple[float, ...] = ()
     driver: tuple[float, ...] = ()
@@ -35,7 +35,7 @@ class Lags:
 
 
 def percentile_ms(lags: tuple[float, ...], percent: float) -> float | None:
-    """Gives a percentile of lags in seconds, in milliseconds; None if there are none."""
+    """Gives a percentile of lags in seconds as milliseconds; None if there are none."""
     return 1000 * float(np.percentile(lags, percent)) if lags else None
 
 

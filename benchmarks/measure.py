@@ -36,7 +36,7 @@ class MeasurementFailed(Exception):
 
 @dataclass(slots=True)
 class Trace:
-    """A process's titles, and its CPU seconds and resident bytes at the moments `times`. CPU time begins at 0 with the process."""
+    """Holds a process's titles, and its CPU seconds and resident bytes at the moments `times`. CPU time begins at 0 with the process."""
 
     titles: set[str]
     times: list[float]
@@ -57,7 +57,7 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """CPU seconds of a window, and the largest resident memory at one moment of it."""
+    """Holds the CPU seconds of a window, and the largest resident memory at one moment of it."""
 
     cpu_s: float
     peak_bytes: int
@@ -74,7 +74,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Costs of groups of processes in a window. `others` are Ray's own, `double` stands in for a server; `ours` sums the first three."""
+    """Holds costs of groups of processes. `others` are Ray's own, `double` stands in for a server; `ours` sums the first three."""
 
     driver: Cost
     workers: Cost

@@ -36,7 +36,7 @@ programs kept busy meanwhile: where it is not near 0, only the CPU times say som
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A case with its load, its counts and its costs: one line of the table."""
+    """Holds a case's load, counts and costs: one line of the table."""
 
     load: Load
     played: Played

@@ -44,7 +44,7 @@ LEAST_SHARE_MULTI_TURN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A way of sampling. Free text ends at a line break or a full stop, so that games go on over several turns."""
+    """Describes a way of sampling. Free text ends at a line break or a full stop, so that games go on over several turns."""
 
     sampling: Mapping[str, Any]
     required: bool = False
@@ -65,7 +65,7 @@ CASES: Mapping[str, Case] = {
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Games that are played in a data type, and the bounds on how far the two computations may differ there.
+    """Sets the games that are played in a data type, and the bounds on how far the two computations may differ there.
 
     A token of the vocabulary whose probability lies within rounding of where top-p or min-p cut off is in for the one computation
     and out for the other, and all logprobs of the position move: with noise of 1e-5 on the logits, at 1 of 4,650 positions at
@@ -94,7 +94,7 @@ PRECISIONS: Mapping[str, Precision] = {
 
 @dataclass(slots=True)
 class Compared:
-    """A case's comparison: one line of the table."""
+    """Holds a case's comparison: one line of the table."""
 
     dtype: str
     case: str

@@ -158,7 +158,7 @@ def unpacked(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
 
 
 class Reference:
-    """A model under transformers that gives the logits of generated tokens, without batches and padding."""
+    """Computes the logits of generated tokens by a model under transformers, without batches and padding."""
 
     def __init__(self, checkpoint: Path, dtype: str = "float32") -> None:
         from transformers import AutoModelForCausalLM

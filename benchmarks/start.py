@@ -54,7 +54,7 @@ Environment = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Seconds since the command was started, and CPU seconds until its first step."""
+    """Holds the seconds since the command was started, and CPU seconds until its first step."""
 
     joined: float
     first_step: float

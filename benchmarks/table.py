@@ -7,7 +7,7 @@ from typing import Any
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Lines with the same keys as a Markdown table; numbers to the right, with as many digits as they deserve."""
+    """Formats lines with the same keys as a Markdown table; numbers are to the right, with as many digits as they deserve."""
     if not lines:
         return ""
     headings = list(lines[0])

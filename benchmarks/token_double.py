@@ -52,7 +52,7 @@ class TokenModel:
         self._players = players
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: those of the scripted model."""
+        """Completes a request. Errors: those of the scripted model."""
         return with_tokens(await self._players.complete(request), request)
 
     async def close(self) -> None:
@@ -67,12 +67,12 @@ class TokenReplica(ScriptedReplica):
         self._pulse = watch_replica()
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: those of the scripted model."""
+        """Completes a request. Errors: those of the scripted model."""
         return with_tokens(await super().complete(request), request)
 
 
 class TokenDouble(ScriptedEngine):
-    """Engine of a config: scripted players that give tokens."""
+    """Starts scripted players that give tokens, as the engine of a config."""
 
     gives_tokens = True
 

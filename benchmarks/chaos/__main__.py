@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Case:
-    """A run that is disturbed, the table of what was counted, and the problems that were found."""
+    """Disturbs a run, and holds the table of its counts and the problems that were found."""
 
     def __init__(self, given: argparse.Namespace, output: Path) -> None:
         self.given = given

@@ -23,7 +23,7 @@ _FENCED = re.compile(r"^(\d+-\d+)\.(\d+)\.(\d+)\.fenced$")
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A model's answer in a journal, and the call that it belongs to."""
+    """Holds a model's answer in a journal, and the call that it belongs to."""
 
     episode: str
     try_: int

@@ -50,7 +50,7 @@ def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
 
 @dataclass(slots=True)
 class Frozen:
-    """A worker that is stopped until its episodes are leased to another, and then goes on without knowing of that."""
+    """Keeps a worker stopped until its episodes are leased to another; then it goes on without knowing of that."""
 
     process: psutil.Process
     journals: list[Path]
@@ -65,7 +65,7 @@ class Frozen:
 
 @dataclass(slots=True)
 class CutOff:
-    """A raylet that is stopped. Its node counts as dead after a while and its episodes are leased again; its workers go on."""
+    """Keeps a raylet stopped. Its node counts as dead after a while and its episodes are leased again; its workers go on."""
 
     raylet: psutil.Process
     journals: list[Path]
@@ -96,7 +96,7 @@ class Killer:
 
     @property
     def is_idle(self) -> bool:
-        """True while nobody is frozen or cut off."""
+        """Tells whether nobody is frozen or cut off."""
         return self.frozen is None and self.cut_off is None
 
     def aim(self, kind: Kind) -> psutil.Process | None:

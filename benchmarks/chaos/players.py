@@ -47,7 +47,7 @@ def _note(folder: Path, line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CallKey:
-    """A call of one try: its seed is derived from the try, the thread and the call's number."""
+    """Names a call of one try: its seed is derived from the try, the thread and the call's number."""
 
     episode: str
     seed: int
@@ -61,7 +61,7 @@ class Finished:
 
 @dataclass(slots=True)
 class FinishedCalls:
-    """Calls that the players have noted; `read` looks for more."""
+    """Collects the calls that the players have noted; `read` looks for more."""
 
     folder: Path
     calls: list[Finished] = field(default_factory=list)

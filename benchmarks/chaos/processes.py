@@ -14,7 +14,7 @@ OURS = ("ray::Worker", "ray::ServeReplica", "ray::Event", "ray::_Janitor")
 
 
 class Processes:
-    """All descendants of this process, remembered from look to look: the orphans of a dead raylet have another parent."""
+    """Remembers all descendants of this process: the orphans of a dead raylet have another parent."""
 
     def __init__(self) -> None:
         self._seen: set[psutil.Process] = set()

@@ -17,7 +17,7 @@ ENOUGH = 0.9
 
 @dataclass(slots=True)
 class Disturbed:
-    """Observations of a run while it was disturbed, and its rows."""
+    """Holds what was seen of a run while it was disturbed, and its rows."""
 
     zombies: Zombies
     kills: list[tuple[Kind, float]] = field(default_factory=list)

@@ -24,7 +24,7 @@ class ChaosFailed(Exception):
 
 @dataclass(slots=True)
 class Rollout:
-    """A run named `name` in the folder `output`, on the cluster at `address`."""
+    """Runs `name` in the folder `output`, on the cluster at `address`."""
 
     output: Path
     name: str
@@ -75,7 +75,7 @@ class Rollout:
 
     @property
     def pid(self) -> int:
-        """Process id of the driver."""
+        """Gives the process id of the driver."""
         assert self._driver is not None
         return self._driver.pid
 

@@ -46,7 +46,7 @@ MOST_ROUNDING = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Numbers of engines, episodes and so on: the same for rollouts and for direct calls."""
+    """Sets the numbers of engines, episodes and so on, which are the same for rollouts and for direct calls."""
 
     engines: int
     episodes: int
@@ -73,7 +73,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Fed:
-    """Calls that the engines answered in a round, fed by rollouts or directly."""
+    """Holds the calls that the engines answered in a round, fed by rollouts or directly."""
 
     by: str
     round: int

@@ -19,7 +19,7 @@ class Step:
 
 
 class Line:
-    """A connection to one engine's process, which is sent numbers of calls and answers with those that are done."""
+    """Sends numbers of calls to one engine's process, and hears which are done."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer

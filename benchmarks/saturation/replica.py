@@ -25,7 +25,7 @@ from ray_gym.hosting.application import Replicas
 
 @dataclass(frozen=True, slots=True)
 class LongRequest(GenerationRequest):
-    """A request whose answer has at least `min_tokens` tokens. Rollouts can't ask for that: it is no sample of the policy's."""
+    """Asks for an answer of at least `min_tokens` tokens. Rollouts can't: it is no sample of the policy's."""
 
     min_tokens: int = 0
 
@@ -70,7 +70,7 @@ class RecordingEngine:
 
 
 class RecordingReplica(VllmReplica):
-    """A replica of the model that also answers the benchmark's own questions."""
+    """Answers the benchmark's own questions beside its calls."""
 
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
         super().__init__(options, uses_tools, name)
@@ -140,7 +140,7 @@ class RecordingReplica(VllmReplica):
 
 
 class RecordingVllm(VllmEngine):
-    """Engine of a config whose replicas record."""
+    """Starts replicas that record, as the engine of a config."""
 
     def _replicas(self, name: str) -> Replicas:
         return replace(super()._replicas(name), of=RecordingReplica)

@@ -11,7 +11,7 @@ from ray_gym.deployments.chat.token_engine import GenerationRequest
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A generation as the engine's process saw it; moments are seconds of `time.time()`."""
+    """Describes a generation as the engine's process saw it; moments are seconds of `time.time()`."""
 
     request: GenerationRequest
     began_at: float
@@ -21,7 +21,7 @@ class Call:
 
     @property
     def computed(self) -> int:
-        """Number of the prompt's tokens that no cache had."""
+        """Counts the prompt's tokens that no cache had."""
         return len(self.request.prompt_ids) - self.cached
 
 

@@ -37,7 +37,7 @@ def say(text: str) -> None:
 
 @dataclass(slots=True)
 class Load:
-    """Actions and observations of all clients."""
+    """Collects what all clients did and saw."""
 
     rollouts: Rollouts
     warm_up: str

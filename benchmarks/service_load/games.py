@@ -32,7 +32,7 @@ SAID_AGAIN = 0.1
 
 @dataclass(slots=True)
 class Game:
-    """A client's knowledge of a session."""
+    """Holds what a client knows of a session."""
 
     key: str
     seed: int

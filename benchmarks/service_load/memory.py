@@ -17,7 +17,7 @@ LOOK_EVERY_S = 0.5
 
 @dataclass(slots=True)
 class Series:
-    """A process's resident bytes at moments in seconds since the load began."""
+    """Holds a process's resident bytes at moments in seconds since the load began."""
 
     kind: str
     times: list[float] = field(default_factory=list)

@@ -27,7 +27,7 @@ AHEAD = 3
 
 @dataclass(slots=True)
 class Followed:
-    """Groups that one client has seen of one rollout."""
+    """Holds the groups that one client has seen of one rollout."""
 
     rollout: str
     groups: Counter[str] = field(default_factory=Counter)
@@ -38,7 +38,7 @@ class Followed:
 
 @dataclass(slots=True)
 class Rollouts:
-    """Rollouts that clients can follow."""
+    """Keeps the rollouts that clients can follow."""
 
     groups: int
     """Number of groups of each rollout."""

@@ -1,4 +1,4 @@
-"""Machines with addresses of their own, on this one: network namespaces where this process may make them, else loopback addresses."""
+"""Makes machines with addresses of their own on this one: network namespaces where this process may make them, else loopback addresses."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ SUBNET = "10.199.0"
 class Machine:
     address: str
     prefix: tuple[str, ...] = ()
-    """Before a command that is to run there."""
+    """Words before a command that is to run there."""
     namespace: str = ""
 
     def pids(self) -> set[int]:
-        """All its processes: of a loopback address, its raylet and what that started."""
+        """Finds all its processes: of a loopback address, its raylet and what that started."""
         if self.namespace:
             return {int(pid) for pid in _ip("netns", "pids", self.namespace).split()}
         raylets = [process for process in psutil.process_iter() if self._is_raylet(process)]
         return {one.pid for raylet in raylets for one in (raylet, *raylet.children(recursive=True))}
 
     def kill(self) -> None:
-        """As a power cut would: SIGKILL of every process."""
+        """Kills every process at once, as a power cut would."""
         for pid in self.pids():
             with suppress(ProcessLookupError):
                 os.kill(pid, 9)
@@ -48,13 +48,13 @@ class Machines(Protocol):
 
     @property
     def outside(self) -> Machine:
-        """Where whoever submits a job is."""
+        """Gives the machine from which jobs are submitted."""
         ...
 
 
 @dataclass(slots=True)
 class Namespaces:
-    """Each on a port of one bridge, which is in a namespace too, so that this machine's own network is left alone."""
+    """Makes a namespace a machine, each on a port of one bridge. That is in a namespace too: our own network is left alone."""
 
     name: str
     kind: str = "network namespaces, joined by a bridge"
@@ -111,7 +111,7 @@ class LoopbackAddresses:
 
 @contextmanager
 def machines() -> Iterator[Machines]:
-    """However the block ends, the machines and all that runs on them are gone after it."""
+    """Makes machines for the block. However it ends, they and all that runs on them are gone after it."""
     made: Namespaces | LoopbackAddresses = Namespaces(f"ray-gym-{os.getpid()}")
     try:
         if isinstance(made, Namespaces) and not _makes_namespaces(made):

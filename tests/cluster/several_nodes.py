@@ -1,4 +1,4 @@
-"""A Ray cluster with a raylet on each machine, started as an operator would: `ray start`."""
+"""Starts a Ray cluster with a raylet on each machine, as an operator would: by `ray start`."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ class Cluster:
     machines: Machines
     temporary: str
     nodes: list[Machine] = field(default_factory=list)
-    """The head first; dead ones are taken out."""
+    """Machines of the living nodes, the head's first."""
 
     @property
     def environment(self) -> dict[str, str]:
-        """Of whoever talks to it."""
+        """Gives the variables for commands that talk to the cluster."""
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
         path = (
             f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
         )
-        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-token-of-one-benchmark-0123456789"}
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789"}
         patient = {
             "RAY_raylet_start_wait_time_s": str(START_S),
             "RAY_worker_niceness": "0",
@@ -59,12 +59,10 @@ class Cluster:
         dashboard = (f"--dashboard-host={machine.address}", f"--dashboard-port={DASHBOARD_PORT}")
         self._start(machine, "--head", f"--port={PORT}", f"--temp-dir={self.temporary}", *dashboard)
 
-    def kill(self, machine: Machine) -> int:
-        """SIGKILL of all that is there. How many processes that were."""
+    def kill(self, machine: Machine) -> None:
+        """Kills all processes of a node."""
         self.nodes.remove(machine)
-        count = len(machine.pids())
         machine.kill()
-        return count
 
     def _start(self, machine: Machine, *how: str) -> None:
         limits = (f"--num-cpus={CPUS}", f"--object-store-memory={OBJECT_STORE_BYTES}", "--disable-usage-stats")
@@ -78,7 +76,7 @@ class Cluster:
 
 @contextmanager
 def cluster(nodes: int) -> Iterator[Cluster]:
-    """A head and further nodes, `nodes` in all."""
+    """Starts a head and further nodes, `nodes` in all, for the block."""
     temporary = tempfile.mkdtemp(prefix="ray_gym_nodes_")  # short: Ray puts sockets below it
     try:
         with machines() as made:

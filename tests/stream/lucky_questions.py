@@ -1,4 +1,4 @@
-"""What is played: one answer an episode, of a model that gives tokens with the version of its weights. Nothing is computed."""
+"""Asks one question an episode, of a model that gives tokens with the version of its weights and computes nothing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ray_gym import Environment, Episode, Message, Opening, Options, Task
 from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Model, VersionSpan
 
 TOKENS = 32
-"""Of each answer."""
+"""Number of tokens of each answer."""
 
 
 class Question(Task):
@@ -23,11 +23,11 @@ class Question(Task):
 
 class AskOptions(Options):
     breaks_at: int | None = None
-    """The task that the generator fails on."""
+    """Index of the task that the generator fails on."""
 
 
 class Ask(Environment[Question, int]):
-    """A question and an answer, which is right now and then. One of twenty can't be scored."""
+    """Takes one answer, which is right now and then. One in twenty can't be scored."""
 
     Options = AskOptions
 
@@ -55,7 +55,7 @@ class VersionedOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     weights: str
-    """A file with the version: what a trainer writes is what the next token comes from."""
+    """File with the version, which a trainer writes and the next token comes from."""
     delay_s: float = 0.1
 
 

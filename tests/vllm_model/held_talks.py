@@ -1,4 +1,4 @@
-"""Conversations of several turns with a model, held as threads hold them: every call sends the exact token history."""
+"""Holds conversations of several turns with a model as threads do: every call sends the exact token history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEXT = "That is not what I asked. Please look again, and tell me in a few words 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Prompt tokens of calls: `least` is what has to be computed even if no cache ever forgets, in whole blocks."""
+    """Counts prompt tokens of calls. `least` must be computed even if no cache ever forgets, in whole blocks."""
 
     calls: int
     prompt: int
@@ -37,15 +37,15 @@ class Counts:
 
 @dataclass
 class Talk:
-    """Its first words are its own: nothing of its first prompt is in a cache."""
+    """Talks to a model. Its first words are its own, so that no cache has its first prompt."""
 
     name: str
     block_size: int
     sampling: Sampling
     spans: list[tuple[int, int]] = field(default_factory=list)
-    """Where in `ids` what was generated is."""
+    """Starts and ends of the generated tokens in `ids`."""
     logprobs: list[float] = field(default_factory=list)
-    """Of the generated tokens."""
+    """Logprobs of the generated tokens."""
 
     def __post_init__(self) -> None:
         opening = [Message("system", f"{self.name}: you work at a shop's help desk."), Message("user", STORY)]
@@ -57,7 +57,7 @@ class Talk:
         return ids
 
     async def turn(self, model: Model) -> Counts:
-        """One call, and what the user says next. Errors: EpisodeFailure; RuntimeError if its history was not kept."""
+        """Makes one call, and adds what the user says next. Errors: EpisodeFailure; RuntimeError if its history was not kept."""
         request = self._request
         completion = await model.complete(request)
         if completion.fork_reason is not None or not len(completion.token_ids):
@@ -80,5 +80,5 @@ class Talk:
 
 
 async def hold(talks: Iterable[Talk], model: Model, turns: int) -> Counts:
-    """All at once."""
+    """Holds all talks at once."""
     return Counts.sum(await asyncio.gather(*(talk.turns(model, turns) for talk in talks)))
