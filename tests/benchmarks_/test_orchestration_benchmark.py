@@ -163,7 +163,32 @@ def test_numbers_without_all_rows_are_no_success(
     assert ("9 rows in Parquet" in printed.err) == bool(exit_code)
 
 
-def test_more_in_flight_than_there_are_episodes_is_no_measurement(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_durability_is_a_case_on_ray_and_one_process_has_no_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measured(case: object, load: Load) -> Measured:
+        played = Played(100.0, 101.0, 103.0, 10, 10, 10, model_calls=110, sampled=10)
+        return Measured(load, played, Costs(*[Cost(0, 0)] * 6), cores_elsewhere=0.0)
+
+    monkeypatch.setattr(orchestration, "measure", measured)
+    out = tmp_path / "numbers.json"
+    sizes = ["--episodes", "10", "--concurrency", "4", "--json", str(out)]
+    assert orchestration.main([*sizes, "--durability", "off", "process", "disk"]) == 0
+    found = [(case["players"], case["journal"]) for case in json.loads(out.read_text())["cases"]]
+    on_ray = [("Ray, 2 workers", durability) for durability in ("off", "process", "disk")]
+    assert found == [("one process, no Ray", "none"), *on_ray]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--episodes", "100", "--concurrency", "64", "256"], "--episodes 100: 256 of them are to be in flight"),
+        (["--concurrency", "3", "--workers", "4"], "--workers 4: each plays an episode at least, and 3 are in flight"),
+    ],
+)
+def test_what_can_not_be_in_flight_is_no_measurement(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit) as ended:
-        orchestration.main(["--episodes", "100", "--concurrency", "64", "256"])
-    assert ended.value.code == 2 and "256 of them are to be in flight" in capsys.readouterr().err
+        orchestration.main(arguments)
+    assert ended.value.code == 2 and problem in capsys.readouterr().err
