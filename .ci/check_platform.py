@@ -1,4 +1,4 @@
-"""Says at once, before anything is downloaded, where the lock does not fit and what to set."""
+"""Says at once, before anything is downloaded, where the lock does not fit this platform, and what to set."""
 
 import platform
 import sys

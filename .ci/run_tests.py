@@ -1,7 +1,8 @@
-"""All tests but the long ones, in two processes: those with Ray or an engine, which wait a lot, and beside them, with less of a right to
-the CPU, the others.
+"""Runs all tests but the long ones, in two processes side by side.
 
-Arguments go to both. The output of one that failed comes last.
+Tests with Ray or an engine, which wait a lot, run in one process; all others run in the second, at a lower priority.
+Arguments are handed on to both. The output of the second process comes last. Exits with the code of the first that
+failed, else with 0.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ NICE = "5"
 
 
 def main(arguments: list[str]) -> int:
+    """Runs both processes with these arguments, and returns the exit code."""
     pytest = [sys.executable, "-m", "pytest", *arguments]
     with tempfile.TemporaryFile("w+") as kept:
         plain = subprocess.Popen(

