@@ -1,4 +1,4 @@
-"""The environments that come with ray_gym, one package each. They are imported as `ray_gym.envs`."""
+"""Holds the environments that come with ray_gym, one package each. They are imported as `ray_gym.envs`."""
 
 if __name__ != "ray_gym.envs":
     raise ImportError(

@@ -1,8 +1,8 @@
-"""Have a black-box agent play one session of a service: what it generates becomes the steps of an episode.
+"""Has an agent play one session of a service: what the agent generates becomes the steps of an episode.
 
-The agent knows an OpenAI-compatible base URL, a key, the messages so far, the tools, and how to call one, and whether it must call
-once before it speaks, and no more, which small models rarely do of themselves. It adds what it says and
-hears to the messages, in whatever form suits it, and gives its last words.
+The agent is a black box. It gets an OpenAI-compatible base URL, a key, the messages so far, the tools, a function that
+calls a tool, and whether it must call a tool once before it speaks and none after that (which small models rarely do of
+themselves). It appends what it says and hears to the messages, in a form of its own, and returns its last words.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ from ray_gym.client import Client, SessionRequest
 from ray_gym.service.api import SeenMessage, SessionInfo
 
 
-class CallTool(Protocol):
+class ToolCaller(Protocol):
+    """Calls a tool of the session by name, and returns the tool's answer as text."""
+
     def __call__(self, name: str, arguments: dict[str, Any] | str, call_id: str | None = None) -> str: ...
 
 
-Agent = Callable[[str, str, list[Any], list[dict[str, Any]], CallTool, bool], str]
+Agent = Callable[[str, str, list[Any], list[dict[str, Any]], ToolCaller, bool], str]
 
 
-class EpisodeOver(Exception):
-    """A tool has ended the episode: whatever the agent is doing, there is nothing left to do."""
+class EpisodeEndedByTool(Exception):
+    """A tool has ended the episode, so the agent has nothing left to do."""
 
 
 def play(client: Client, agent: Agent, request: SessionRequest, must_call: bool = False) -> SessionInfo:
+    """Plays one session with the agent, turn by turn, and returns the session's state with its score."""
     has_user = {offered.name: len(offered.participants) > 1 for offered in client.environments()}
     with client.open_session(request) as session:
 
@@ -34,7 +37,7 @@ def play(client: Client, agent: Agent, request: SessionRequest, must_call: bool 
             answer = session.call_tool(name, arguments, call_id=call_id)
             print(f"{name}({arguments}) -> {answer.content}")
             if answer.stop is not None:
-                raise EpisodeOver(answer.stop.text)
+                raise EpisodeEndedByTool(answer.stop.text)
             return answer.content
 
         seen = session.opened.participants["policy"]
@@ -56,7 +59,7 @@ def play(client: Client, agent: Agent, request: SessionRequest, must_call: bool 
 
 
 def as_openai(message: SeenMessage) -> dict[str, Any]:
-    """As chat completions take it."""
+    """Returns a message as the API of chat completions takes it."""
     sent: dict[str, Any] = {"role": message.role, "content": message.content}
     if message.tool_calls:
         sent["tool_calls"] = [
@@ -69,13 +72,18 @@ def as_openai(message: SeenMessage) -> dict[str, Any]:
 
 
 def main(agent: Agent, description: str | None) -> None:
+    """Plays one session with the agent as the command line says, and prints how it ended and its score."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--url", help="of the service (default: RAY_GYM_URL); its token is in RAY_GYM_TOKEN")
-    parser.add_argument("--environment", help="default: the one of the service's config")
-    parser.add_argument("--seed", type=int, default=0, help="the task is generated from it")
-    parser.add_argument("--must-call", action="store_true", help="tools once before it speaks, and no more")
+    parser.add_argument(
+        "--url", help="address of the service (default: RAY_GYM_URL); its token is read from RAY_GYM_TOKEN"
+    )
+    parser.add_argument("--environment", help="name of the environment (default: that of the service's config)")
+    parser.add_argument("--seed", type=int, default=0, help="seed that the task is generated from (default: 0)")
+    parser.add_argument(
+        "--must-call", action="store_true", help="the agent must call a tool once before it speaks, and none after that"
+    )
     options = parser.parse_args()
     with Client(options.url) as client:
         request = SessionRequest(environment=options.environment, seed=options.seed)

@@ -1,9 +1,9 @@
-"""Draw one sample of a run, token by token, as an SVG picture: what the trainer gets.
+"""Draws one sample of a run as an SVG picture, token by token, as the trainer gets it.
 
     python examples/draw_tokens.py runs/NAME EPISODE --tokenizer CHECKPOINT --output picture.svg
 
-A box is a token. Grey ones are prompt (loss mask 0), orange ones were generated here (mask 1), the darker the less likely they were.
-Control tokens have a frame. The small number is the position of the first token of a line.
+A box is a token. Grey boxes are prompt (loss mask 0), orange boxes were generated here (loss mask 1): the darker, the
+less likely the token was. Control tokens have a frame. The small number is the position of a line's first token.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ LEFT = 44
 
 
 def draw(sample: dict[str, Any], tokenizer: Any) -> str:
+    """Returns a sample (a row of the table of samples) as an SVG document."""
     special = set(tokenizer.all_special_ids)
     x, y = 0, 0
     parts: list[str] = []
@@ -43,6 +44,7 @@ def draw(sample: dict[str, Any], tokenizer: Any) -> str:
 
 
 def fill(mask: int, logprob: float) -> str:
+    """Returns the colour of a token's box."""
     if not mask:
         return "#eeeeee"
     surprise = 1 - math.exp(logprob)  # 0 for a token that was certain
@@ -64,10 +66,10 @@ def label(x: int, y: int, text: str, colour: str) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("run", type=Path)
-    parser.add_argument("episode", help="an episode id, or how it begins")
+    parser.add_argument("run", type=Path, help="directory of the run")
+    parser.add_argument("episode", help="id of an episode, or the beginning of one")
     parser.add_argument("--participant", default="policy")
-    parser.add_argument("--tokenizer", required=True, help="a checkpoint folder, or a model hub's name")
+    parser.add_argument("--tokenizer", required=True, help="folder of a checkpoint, or its name on a model hub")
     parser.add_argument("--output", type=Path, required=True)
     options = parser.parse_args()
     from transformers import AutoTokenizer

@@ -1,4 +1,4 @@
-"""The first environment of the README: one participant, one tool, several steps."""
+"""Holds the first environment of the README: one participant, one tool, several steps."""
 
 from __future__ import annotations
 

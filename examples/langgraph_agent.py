@@ -1,4 +1,4 @@
-"""An agent of LangGraph plays a captured session: its usual graph of a model and tools.
+"""Plays a captured session with an agent of LangGraph: its usual graph of a model and tools.
 
 pip install langgraph langchain-openai
 ray-gym serve examples/guess.yaml
@@ -16,10 +16,10 @@ from langgraph.graph import END, START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode, tools_condition
 from openai import OpenAI
 
-from examples.captured_session import CallTool, main
+from examples.captured_session import ToolCaller, main
 
 LONGEST = 100
-"""Nodes that are visited, a tool's or the model's."""
+"""Largest number of nodes (the model's and the tools') that the graph visits."""
 
 
 def agent(
@@ -27,10 +27,10 @@ def agent(
     api_key: str,
     messages: list[Any],
     tools: list[dict[str, Any]],
-    call_tool: CallTool,
+    call_tool: ToolCaller,
     must_call: bool = False,
 ) -> str:
-    """The model and the tools in turn, until no tool is called any more."""
+    """Runs the model and the tools in turn, until no tool is called any more. Returns the last words."""
     name = OpenAI(base_url=base_url, api_key=api_key).models.list().data[0].id
     chat: Any = ChatOpenAI(model=name, base_url=base_url, api_key=api_key)  # type: ignore[arg-type]
     model = chat.bind_tools(tools) if tools else chat  # as the session gives them: conversions would change schemas
@@ -42,12 +42,14 @@ def agent(
         return {"messages": [asked.invoke(state["messages"])]}
 
     def refuse(state: MessagesState) -> dict[str, Any]:
-        """Calls whose arguments LangChain can't read never get to their tools; but the model has to be told of them, too."""
+        """Reports calls whose arguments LangChain can't read: they never get to their tools, but the model has to be
+        told.
+        """
         unread = next(one for one in reversed(state["messages"]) if isinstance(one, AIMessage)).invalid_tool_calls
         told = [(call_tool(str(call["name"]), call["args"] or "", call["id"]), call["id"]) for call in unread]
         return {"messages": [ToolMessage(text, tool_call_id=str(call_id)) for text, call_id in told]}
 
-    def following(state: MessagesState) -> str:
+    def next_node(state: MessagesState) -> str:
         last: Any = state["messages"][-1]
         return "refuse" if last.invalid_tool_calls and not last.tool_calls else str(tools_condition(state))
 
@@ -56,7 +58,7 @@ def agent(
     graph.add_node("tools", ToolNode([as_tool(tool["function"], call_tool) for tool in tools]))
     graph.add_node("refuse", refuse)
     graph.add_edge(START, "model")
-    graph.add_conditional_edges("model", following, ["tools", "refuse", END])
+    graph.add_conditional_edges("model", next_node, ["tools", "refuse", END])
     graph.add_edge("tools", "refuse")
     graph.add_edge("refuse", "model")
     state = graph.compile().invoke({"messages": messages}, {"recursion_limit": LONGEST})
@@ -64,8 +66,10 @@ def agent(
     return str(messages[-1].text)
 
 
-def as_tool(function: dict[str, Any], call_tool: CallTool) -> StructuredTool:
-    """The session checks the arguments, and tells the model what is wrong with them."""
+def as_tool(function: dict[str, Any], call_tool: ToolCaller) -> StructuredTool:
+    """Wraps a tool of the session for LangChain. The session checks the arguments, and tells the model what is wrong
+    with them.
+    """
 
     def call(**arguments: Any) -> str:
         return call_tool(function["name"], arguments)

@@ -1,7 +1,9 @@
-"""Reads `ray-gym export --form rollouts` inside of NeMo RL: put this folder on its PYTHONPATH. Needs nothing of ray_gym.
+"""Reads `ray-gym export --form rollouts` inside NeMo RL. Put this folder on its PYTHONPATH; nothing of ray_gym is
+needed.
 
-`records` gives NeMo RL's own records of prompt groups, for `record_to_train_batch`. `RolloutDataset` is a dataset of its SFT, for
-`data.train.dataset_name: nemo_rl_rollouts.RolloutDataset`: it trains on exactly the tokens that were generated in good episodes.
+`records` gives NeMo RL's own records of prompt groups, for `record_to_train_batch`. `RolloutDataset` is a dataset of
+its SFT, for `data.train.dataset_name: nemo_rl_rollouts.RolloutDataset`: it trains on exactly the tokens that were
+generated in good episodes.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ TASK_NAME = "ray_gym_rollouts"
 
 
 def records(path: str | Path) -> Iterator[PromptGroupRecord]:
-    """One a line."""
+    """Yields a record of a prompt group for each line of an exported file."""
     with Path(path).open("rb") as file:
         for line in file:
             given = json.loads(line)
@@ -30,7 +32,7 @@ def records(path: str | Path) -> Iterator[PromptGroupRecord]:
 
 
 def tensors(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """A message log as NeMo RL keeps it."""
+    """Returns a message log as NeMo RL keeps it: `token_ids` int64 and `generation_logprobs` float32, both [n]."""
     types = {"token_ids": torch.int64, "generation_logprobs": torch.float32}
     return [
         {key: torch.tensor(value, dtype=types[key]) if key in types else value for key, value in message.items()}
@@ -39,7 +41,9 @@ def tensors(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class GoodCompletions:
-    """The completions with at least a reward; of the file, only where their lines begin is in memory."""
+    """Gives the completions with a reward of at least `min_reward` as a sequence. It holds only the offsets of their
+    lines in memory.
+    """
 
     def __init__(self, path: str, min_reward: float) -> None:
         self._path = path
@@ -63,7 +67,9 @@ class GoodCompletions:
 
 
 class RolloutDataset(RawDataset):
-    """Config keys: `data_path`, `min_reward`."""
+    """Gives NeMo RL's SFT the good completions of an exported file as a dataset. Config keys: `data_path`,
+    `min_reward`.
+    """
 
     def __init__(self, data_path: str, min_reward: float, **_: Any) -> None:
         self.task_name = TASK_NAME
@@ -77,7 +83,10 @@ class RolloutDataset(RawDataset):
 def as_datum(
     entry: dict[str, Any], spec: Any, tokenizer: Any, max_seq_length: int, idx: int, **_: Any
 ) -> dict[str, Any]:
-    """The tokens as they are: no template, nothing tokenised. What is too long counts for nothing, as with NeMo RL's `sft_processor`."""
+    """Turns a completion into a datum of NeMo RL: the tokens as they are, without a template and without tokenising.
+
+    A completion that is too long gets `loss_multiplier` 0, as with NeMo RL's `sft_processor`.
+    """
     log = [
         {key: value for key, value in message.items() if key != "generation_logprobs"}
         for message in entry["message_log"]

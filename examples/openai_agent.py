@@ -1,4 +1,4 @@
-"""An agent of the official `openai` package plays a captured session, over chat completions.
+"""Plays a captured session with an agent of the official `openai` package, over chat completions.
 
 ray-gym serve examples/guess.yaml
 python -m examples.openai_agent --url http://127.0.0.1:8000 --seed 7
@@ -10,7 +10,7 @@ from typing import Any
 
 from openai import OpenAI, omit
 
-from examples.captured_session import CallTool, main
+from examples.captured_session import ToolCaller, main
 
 
 def agent(
@@ -18,10 +18,10 @@ def agent(
     api_key: str,
     messages: list[Any],
     tools: list[dict[str, Any]],
-    call_tool: CallTool,
+    call_tool: ToolCaller,
     must_call: bool = False,
 ) -> str:
-    """Answer, and call tools, until no tool is called any more."""
+    """Answers and calls tools, until no tool is called any more. Returns the last words."""
     client: Any = OpenAI(base_url=base_url, api_key=api_key)
     model = client.models.list().data[0].id
     choice = "required" if must_call and tools else omit

@@ -1,4 +1,4 @@
-"""An agent of the official `openai` package plays a captured session, over the Responses API.
+"""Plays a captured session with an agent of the official `openai` package, over the Responses API.
 
 ray-gym serve examples/guess.yaml
 python -m examples.openai_responses_agent --url http://127.0.0.1:8000 --seed 7
@@ -10,7 +10,7 @@ from typing import Any
 
 from openai import OpenAI, omit
 
-from examples.captured_session import CallTool, main
+from examples.captured_session import ToolCaller, main
 
 
 def agent(
@@ -18,10 +18,10 @@ def agent(
     api_key: str,
     messages: list[Any],
     tools: list[dict[str, Any]],
-    call_tool: CallTool,
+    call_tool: ToolCaller,
     must_call: bool = False,
 ) -> str:
-    """Answer, and call tools, until no tool is called any more."""
+    """Answers and calls tools, until no tool is called any more. Returns the last words."""
     client: Any = OpenAI(base_url=base_url, api_key=api_key)
     model = client.models.list().data[0].id
     functions = [{"type": "function", "strict": False, **tool["function"]} for tool in tools]
@@ -42,7 +42,7 @@ def agent(
 
 
 def as_items(message: Any) -> list[Any]:
-    """A message of chat completions; what is an item already stays one."""
+    """Returns a message of chat completions as items of the Responses API. An item is returned as it is."""
     if not isinstance(message, dict) or "role" not in message:
         return [message]
     if message["role"] == "tool":

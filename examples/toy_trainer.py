@@ -1,4 +1,6 @@
-"""The loop of a trainer on a stream of groups: `python -m examples.toy_trainer`. Kill it whenever you like, and start it again."""
+"""Shows the loop of a trainer on a stream of groups: `python -m examples.toy_trainer`. It may be killed at any time,
+and started again.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +38,7 @@ async def train(config: str, steps: int) -> None:
 
 
 def update(step: int, batch: list[Group]) -> None:
+    """Stands for an update of the weights: prints the groups of the batch and their mean reward."""
     rewards = [pc.mean(group.episodes.column("reward")).as_py() for group in batch]
     print(
         f"step {step}: groups {[group.number for group in batch]}, mean reward {sum(rewards) / BATCH:.3f}", flush=True
@@ -43,10 +46,12 @@ def update(step: int, batch: list[Group]) -> None:
 
 
 def read() -> dict[str, Any]:
+    """Reads the checkpoint: the last step and the stream's cursor. Without a file it returns those of a new training."""
     return json.loads(CHECKPOINT.read_text()) if CHECKPOINT.exists() else {"step": 0, "cursor": None}
 
 
 def write(saved: dict[str, Any]) -> None:
+    """Writes the checkpoint, so that a crash leaves either the old one or the new one."""
     scratch = CHECKPOINT.with_suffix(".new")
     scratch.write_text(json.dumps(saved))
     scratch.rename(CHECKPOINT)
