@@ -1,8 +1,8 @@
 """Runs all tests but the long ones, in two processes side by side.
 
 Tests with Ray or an engine, which wait a lot, run in one process; all others run in the second, at a lower priority.
-Arguments are handed on to both. The output of the second process comes last. Exits with the code of the first that
-failed, else with 0.
+Arguments are handed on to both. The output of the second process comes last. Exits with the first process's code, or
+with the second's if that is 0.
 """
 
 from __future__ import annotations
