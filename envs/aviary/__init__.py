@@ -1,4 +1,4 @@
-"""Aviary: any environment of that library, with its tools."""
+"""Plays any environment of Future House's library aviary, with the tools that it brings."""
 
 from ray_gym.envs.aviary.environment import Aviary
 

@@ -1,4 +1,4 @@
-"""Environments of Future House's library aviary: they bring their tools along, and each message is a step."""
+"""Plays environments of Future House's library aviary: they bring their own tools, and each message is a step."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ from ray_gym import (
 )
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.envs.aviary.library import check_arguments, make, maker
-from ray_gym.envs.aviary.session import Refused, Session
+from ray_gym.envs.aviary.session import AviarySession, StepRefused
 from ray_gym.stop import StopReason
 from ray_gym.tools.answer import within
 
 
 class AviaryTask(Task):
-    """`arguments` are added to those of the config; `index` is the place in a dataset of the library; `seed` is for `seed_argument`."""
+    """A task names the environment of the library that is made. `arguments` are added to those of the config, `index`
+    is the place in a dataset of the library, and `seed` is given as the argument `seed_argument`.
+    """
 
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
     index: Annotated[int, Field(ge=0)] = 0
@@ -38,11 +40,12 @@ class AviaryTask(Task):
 
 class AviaryOptions(EnvironmentOptions):
     environment: str
-    """package.module:Name of an environment, of what makes one, or of a dataset of them; or a name that the library knows."""
+    """package.module:Name of an environment, of its maker, or of a dataset of them; or a name that the library knows.
+    """
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
-    """What it is made with."""
+    """Arguments that the environment is made with."""
     seed_argument: str | None = None
-    """The argument that the task's seed is given as, if there is one."""
+    """Name of the argument that the task's seed is given as. None means that no seed is given."""
 
     @model_validator(mode="after")
     def _can_be_made(self) -> AviaryOptions:
@@ -50,12 +53,13 @@ class AviaryOptions(EnvironmentOptions):
         return self
 
     def arguments_for(self, task: AviaryTask) -> dict[str, Any]:
+        """Returns all arguments that the environment of a task is made with."""
         seed = {} if self.seed_argument is None else {self.seed_argument: task.seed}
         return {**self.arguments, **task.arguments, **seed}
 
 
-class Aviary(Environment[AviaryTask, Session]):
-    """Any environment of the library aviary, with the tools that it brings."""
+class Aviary(Environment[AviaryTask, AviarySession]):
+    """Plays any environment of the library aviary, with the tools that it brings."""
 
     pattern = "multi-step"
     opening_observes = True
@@ -72,32 +76,32 @@ class Aviary(Environment[AviaryTask, Session]):
     def check(self, task: AviaryTask) -> None:
         check_arguments(self.options.environment, self.options.arguments_for(task))
 
-    async def setup(self, task: AviaryTask, episode: Episode) -> Session:
+    async def setup(self, task: AviaryTask, episode: Episode) -> AviarySession:
         arguments = self.options.arguments_for(task)
         try:
             made = await episode.in_thread(make, self.options.environment, arguments, task.index)
         except IndexError as error:
             raise EpisodeFailure(FailureKind.DATA, "task.index", f"there is no task {task.index}: {error}") from error
-        session = Session(made, episode)
+        session = AviarySession(made, episode)
         await session.reset()
         return session
 
-    def tools_for(self, task: AviaryTask, state: Session) -> Sequence[Tool]:
+    def tools_for(self, task: AviaryTask, state: AviarySession) -> Sequence[Tool]:
         return [tool_by_schema(schema, self.act) for schema in state.schemas]
 
-    def opening(self, task: AviaryTask, state: Session) -> Opening:
+    def opening(self, task: AviaryTask, state: AviarySession) -> Opening:
         system = "\n\n".join(message.content for message in state.first if message.role == "system")
         messages = [message for message in state.first if message.role != "system"]
         return Opening(system={"policy": system} if system else {}, messages={"policy": messages})
 
-    async def act(self, state: Session, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
+    async def act(self, state: AviarySession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
         try:
             return await state.call(name, arguments)
-        except Refused as error:
+        except StepRefused as error:
             raise ToolError(str(error)) from None
 
     async def run(self, episode: Episode) -> None:
-        session: Session = episode.state
+        session: AviarySession = episode.state
         try:
             while not episode.stopped:
                 await episode.turn("policy")
@@ -106,20 +110,20 @@ class Aviary(Environment[AviaryTask, Session]):
         finally:
             await session.close()
 
-    async def _say(self, episode: Episode, session: Session) -> None:
-        """A message without a call is a step, too: what to make of it is the library's."""
+    async def _say(self, episode: Episode, session: AviarySession) -> None:
+        """Takes a step with a message that calls no tool. The library decides what to make of it."""
         try:
             observed = await within(session.say(episode.answer), episode.limits.tool_deadline_s)
-        except Refused as error:
+        except StepRefused as error:
             observed = str(error)
         if observed or session.outcome is None:
             episode.tell("policy", observed or "Go on.")
         if session.outcome is not None:
             episode.end(StopReason.FINISHED, session.outcome)
 
-    def finished(self, state: Session, episode: Episode) -> str | None:
+    def finished(self, state: AviarySession, episode: Episode) -> str | None:
         return state.outcome
 
-    async def score(self, state: Session, episode: Episode) -> float:
+    async def score(self, state: AviarySession, episode: Episode) -> float:
         await state.close()
         return state.reward

@@ -1,4 +1,4 @@
-"""The library, imported when it is needed: the environment can be listed without it."""
+"""Reaches the library aviary, which is imported only when it is needed: the environment can be listed without it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ray_gym.load_object import load_object
 
 
 def library() -> Any:
-    """The module `aviary.env`. Errors: UserError if it is not installed."""
+    """Returns the module `aviary.env`. Errors: UserError if the library is not installed."""
     try:
         import aviary.core  # the others of its modules import each other in its order
         import aviary.env
@@ -23,9 +23,9 @@ def library() -> Any:
 
 
 def maker(name: str) -> Callable[..., Any]:
-    """What makes an environment or a dataset of tasks: package.module:Name, or a name that the library knows.
+    """Finds the callable of this name that makes an environment or a dataset of tasks.
 
-    Errors: UserError.
+    The name is package.module:Name, or one that the library knows. Errors: UserError.
     """
     env = library()
     known: dict[str, tuple[str, str]] = {**env.TASK_DATASET_REGISTRY, **env.ENV_REGISTRY}
@@ -42,29 +42,38 @@ def maker(name: str) -> Callable[..., Any]:
 
 
 def _why_no_maker(found: Any) -> str:
-    """By what it says of itself, as a call of anything could do anything. "" for a maker."""
+    """Says why an object makes no environment; "" if it makes one.
+
+    It reads only what the object declares, as a call of it could do anything.
+    """
     from aviary.functional import EnvironmentBuilder
 
     if isinstance(found, EnvironmentBuilder):
         return ""
     if isinstance(found, type):
-        return "" if _is_made(found) else "it is a class, but of neither an Environment nor a TaskDataset"
+        return (
+            ""
+            if _is_environment_or_dataset(found)
+            else "it is a class, but of neither an Environment nor a TaskDataset"
+        )
     if not callable(found):
         return f"it is a {type(found).__name__}"
     try:
         returned = get_type_hints(found).get("return")
     except Exception as error:
         return f"what it returns can't be told: {describe(error)}"
-    return "" if _is_made(returned) else "it is not annotated to return an Environment or a TaskDataset"
+    return (
+        "" if _is_environment_or_dataset(returned) else "it is not annotated to return an Environment or a TaskDataset"
+    )
 
 
-def _is_made(kind: Any) -> bool:
+def _is_environment_or_dataset(kind: Any) -> bool:
     env, plain = library(), get_origin(kind) or kind
     return isinstance(plain, type) and issubclass(plain, env.Environment | env.TaskDataset)
 
 
 def check_arguments(name: str, arguments: Mapping[str, Any]) -> None:
-    """Errors: ValueError; UserError."""
+    """Checks that the maker takes these arguments. Errors: ValueError; UserError if there is no such maker."""
     try:
         inspect.signature(maker(name)).bind(**arguments)
     except TypeError as error:
@@ -72,9 +81,9 @@ def check_arguments(name: str, arguments: Mapping[str, Any]) -> None:
 
 
 def make(name: str, arguments: Mapping[str, Any], index: int) -> Any:
-    """An environment of the library; of a dataset, the one at `index`. May block.
+    """Makes an environment of the library; of a dataset, the environment at `index`. May block.
 
-    Errors: TypeError for what is neither; whatever the library raises.
+    Errors: TypeError if the result is neither environment nor dataset; any error that the library raises.
     """
     env = library()
     made = maker(name)(**arguments)

@@ -1,4 +1,4 @@
-"""One session with an environment of the library: what it observes, as text, and what it rewards."""
+"""Drives one session with an environment of the library: gives its observations as text, and adds up its rewards."""
 
 from __future__ import annotations
 
@@ -12,53 +12,62 @@ from ray_gym import Episode, Message, ToolSchema
 from ray_gym.tools.arguments import BadArguments
 
 Call = tuple[str, dict[str, Any]]
-"""A tool's name and its arguments."""
+"""Name and arguments of a tool call."""
 
 MISTAKES = (ValueError, TypeError, LookupError, ArithmeticError)
-"""What arguments that fit the schema and are wrong all the same make a tool raise."""
+"""Errors that a tool raises for arguments that fit the schema and are wrong all the same."""
 
 
-class Refused(Exception):
-    """Why the environment could not do what it was asked: an observation."""
+class StepRefused(Exception):
+    """Says why the environment could not do what it was asked. The policy observes the message."""
 
 
 @dataclass(slots=True)
-class Session:
+class AviarySession:
+    """The state of one session is the library's environment, and what it has told and rewarded so far."""
+
     environment: Any
     episode: Episode
     schemas: Sequence[ToolSchema] = ()
+    """Tools that the environment brings."""
     first: Sequence[Message] = field(default_factory=list)
+    """Messages that the environment opens with."""
     reward: float = 0.0
-    """The sum over the steps so far."""
+    """Sum of the rewards of the steps so far."""
     calls: int = 0
+    """Number of tool calls made so far."""
     outcome: str | None = None
+    """`done` or `truncated` once the environment has ended, else None."""
     is_closed: bool = False
     _message: int = -1
-    """The message (its number in the record) whose calls were made last."""
-    _results: deque[str | Refused] = field(default_factory=deque)
-    """Of that message's calls that were not asked for yet."""
+    """Number in the record (`seq`) of the message whose calls were made last."""
+    _results: deque[str | StepRefused] = field(default_factory=deque)
+    """Results of that message's calls that nobody has asked for yet."""
 
     async def reset(self) -> None:
-        """Errors: ValueError for what a model can't be shown."""
+        """Begins the environment, and keeps its tools and first messages. Errors: ValueError for images."""
         observations, tools = await self.environment.reset()
         self.schemas = [ToolSchema.from_openai(tool.model_dump(exclude_none=True, by_alias=True)) for tool in tools]
         self.first = [_as_message(observation) for observation in observations]
 
     async def call(self, name: str, arguments: dict[str, Any]) -> str:
-        """The result of one tool call. All calls of a message are one step: the first that is asked for makes it. Errors: Refused."""
+        """Returns the result of one tool call. Errors: StepRefused.
+
+        All calls of a message are one step: the first that is asked for takes it.
+        """
         if not self._results:
-            calls = self._written((name, arguments))
+            calls = self._calls_of_step((name, arguments))
             try:
                 self._results.extend(await self._call_all(self.episode.answer, calls))
-            except Refused as error:
+            except StepRefused as error:
                 self._results.extend([error] * len(calls))
         result = self._results.popleft()
-        if isinstance(result, Refused):
+        if isinstance(result, StepRefused):
             raise result
         return result
 
     async def say(self, said: str) -> str:
-        """A step without one. Errors: Refused."""
+        """Takes a step with a message that calls no tool, and returns what is observed. Errors: StepRefused."""
         from aviary.core import Message as Said
 
         return _text(await self._step(Said(role="assistant", content=said)))
@@ -68,8 +77,8 @@ class Session:
             self.is_closed = True
             await self.environment.close()
 
-    def _written(self, asked: Call) -> list[Call]:
-        """The calls of the policy's last message that fit their schemas; one that was made in its name from outside stands alone."""
+    def _calls_of_step(self, asked: Call) -> list[Call]:
+        """Returns the calls of the policy's last message that fit their schemas; only `asked` if it is not theirs."""
         said = self.episode.messages_of("policy")
         if not said or said[-1].seq == self._message:
             return [asked]
@@ -81,7 +90,7 @@ class Session:
         return calls if asked in calls[:1] else [asked]
 
     async def _call_all(self, said: str, calls: Sequence[Call]) -> list[str]:
-        """What was observed of each call; what belongs to none is told with the last."""
+        """Makes these calls as one step, and returns what each observed. Observations of none go to the last."""
         from aviary.core import ToolCall, ToolRequestMessage
 
         made = []
@@ -99,7 +108,7 @@ class Session:
         try:
             observations, reward, done, truncated = await self.environment.step(action)
         except MISTAKES as error:
-            raise Refused(f"{type(error).__name__}: {error}") from None
+            raise StepRefused(f"{type(error).__name__}: {error}") from None
         self.reward += float(reward)
         if done or truncated:
             self.outcome = "done" if done else "truncated"
@@ -112,7 +121,7 @@ def _text(observations: Sequence[Any]) -> str:
 
 
 def _as_message(observation: Any) -> Message:
-    """Errors: ValueError for images."""
+    """Turns an observation into a message. Errors: ValueError for images."""
     if observation.is_multimodal:
         raise ValueError("an observation is more than text, which no model here is shown")
     return Message("system" if observation.role == "system" else "user", observation.content or "")

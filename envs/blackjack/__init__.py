@@ -1,4 +1,4 @@
-"""Blackjack: the policy plays one hand by text against a dealer's fixed rules."""
+"""Lets the policy play one hand of blackjack by text against a dealer's fixed rules."""
 
 from ray_gym.envs.blackjack.environment import Blackjack
 

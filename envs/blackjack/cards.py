@@ -1,4 +1,4 @@
-"""The deck, and what a hand is worth. Suits don't matter."""
+"""Makes the deck, and counts what a hand is worth. Suits don't matter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TWENTY_ONE = 21
 
 
 def shuffled_deck(seed: int, top: Sequence[Rank] = ()) -> tuple[Rank, ...]:
-    """52 cards: `top` as it is, then all others in an order that the seed decides."""
+    """Returns 52 cards: `top` as it is, then all others in an order that the seed decides."""
     left = Counter(dict.fromkeys(RANKS, SUITS))
     left.subtract(top)
     rest = list(left.elements())
@@ -24,26 +24,27 @@ def shuffled_deck(seed: int, top: Sequence[Rank] = ()) -> tuple[Rank, ...]:
 
 
 def value_of(rank: Rank) -> int:
-    """What a card counts by itself; an ace counts 1 here."""
+    """Returns what a card counts by itself, from 1 to 10; an ace counts 1 here."""
     if rank == "A":
         return 1
     return 10 if rank in ("J", "Q", "K") else int(rank)
 
 
 def is_soft(hand: Sequence[Rank]) -> bool:
-    """Whether it has an ace that counts 11."""
+    """Says whether a hand has an ace that counts 11."""
     return "A" in hand and sum(map(value_of, hand)) + 10 <= TWENTY_ONE
 
 
 def total_of(hand: Sequence[Rank]) -> int:
+    """Returns what a hand counts. One ace counts 11 if the hand stays at or below 21."""
     return sum(map(value_of, hand)) + (10 if is_soft(hand) else 0)
 
 
 def is_natural(hand: Sequence[Rank]) -> bool:
-    """An ace and a card that counts 10, as dealt."""
+    """Says whether a hand is a natural: an ace and a card that counts 10, as dealt."""
     return len(hand) == 2 and total_of(hand) == TWENTY_ONE
 
 
-def shown(hand: Sequence[Rank]) -> str:
-    """`10 6 (16)`, `A 6 (soft 17)`."""
+def show_hand(hand: Sequence[Rank]) -> str:
+    """Writes a hand and its total: `10 6 (16)`, `A 6 (soft 17)`."""
     return f"{' '.join(hand)} ({'soft ' if is_soft(hand) else ''}{total_of(hand)})"

@@ -1,4 +1,4 @@
-"""Blackjack by text: a game with Gymnasium's interface, and the loop that lets a model play it."""
+"""Plays blackjack by text: a game with Gymnasium's interface, and the loop that lets a model play it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ray_gym.models.player import Player
 from ray_gym.stop import StopReason
 
 DEALS_TRIED = 100
-"""About six deals in ten can be won, so this many are never needed."""
+"""Largest number of deals that `generate` draws. About six in ten can be won, so this many are never needed."""
 
 RULES = f"""You are playing one hand of blackjack against a dealer.
 Number cards count their number, J, Q and K count 10, an ace counts 11, or 1 where 11 would bring the hand over 21. \
@@ -32,8 +32,9 @@ Think as briefly as you like, then write your action between tags. {EXPECTED}"""
 
 
 class BlackjackTask(Task):
-    """`top`: the cards that are dealt first (yours, the dealer's open one, yours, its other one, then as they are drawn); the seed
-    shuffles the rest."""
+    """A task is the order of a deck. `top` are the cards that are dealt first: the player's, the dealer's open one, the
+    player's, the dealer's other one, then as they are drawn. `seed` shuffles the rest.
+    """
 
     seed: Annotated[int, Field(ge=0)] = 0
     top: Annotated[tuple[Rank, ...], Field(max_length=52)] = ()
@@ -50,15 +51,17 @@ class BlackjackTask(Task):
 
 
 @dataclass
-class Table:
+class BlackjackTable:
+    """The state of one session is a game and what the player was told of it."""
+
     game: BlackjackGame
     observation: str
-    """The last."""
+    """Observation that the player was given last."""
     reward: float = 0.0
-    """The sum over the steps so far."""
+    """Sum of the rewards of the steps so far."""
 
 
-class Blackjack(Environment[BlackjackTask, Table]):
+class Blackjack(Environment[BlackjackTask, BlackjackTable]):
     """The policy plays one hand of blackjack by text against a dealer's fixed rules."""
 
     pattern = "multi-step"
@@ -68,10 +71,10 @@ class Blackjack(Environment[BlackjackTask, Table]):
 
     class Options(EnvironmentOptions):
         max_mistakes: Annotated[int, Field(ge=1)] = 3
-        """The answer without an action that loses the game, counted over the game."""
+        """Number of answers without an action, counted over the game, at which the game is lost."""
 
     def generate(self, rng: random.Random, index: int) -> BlackjackTask:
-        """A deal that can be won by someone who knows the deck. Errors: RuntimeError (never, in practice)."""
+        """Draws a deal that can be won by a player who knows the deck. Errors: RuntimeError (never, in practice)."""
         for _ in range(DEALS_TRIED):
             task = BlackjackTask(seed=rng.getrandbits(40))
             reward, _ = best_plan(task.deck())
@@ -79,12 +82,12 @@ class Blackjack(Environment[BlackjackTask, Table]):
                 return task
         raise RuntimeError(f"none of {DEALS_TRIED} deals can be won")
 
-    def setup(self, task: BlackjackTask, episode: Episode) -> Table:
+    def setup(self, task: BlackjackTask, episode: Episode) -> BlackjackTable:
         game = BlackjackGame(task.deck(), self.options.max_mistakes)
         observation, _ = game.reset()
-        return Table(game, observation)
+        return BlackjackTable(game, observation)
 
-    def opening(self, task: BlackjackTask, state: Table) -> Opening:
+    def opening(self, task: BlackjackTask, state: BlackjackTable) -> Opening:
         return Opening(system={"policy": RULES}, messages={"policy": state.observation})
 
     def perfect(self, task: BlackjackTask) -> Mapping[str, Player]:
@@ -92,7 +95,7 @@ class Blackjack(Environment[BlackjackTask, Table]):
         return {"policy": planned_player(plan)}
 
     async def run(self, episode: Episode) -> None:
-        table: Table = episode.state
+        table: BlackjackTable = episode.state
         while not episode.stopped:
             turn = await episode.turn("policy")
             if episode.stopped:
@@ -103,8 +106,8 @@ class Blackjack(Environment[BlackjackTask, Table]):
             if terminated or truncated:
                 episode.end(StopReason.FINISHED, info["outcome"])
 
-    def score(self, state: Table, episode: Episode) -> float:
-        """Who leaves the table before the end has lost."""
+    def score(self, state: BlackjackTable, episode: Episode) -> float:
+        """Returns the game's reward. A game that was not played to its end is lost."""
         return state.reward if state.game.is_over else LOSS
 
 
@@ -112,6 +115,6 @@ _between_tags = tagged("action")
 
 
 def action_in(text: str) -> str | None:
-    """What stands between the last tags, whatever its case and theirs."""
+    """Returns the folded text between the last `action` tags, in any letter case; None without such tags."""
     found = _between_tags(text.lower())
     return None if found is None else folded(found)

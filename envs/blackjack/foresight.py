@@ -1,4 +1,4 @@
-"""What could be reached by someone who knew the deck: for the generator, and for the perfect player."""
+"""Finds what a player who knows the deck could reach, for the generator and for the perfect player."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ray_gym.envs.blackjack.game import BlackjackGame
 
 
 def best_plan(deck: Sequence[Rank]) -> tuple[float, tuple[str, ...]]:
-    """The highest reward, and the fewest actions that reach it. All that can be chosen is after how many hits to stand."""
+    """Returns the highest reward, and the fewest actions to reach it. The only choice is the number of hits."""
     best: tuple[float, tuple[str, ...]] | None = None
     game = BlackjackGame(deck)
     hits = 0

@@ -1,4 +1,4 @@
-"""Scripted players. They read the last observation that shows their hand, as a model would.
+"""Holds scripted players. They read the last observation that shows their hand, as a model would.
 
 models: {basic: {engine: scripted, player: "ray_gym.envs.blackjack.players:basic_player"}}
 """
@@ -19,7 +19,7 @@ _SHOWN = re.compile(r"Your hand: .*?\((soft )?(\d+)\)\. The dealer shows (\w+)\.
 
 
 def basic_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Basic strategy, as far as there is only hit and stand: the best that can be done without knowing the deck."""
+    """Plays basic strategy with hit and stand only: the best that can be done without knowing the deck."""
     found = [match for message in request.messages for match in _SHOWN.finditer(message.content)]
     soft, total, dealer = found[-1].groups()
     dealers = next(value_of(rank) for rank in RANKS if rank == dealer)
@@ -31,7 +31,7 @@ def random_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def planned_player(plan: Sequence[str]) -> Player:
-    """Carries out a plan: one action for each that it has said already."""
+    """Makes a player that carries out a plan, one action for each message."""
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
         return _says(plan[sum(message.role == "assistant" for message in request.messages)])
@@ -40,7 +40,7 @@ def planned_player(plan: Sequence[str]) -> Player:
 
 
 def should_hit(total: int, soft: bool, dealer: int) -> bool:
-    """`dealer`: what its open card counts, an ace 1."""
+    """Says whether basic strategy hits. `dealer` is what the dealer's open card counts, with an ace as 1."""
     if soft:
         return total <= 17 or (total == 18 and dealer in (9, 10, 1))
     if total == 12:

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 import ray_gym.envs.blackjack
 from ray_gym.data.checking import unplayable
 from ray_gym.envs.blackjack import Blackjack
-from ray_gym.envs.blackjack.cards import RANKS, is_natural, is_soft, shown, shuffled_deck, total_of
+from ray_gym.envs.blackjack.cards import RANKS, is_natural, is_soft, show_hand, shuffled_deck, total_of
 from ray_gym.envs.blackjack.environment import BlackjackTask, action_in
 from ray_gym.envs.blackjack.foresight import best_plan
 from ray_gym.envs.blackjack.game import BlackjackGame
@@ -54,7 +54,7 @@ def game_of(*top: str, max_mistakes: int = 3) -> BlackjackGame:
 def test_hands(hand: str, total: int, soft: bool) -> None:
     cards: Any = hand.split()
     assert (total_of(cards), is_soft(cards)) == (total, soft)
-    assert shown(cards) == f"{hand} ({'soft ' if soft else ''}{total})"
+    assert show_hand(cards) == f"{hand} ({'soft ' if soft else ''}{total})"
     assert is_natural(cards) == (hand == "A K")
 
 
