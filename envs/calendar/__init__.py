@@ -1,4 +1,4 @@
-"""Calendar: a scheduling assistant that meets a user's requests, told in advance or turn by turn."""
+"""Has the policy keep a calendar: it meets a user's requests, told in advance or turn by turn."""
 
 from ray_gym.envs.calendar.environment import Calendar
 

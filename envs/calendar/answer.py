@@ -1,6 +1,6 @@
-"""The calendar that an answer carries: found in its text, and read with every strange thing that a model may have written.
+"""Finds the calendar in the text of an answer, and reads it whatever strange things a model may have written.
 
-What counts as an event is in the README. Nothing here raises.
+The README says what counts as an event. Nothing here raises.
 """
 
 from __future__ import annotations
@@ -15,14 +15,15 @@ from ray_gym.envs.calendar.clock import MIDNIGHT, read_clock, show_time
 from ray_gym.envs.calendar.events import ExpectedEvent
 
 LONGEST = 20_000
-"""Characters at the end of an answer in which its calendar is looked for: no answer should hold up the others."""
+"""Number of characters at the end of an answer in which its calendar is looked for, so that no answer holds up others.
+"""
 
 _BEGINNING = re.compile(r'\[\s*[{\]]|\{\s*"')
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An event as the policy scheduled it, in minutes."""
+    """An entry is an event as the policy scheduled it, in minutes since midnight."""
 
     event_id: str
     name: str
@@ -35,7 +36,7 @@ class Entry:
 
 
 def read_calendar(text: str) -> list[Entry | None] | None:
-    """The entries of the last calendar in a text, None for each that is no event; None if there is no calendar.
+    """Returns the entries of the last calendar in a text, with None for each that is no event; None without a calendar.
 
     A list without entries counts only where there is no other.
     """
@@ -46,7 +47,7 @@ def read_calendar(text: str) -> list[Entry | None] | None:
 
 
 def write_calendar(events: Sequence[ExpectedEvent], starts: Mapping[int, int]) -> str:
-    """The events in the order of their starts, as an answer spells them."""
+    """Writes the events as an answer spells them, in the order of their starts (minutes since midnight by event id)."""
     entries = [
         {
             "event_id": event.event_id,
@@ -60,7 +61,7 @@ def write_calendar(events: Sequence[ExpectedEvent], starts: Mapping[int, int]) -
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """All JSON lists and objects in a text that could hold a calendar, outermost ones only."""
+    """Yields all JSON lists and objects in a text that could hold a calendar, outermost ones only."""
     decoder, position = json.JSONDecoder(), 0
     while found := _BEGINNING.search(text, position):
         try:
@@ -74,7 +75,7 @@ def _json_values(text: str) -> Iterator[Any]:
 
 
 def _calendar(value: Any) -> list[dict[str, Any]] | None:
-    """A list of objects, or objects by event id; also as a field of an object."""
+    """Returns the events of a JSON value: a list of objects, or objects by event id, also as a field of an object."""
     inside = list(value.values()) if isinstance(value, dict) else []
     for given in (value, *reversed(inside)):
         if isinstance(given, list) and all(isinstance(item, dict) for item in given):

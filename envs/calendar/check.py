@@ -1,4 +1,4 @@
-"""What is right and what is wrong about a calendar, as named parts that are shares from 0 to 1."""
+"""Grades a calendar by named parts, which are shares from 0 to 1, and says what is wrong with each event."""
 
 from __future__ import annotations
 
@@ -18,24 +18,29 @@ COMPLAINTS = {
     "constraints": "breaks its constraint",
     "no_overlap": "overlaps with another event",
 }
-"""Parts that are shares of the expected events, and what is said where one does not hold."""
+"""Parts that are shares of the expected events, and the complaint about an event for which one does not hold."""
 
 PARTS = ("parsed", "asked_for", *COMPLAINTS)
+"""Names of all parts of a verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Findings:
+    """Findings are what a check of a calendar has found."""
+
     parts: dict[str, float]
+    """Share from 0 to 1 by name of part."""
     complaints: list[str]
+    """Complaints, one text for each event and part that does not hold."""
     credit: float
-    """What partial credit gives for it."""
+    """Reward from 0 to 1 that the calendar gets with partial credit."""
 
 
 @dataclass(frozen=True)
 class CalendarCheck(Grader):
-    """1 if the calendar in the policy's last words is right in every part, else 0; with `partial`, its credit.
+    """Gives 1 if the calendar in the policy's last words is right in every part, else 0; with `partial`, its credit.
 
-    `before`: the calendar that the policy went on from, if a task begins with one.
+    `before` is the calendar that the policy went on from, if a task begins with one.
     """
 
     expected: tuple[ExpectedEvent, ...]
@@ -51,13 +56,13 @@ class CalendarCheck(Grader):
 def check(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None] | None, before: Sequence[Entry | None] = ()
 ) -> Findings:
-    """Where nothing is expected, nothing can be wrong."""
+    """Checks a calendar (None: the answer has none). Where no event is expected, nothing can be wrong."""
     if not expected:
         return Findings(dict.fromkeys(PARTS, 1.0), [], 1.0)
     if calendar is None:
         return Findings(dict.fromkeys(PARTS, 0.0), ["there is no calendar in the answer"], 0.0)
-    found = _found(expected, calendar)
-    holds = _all_hold(expected, calendar)
+    found = _match_entries(expected, calendar)
+    holds = _check_all(expected, calendar)
     complaints = [
         f"{event.label}: {COMPLAINTS['complete' if not of_event['complete'] else part]}"
         for event, of_event in zip(expected, holds, strict=True)
@@ -76,28 +81,31 @@ def check(
 def _share_of_what_was_due(
     expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None], before: Sequence[Entry | None]
 ) -> float:
-    """Of the events that were not right before; 0 if one of the others is no more."""
-    was_right = [all(of_event.values()) for of_event in _all_hold(expected, before)]
+    """Returns the share of parts that hold for the events that were not right before.
+
+    Returns 0 if an event that was right before is not right any more.
+    """
+    was_right = [all(of_event.values()) for of_event in _check_all(expected, before)]
     kept = [event for event, right in zip(expected, was_right, strict=True) if right]
-    entries = list(_found(kept, calendar).values())
-    if not all(all(of_event.values()) for of_event in _all_hold(kept, entries)):
+    entries = list(_match_entries(kept, calendar).values())
+    if not all(all(of_event.values()) for of_event in _check_all(kept, entries)):
         return 0.0
-    holds = _all_hold(expected, calendar)
+    holds = _check_all(expected, calendar)
     due = [of_event for of_event, right in zip(holds, was_right, strict=True) if not right]
     return fmean(held for of_event in due for held in of_event.values()) if due else 1.0
 
 
-def _all_hold(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> list[dict[str, bool]]:
-    """Which parts hold for each of the expected events."""
-    found = _found(expected, calendar)
+def _check_all(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> list[dict[str, bool]]:
+    """Returns for each expected event which parts hold."""
+    found = _match_entries(expected, calendar)
     entries = [entry for entry in calendar if entry is not None]
-    return [_holds(event, found.get(event.event_id), entries) for event in expected]
+    return [_check_parts(event, found.get(event.event_id), entries) for event in expected]
 
 
-def _found(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[int, Entry]:
-    """The entries that were asked for: the first of each name and id. In names case and white space make no difference.
+def _match_entries(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) -> dict[int, Entry]:
+    """Returns the entries that were asked for, by event id: the first of each name and id.
 
-    What a row gives no name to is found by its id.
+    In names, case and white space make no difference. An event to which the row gives no name is found by its id.
     """
     by_name = {folded(event.event_name): event.event_id for event in expected if event.event_name is not None}
     by_id = {str(event.event_id): event.event_id for event in expected if event.event_name is None}
@@ -113,8 +121,8 @@ def _found(expected: Sequence[ExpectedEvent], calendar: Sequence[Entry | None]) 
     return found
 
 
-def _holds(event: ExpectedEvent, entry: Entry | None, entries: Sequence[Entry]) -> dict[str, bool]:
-    """Which of the parts hold for an event; none for one that is not there."""
+def _check_parts(event: ExpectedEvent, entry: Entry | None, entries: Sequence[Entry]) -> dict[str, bool]:
+    """Returns which parts hold for an event; none does if the event is not in the calendar."""
     if entry is None:
         return dict.fromkeys(COMPLAINTS, False)
     opens, closes = event.window

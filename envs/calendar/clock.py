@@ -1,4 +1,4 @@
-"""Times of one day as minutes since midnight. An event may end at 24:00, and none begins then."""
+"""Reads and writes times of one day as minutes since midnight. An event may end at 24:00, and none begins then."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _TWELVE_HOURS = re.compile(r"(1[0-2]|0?[1-9])(?::([0-5][0-9]))? ?([ap])\.?m\.?",
 
 
 def read_clock(given: Any) -> int | None:
-    """Minutes of `HH:MM` (the hour may have one digit); None for anything else, 24:00 included."""
+    """Returns the minutes of `HH:MM` (the hour may have one digit); None for anything else, 24:00 included."""
     found = _CLOCK.fullmatch(given) if isinstance(given, str) else None
     return int(found[1]) * 60 + int(found[2]) if found else None
 
 
 @lru_cache(maxsize=4096)
 def read_time(text: str) -> int:
-    """As task rows spell it: also 24:00, 9am and 1:30 pm. Errors: ValueError."""
+    """Returns the minutes of a time as task rows spell it: also 24:00, 9am and 1:30 pm. Errors: ValueError."""
     text = text.strip()
     minutes = MIDNIGHT if text == "24:00" else read_clock(text)
     found = _TWELVE_HOURS.fullmatch(text)

@@ -1,4 +1,4 @@
-"""What a user may ask of an event's time: before, after, between, at, or nothing."""
+"""Reads what a user may ask of an event's time: before, after, between, at, or nothing."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ _FORM = re.compile(r"(before|after|at) (.+)|(between) (.+) and (.+)", re.IGNOREC
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
-    """`times` are minutes since midnight: none, one, or (for between) two."""
+    """A constraint limits the time of an event. `times` are minutes since midnight: none, one, or (for between) two."""
 
     kind: Kind = "none"
     times: tuple[int, ...] = ()
 
     def holds(self, start: int, end: int) -> bool:
+        """Says whether an event from `start` to `end` (minutes since midnight) meets the constraint."""
         match self.kind:
             case "before":
                 return end <= self.times[0]
@@ -44,7 +45,10 @@ class Constraint:
 
 @lru_cache(maxsize=4096)
 def read_constraint(text: str | None) -> Constraint:
-    """`before 14:00`, `between 9am and 11:30`, ...; no text or `none` is no constraint. Errors: ValueError."""
+    """Reads `before 14:00`, `between 9am and 11:30` and the like. No text and `none` are no constraint.
+
+    Errors: ValueError.
+    """
     text = (text or "none").strip()
     if text.lower() in ("none", ""):
         return Constraint()

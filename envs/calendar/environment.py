@@ -1,4 +1,4 @@
-"""The scheduling assistant: the calendar in its last answer is what counts."""
+"""Has the policy assist with scheduling: the calendar in its last answer is what counts."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ from ray_gym.models.player import Player
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What the user has to say in this session. The calendar itself is only in what the policy says."""
+    """The state of one session is what the user has to say. The calendar is only in the policy's messages."""
 
     lines: tuple[UserLine, ...]
 
 
 class Calendar(Environment[CalendarTask, Requests]):
-    """A scheduling assistant that meets a user's requests, told in advance or turn by turn."""
+    """The policy is a scheduling assistant that meets a user's requests, told in advance or turn by turn."""
 
     pattern = "multi-turn"
     scoring = "final state: the calendar in the last answer"
 
     class Options(EnvironmentOptions):
         mode: Literal["written", "live"] = "written"
-        """written: the conversation is the task's, and the policy has the last turn; live: a user makes its requests turn by turn."""
+        """written: the task holds the conversation up to the policy's last turn; live: a user asks turn by turn."""
         first_speaker: Literal["user", "policy"] = "user"
         stop_text: Annotated[str, Field(min_length=1, pattern=r"^\S([^\n]*\S)?$")] | None = None
-        """The user ends the episode with it. Without one, the answer to the last request does."""
+        """Text with which the user ends the episode. Without one, the answer to the last request ends it."""
         partial_credit: bool = False
-        """The reward is a share of what the policy had to do, instead of 1 where all is right and else 0."""
+        """If set, the reward is a share of what the policy had to do, instead of 1 if all is right and else 0."""
 
         @model_validator(mode="after")
         def _live_only(self) -> Calendar.Options:
@@ -82,14 +82,14 @@ class Calendar(Environment[CalendarTask, Requests]):
 
     def relay(self, state: Requests, episode: Episode, turn: Turn, listener: Participant) -> str | None:
         if turn.speaker == "user" and listener.name == "policy":
-            return self._revealed(state, episode).heard[-1]
+            return self._reveal(state, episode).heard[-1]
         return super().relay(state, episode, turn, listener)
 
     def finished(self, state: Requests, episode: Episode) -> str | None:
         if not self._live or not episode.turns:
             return None
-        revealed = self._revealed(state, episode)
-        if revealed.closed:
+        revealed = self._reveal(state, episode)
+        if revealed.is_closed:
             return "the user said that it is done"
         is_answered = not revealed.owed and episode.turns[-1].speaker == "policy"
         return "every request was answered" if is_answered and self.options.stop_text is None else None
@@ -99,6 +99,6 @@ class Calendar(Environment[CalendarTask, Requests]):
         check = CalendarCheck(task.expected_state, self.options.partial_credit, tuple(task.calendar_before()))
         return await check.score(episode)
 
-    def _revealed(self, state: Requests, episode: Episode) -> Revealed:
+    def _reveal(self, state: Requests, episode: Episode) -> Revealed:
         said = [message.content for message in episode.messages_of("user")]
         return reveal(episode.task, state.lines, said, self.options.stop_text)

@@ -1,4 +1,4 @@
-"""An event as a task expects it to be scheduled."""
+"""Defines an event as a task expects it to be scheduled."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ray_gym.envs.calendar.clock import MIDNIGHT, read_time, show_time
 from ray_gym.envs.calendar.constraint import Constraint, read_constraint
 
 Time = Annotated[str, AfterValidator(lambda text: show_time(read_time(text)))]
-"""HH:MM, however the row spells it."""
+"""HH:MM, in whatever way the row spells it."""
 
 
 def _plain(text: str | None) -> str:
@@ -20,9 +20,9 @@ def _plain(text: str | None) -> str:
 
 
 class ExpectedEvent(BaseModel):
-    """It lies within its window (`min_time` to `max_time`) and meets its constraint. Without a name it is known by its id.
+    """An expected event lies within its window (`min_time` to `max_time`) and meets its constraint.
 
-    A row may also give its `start_time`, which is the constraint to begin at it.
+    Without a name it is known by its id. A row may also give its `start_time`, which is the constraint to begin then.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
@@ -49,7 +49,7 @@ class ExpectedEvent(BaseModel):
 
     @property
     def label(self) -> str:
-        """What it is called in words."""
+        """Returns the name of the event in words."""
         return self.event_name or f"event id: {self.event_id}"
 
     @cached_property
@@ -58,4 +58,5 @@ class ExpectedEvent(BaseModel):
 
     @cached_property
     def window(self) -> tuple[int, int]:
+        """Returns the beginning and the end of the window, in minutes since midnight."""
         return read_time(self.min_time), read_time(self.max_time)

@@ -1,4 +1,4 @@
-"""Tasks out of random numbers. A hidden schedule comes first and the wishes are read off it, so that all can be met together."""
+"""Makes tasks out of random numbers. Wishes are read off a hidden schedule, so that all of them can be met."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ray_gym.envs.calendar.solver import solve
 from ray_gym.envs.calendar.task import UserLine
 
 GRID = 15
-"""All times and durations are multiples of this many minutes."""
+"""Minutes of which all times and durations are multiples."""
 LONGEST_WHEN_MANY = 60
-"""From five events on; seven of them fit into the shortest day."""
+"""Minutes of the longest event from five events on: seven of them fit into the shortest day."""
 
 
 def random_events(rng: random.Random) -> list[ExpectedEvent]:
-    """Two to seven, in the order in which they are asked for."""
+    """Draws two to seven events, in the order in which they are asked for."""
     opens = GRID * rng.randint(28, 40)
     closes = opens + GRID * rng.randint(28, 40)
     hidden = _hidden_schedule(rng, rng.randint(2, 7), opens, closes)
@@ -51,7 +51,7 @@ def random_events(rng: random.Random) -> list[ExpectedEvent]:
 
 
 def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[UserLine]:
-    """A request for each event, the first of which tells the day's window, and up to two turns of small talk between them."""
+    """Draws a request for each event, of which the first tells the day's window, and up to two turns of small talk."""
     window = rng.choice(WINDOWS)
     texts = [within(window, events[0], _request(rng, events[0], REQUESTS))]
     texts += [_request(rng, event, REQUESTS + FURTHER_REQUESTS) for event in events[1:]]
@@ -62,9 +62,9 @@ def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[Us
 
 
 def written_conversation(lines: Sequence[UserLine], events: Sequence[ExpectedEvent]) -> list[dict[str, Any]]:
-    """The lines, each but the last one answered with the calendar so far.
+    """Returns the lines as messages, each but the last answered with the calendar so far.
 
-    Those calendars know nothing of what comes: the last request may need events to move.
+    Those calendars know nothing of later lines: the last request may need events to move.
     """
     messages = []
     asked: set[int | None] = set()
@@ -78,7 +78,7 @@ def written_conversation(lines: Sequence[UserLine], events: Sequence[ExpectedEve
 
 
 def _hidden_schedule(rng: random.Random, count: int, opens: int, closes: int) -> list[tuple[int, int]]:
-    """Starts and ends one after another, with the free time spread at random between them."""
+    """Draws starts and ends (minutes) one after another, with the free time spread at random between them."""
     longest = 90 if count < 5 else LONGEST_WHEN_MANY
     lengths = [rng.choice([length for length in (15, 30, 45, 60, 90) if length <= longest]) for _ in range(count)]
     free = (closes - opens - sum(lengths)) // GRID
@@ -93,7 +93,7 @@ def _hidden_schedule(rng: random.Random, count: int, opens: int, closes: int) ->
 
 
 def _wish(rng: random.Random, start: int, end: int, opens: int, closes: int) -> Constraint:
-    """A constraint that the hidden schedule meets, with up to an hour and a half to spare."""
+    """Draws a constraint that the hidden schedule meets, with up to an hour and a half to spare."""
     after = max(opens, start - GRID * rng.randint(0, 6))
     before = min(closes, end + GRID * rng.randint(0, 6))
     kind = rng.choice(KINDS)

@@ -1,4 +1,4 @@
-"""The user's words. Times are always said as HH:MM; an event's name is said as it is."""
+"""Holds the user's words. Times are always said as HH:MM; an event's name is said as it is."""
 
 from __future__ import annotations
 
@@ -57,22 +57,22 @@ SMALL_TALK = (
 )
 
 NO_CALENDAR = "I can't see the calendar in your answer, please always send all of it."
-"""What a scripted user says of an answer without one."""
+"""Complaint of a scripted user about an answer without a calendar."""
 
 
 def ways_to_say(minutes: int) -> tuple[str, ...]:
-    """A duration in words; the first way fits any."""
+    """Returns the ways to say a duration of so many minutes; the first fits any."""
     return (f"{minutes} minutes", *_DURATIONS.get(minutes, ()))
 
 
 def within(window: str, event: ExpectedEvent, request: str) -> str:
-    """A request that tells the window, too, in one sentence: a user model may be cut at the end of its first one."""
+    """Returns a request that tells the window in the same sentence, for a user model may be cut after its first."""
     goes_on = request if request.startswith("I ") else request[0].lower() + request[1:]
     return f"{window.format(event.min_time, event.max_time)}: {goes_on}"
 
 
 def ask_for(event: ExpectedEvent) -> str:
-    """A request that says everything about an event, for rows that have no words of their own."""
+    """Returns a request that says everything about an event, for rows that have no words of their own."""
     wish = WISHES[event.rule.kind][0].format(*event.rule.said_times())
     request = REQUESTS[0].format(name=event.label, duration=ways_to_say(event.duration)[0], wish=wish)
     return within(WINDOWS[0], event, request)

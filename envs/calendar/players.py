@@ -1,4 +1,4 @@
-"""Scripted players. The user sees what a language model would, and nothing else:
+"""Holds scripted players. The user sees what a language model would see, and nothing else.
 
 models: {customer: {engine: scripted, player: "ray_gym.envs.calendar.players:scripted_user"}}
 """
@@ -18,7 +18,7 @@ from ray_gym.models.player import Player
 
 
 def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:
-    """Says the lines of its prompt, one a turn; complains where the assistant's last answer carries no calendar."""
+    """Says the lines of its prompt, one a turn. Complains if the assistant's last answer carries no calendar."""
     prompt = "\n".join(message.content for message in request.messages if message.role == "system")
     lines, stop_text = read_user_prompt(prompt)
     said = [message.content for message in request.messages if message.role == "assistant"]
@@ -30,10 +30,15 @@ def scripted_user(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def solving_assistant(task: CalendarTask, hears_all: bool) -> Player:
-    """Answers with a solved calendar of all events, or of those (`hears_all` false) whose names the user has said so far."""
+    """Makes a player that answers with a solved calendar.
+
+    The calendar has all events, or (`hears_all` false) only events whose names the user has said so far.
+    """
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
-        heard = task.mentioned("\n".join(message.content for message in request.messages if message.role == "user"))
+        heard = task.events_mentioned(
+            "\n".join(message.content for message in request.messages if message.role == "user")
+        )
         asked = [event for event in task.expected_state if hears_all or event.event_id in heard]
         calendar = write_calendar(asked, solve(asked) or {})
         return Message("assistant", f"Here is your calendar.\n{calendar}")

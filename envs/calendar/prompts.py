@@ -1,4 +1,4 @@
-"""What the two sides are told before they speak, and how a scripted user reads its part."""
+"""Tells both sides what they need before they speak, and lets a scripted user read its part."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def user_prompt(lines: Sequence[UserLine], stop_text: str | None) -> str:
 
 
 def read_user_prompt(prompt: str) -> tuple[list[str], str | None]:
-    """The lines and the stop text of a user's prompt."""
+    """Returns the lines and the stop text of a user's prompt."""
     stop = _STOP.search(prompt)
     return _LINE.findall(prompt), stop[1] if stop else None

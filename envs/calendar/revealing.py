@@ -1,7 +1,8 @@
-"""Live mode: what the policy hears of the user's messages, and which lines the user still owes.
+"""Decides in live mode what the policy hears of the user's messages, and which lines the user still owes.
 
-A user model may forget a request, get it wrong or make up another, and the policy must not be scored for what it was never told. So each
-of the user's turns reveals a line for certain, and whatever else a message says is put right behind it.
+A user model may forget a request, get it wrong or make up another, and the policy must not be scored for requests that
+it was never told. So each of the user's turns reveals a line for certain, and all else that a message says is put right
+behind it.
 """
 
 from __future__ import annotations
@@ -23,32 +24,35 @@ MOST_BESIDE = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Revealed:
+    """The revealed part of a session is what the policy was told by the user's messages so far."""
+
     heard: list[str]
-    """What the policy is told of each message."""
+    """Text that the policy is told of each message."""
     owed: list[UserLine]
-    closed: bool
-    """Whether the user said the stop text with nothing left to say."""
+    """Lines that the user has not said yet."""
+    is_closed: bool
+    """True if the user said the stop text with nothing left to say."""
 
 
 def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], stop_text: str | None) -> Revealed:
-    """`said`: the user's messages so far, in order."""
+    """Goes through the user's messages so far (`said`, in order), and returns what they reveal."""
     heard: list[str] = []
     owed = list(lines)
     for message in said:
         text, is_closing = _without_stop_text(message, stop_text)
         if is_closing and not owed:
-            return Revealed([*heard, text], [], closed=True)
-        told, is_exact = _told(text, task, lines, owed)
+            return Revealed([*heard, text], [], is_closed=True)
+        told, is_exact = _find_told(text, task, lines, owed)
         told = told or owed[:1]
         heard.append(text if text and is_exact else _put_right(text, told))
         owed = [line for line in owed if line not in told]
-    return Revealed(heard, owed, closed=False)
+    return Revealed(heard, owed, is_closed=False)
 
 
-def _told(
+def _find_told(
     text: str, task: CalendarTask, lines: Sequence[UserLine], owed: Sequence[UserLine]
 ) -> tuple[list[UserLine], bool]:
-    """The owed lines that a message makes, and whether they are all that it says."""
+    """Returns the owed lines that a message says, and whether they are all that it says."""
     if len(text) > MOST_BESIDE + sum(len(line.text) for line in lines):
         return [], False  # to look through it would hold up the event loop
     rest, _ = take_out(folded(text), NO_CALENDAR)
@@ -75,9 +79,10 @@ def _put_right(text: str, told: Sequence[UserLine]) -> str:
 
 
 def _without_stop_text(text: str, stop_text: str | None) -> tuple[str, bool]:
-    """A stop text counts on a line of its own, or as a message's last sentence; what is no word, like [END], also after one.
+    """Takes the stop text out of a message, and says whether it was there.
 
-    In the middle of a sentence its words are words like any other.
+    It counts on a line of its own, or as a message's last sentence; if it is no word, like [END], also after one. In
+    the middle of a sentence its words are words like any other.
     """
     if not stop_text:
         return text, False

@@ -1,8 +1,8 @@
 """Finds a schedule for any set of events, or says that there is none. It knows nothing of how the events were made.
 
-Events follow each other, so a schedule is an order in which each begins as soon as it may. Of all orders of the same events, the one
-that is over first leaves the most room for the others: only that one is gone on with. This is exact to the minute, and looks at no
-more than 2^n sets of events instead of n! orders.
+Events follow each other, so a schedule is an order in which each begins as soon as it may. Of all orders of the same
+events, the order that is over first leaves the most room for the others, so only that order is continued. This is exact
+to the minute, and looks at no more than 2^n sets of events instead of n! orders.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from ray_gym.envs.calendar.constraint import Constraint
 from ray_gym.envs.calendar.events import ExpectedEvent
 
 Schedule = dict[int, int]
-"""The start of each event, by its id."""
+"""Start of each event in minutes since midnight, by event id."""
 
 Span = tuple[int, int, int, int]
-"""An event's number, when it may begin at the earliest, when it must be over, and how long it takes."""
+"""Number of an event, when it may begin at the earliest, when it must be over, and how long it takes, in minutes."""
 
 
 def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
-    """The schedule that is over first, or None if the events can't all be had."""
+    """Returns the schedule that is over first, or None if no schedule has room for all events."""
     spans = [(index, *_span(event), event.duration) for index, event in enumerate(events)]
-    best: dict[int, tuple[int, tuple[int, ...]]] = {
-        0: (0, ())
-    }  # by set of events (as bits): when it is over, its order
+    # by set of events (as bits): when it is over, its order
+    best: dict[int, tuple[int, tuple[int, ...]]] = {0: (0, ())}
     for _ in events:
         longer: dict[int, tuple[int, tuple[int, ...]]] = {}
         for placed, (over, order) in best.items():
@@ -37,7 +36,10 @@ def solve(events: Sequence[ExpectedEvent]) -> Schedule | None:
 
 
 def _next(placed: int, over: int, spans: Sequence[Span]) -> list[tuple[int, int, int]]:
-    """With each event that may follow: the set, when it is over, the event. Nothing, if one of the rest has no room any more."""
+    """Returns for each event that may follow: the set with it, when that is over, and the event's number.
+
+    Returns nothing if one of the remaining events has no room any more.
+    """
     found = []
     for index, earliest, latest, duration in spans:
         if not placed >> index & 1:
@@ -57,13 +59,13 @@ def _starts(events: Sequence[ExpectedEvent], spans: Sequence[Span], order: Seque
 
 
 def _span(event: ExpectedEvent) -> tuple[int, int]:
-    """When it may begin at the earliest, and must be over at the latest."""
-    after, before = _asked(event.rule, event.duration)
+    """Returns when an event may begin at the earliest, and must be over at the latest."""
+    after, before = _bounds_of(event.rule, event.duration)
     opens, closes = event.window
     return max(opens, after), min(closes, before)
 
 
-def _asked(rule: Constraint, duration: int) -> tuple[int, int]:
+def _bounds_of(rule: Constraint, duration: int) -> tuple[int, int]:
     match rule.kind, rule.times:
         case "before", (time,):
             return 0, time

@@ -1,4 +1,4 @@
-"""A row of the task format, refused where no calendar could earn the reward or the user would not say what it wants."""
+"""Defines a row of the task format, and refuses rows that nobody could earn the reward for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_EVENTS = 12
 
 
 class UserLine(BaseModel):
-    """What the user says in one turn: a request for an event, or, without one, small talk."""
+    """A line is what the user says in one turn: a request for an event, or small talk if it names no event."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
 
@@ -28,16 +28,17 @@ class UserLine(BaseModel):
 
 
 def _as_list(given: Any) -> Any:
-    """Events may also stand under their ids."""
+    """Turns events that stand under their ids into a list."""
     if not isinstance(given, Mapping):
         return given
     return [{"event_id": key, **event} if isinstance(event, Mapping) else event for key, event in given.items()]
 
 
 class CalendarTask(Task):
-    """`messages` are a conversation that was written in advance; `user_lines` are what is still to be said, one line a turn.
+    """A task is the events that a calendar has to hold, and the words in which the user asks for them.
 
-    Without either, the user asks for the events one by one in words of our own. NeMo Gym's rows name no events, only their ids.
+    `messages` are a conversation that was written in advance; `user_lines` are still to be said, one line a turn.
+    Without either, the user asks for the events one by one in words of ours. NeMo Gym's rows name no events, only ids.
     """
 
     expected_state: Annotated[
@@ -50,8 +51,8 @@ class CalendarTask(Task):
     @model_validator(mode="after")
     def _can_be_met(self) -> CalendarTask:
         events = self.expected_state
-        _distinct("event_id", [str(event.event_id) for event in events])
-        _distinct("event_name", [folded(event.label) for event in events])
+        _check_distinct("event_id", [str(event.event_id) for event in events])
+        _check_distinct("event_name", [folded(event.label) for event in events])
         if solve(events) is not None:
             return self
         for number, event in enumerate(events):
@@ -75,16 +76,16 @@ class CalendarTask(Task):
                 raise ValueError(
                     f"user_lines[{number}]: event {line.event_id} is not expected, or was asked for before"
                 )
-            if line.event_id not in self.mentioned(line.text):
+            if line.event_id not in self.events_mentioned(line.text):
                 raise ValueError(f"user_lines[{number}]: it asks for {name!r}, and does not say so")
         if names:
             raise ValueError(f"user_lines: no line asks for {', '.join(map(repr, names.values()))}")
         return self
 
     def lines(self) -> tuple[UserLine, ...]:
-        """What is to be said and was not said in `messages`."""
+        """Returns the lines that are to be said and were not said in `messages`."""
         said = "\n".join(message.content for message in self.messages if message.role == "user")
-        asked = self.mentioned(said)
+        asked = self.events_mentioned(said)
         lines = self.user_lines or tuple(
             UserLine(text=ask_for(event), event_id=event.event_id)
             for event in self.expected_state
@@ -93,12 +94,12 @@ class CalendarTask(Task):
         return tuple(line for line in lines if line.event_id not in asked and folded(line.text) not in folded(said))
 
     def calendar_before(self) -> list[Entry | None]:
-        """The last one in `messages`."""
+        """Returns the last calendar in `messages`; empty if there is none."""
         said = (message.content for message in reversed(self.messages) if message.role == "assistant")
         return next((found for text in said if (found := read_calendar(text)) is not None), [])
 
-    def mentioned(self, text: str) -> set[int]:
-        """The ids of the events whose names a text has as whole words. Of names that contain each other, the longest counts."""
+    def events_mentioned(self, text: str) -> set[int]:
+        """Returns the ids of events whose names a text has as whole words. The longest of overlapping names counts."""
         text, found = folded(text), set()
         for event in sorted(self.expected_state, key=lambda event: -len(folded(event.label))):
             name = folded(event.label)
@@ -110,8 +111,8 @@ class CalendarTask(Task):
         return found
 
 
-def _distinct(what: str, values: list[str]) -> None:
-    """Errors: ValueError."""
+def _check_distinct(what: str, values: list[str]) -> None:
+    """Checks that no value is there twice. Errors: ValueError that names the event."""
     for number, value in enumerate(values):
         if value in values[:number]:
             raise ValueError(f"expected_state[{number}]: {what} {value!r} is taken by an event before it")

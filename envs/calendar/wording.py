@@ -1,4 +1,4 @@
-"""Whether words that are not a request's own say as much as it does: its event's name, duration and wish, in wordings of ours."""
+"""Says whether words other than a request's own tell as much: name, duration and wish, in wordings of ours."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ _REQUEST = re.sub(r"\{\w+\}", " ", " ".join(REQUESTS + FURTHER_REQUESTS))
 _HARMLESS = frozenset(
     _WORD.findall(f"{_REQUEST} but hello hi ok okay thanks thank you that all would like to have a an the".casefold())
 )
-"""What may stand around the details of a request without making it another one."""
+"""Words that may stand around the details of a request without making it another one."""
 
 
 def says_as_much(text: str, request: str, event: ExpectedEvent) -> bool:
-    """False where that can't be said for certain: for a request in words of a row's own, or a text that says anything beside."""
+    """Says whether a text tells all details of a request.
+
+    Returns False where that is not certain: for a request in words of a row's own, or a text that says anything beside.
+    """
     needed, told = _details(request, event), _details(text, event)
     if needed is None or told is None:
         return False
@@ -25,17 +28,18 @@ def says_as_much(text: str, request: str, event: ExpectedEvent) -> bool:
 
 
 def is_harmless(text: str) -> bool:
+    """Says whether a text has harmless words only, which ask for nothing."""
     return _HARMLESS.issuperset(_WORD.findall(folded(text)))
 
 
 def take_out(text: str, words: str) -> tuple[str, bool]:
-    """A folded text without words, wherever they stand by themselves in it, and whether they did."""
+    """Returns a folded text without `words`, wherever they stand as whole words, and whether they did."""
     rest, times = re.subn(rf"(?<!\w){re.escape(folded(words))}(?!\w)", " ", text)
     return rest, times > 0
 
 
 def _details(text: str, event: ExpectedEvent) -> set[str] | None:
-    """The details of an event that a text tells; None if it says more than these."""
+    """Returns which details of an event a text tells; None if it says more than these."""
     rest, told = folded(text), set()
     for detail, wordings in _wordings(event).items():
         for wording in wordings:
@@ -47,7 +51,7 @@ def _details(text: str, event: ExpectedEvent) -> set[str] | None:
 
 
 def _wordings(event: ExpectedEvent) -> dict[str, list[str]]:
-    """Windows come before wishes, which are parts of some of them."""
+    """Returns the wordings of each detail. Windows come before wishes, which are parts of some of them."""
     wishes = [re.sub("^, (and |but )?", "", wish) for wish in WISHES[event.rule.kind] if wish]
     return {
         "name": [event.label],

@@ -162,7 +162,9 @@ async def test_names_that_contain_each_other_are_told_apart() -> None:
     names = ["call", "Call with Ana", "Long call with Ana"]
     events = [{**A, "event_id": number, "event_name": name} for number, name in enumerate(names)]
     task = CalendarTask.model_validate({"expected_state": events})
-    assert task.mentioned("the long  CALL with Ana, recalled") == {2} and task.mentioned("a call: call with Ana.") == {
+    assert task.events_mentioned("the long  CALL with Ana, recalled") == {2} and task.events_mentioned(
+        "a call: call with Ana."
+    ) == {
         0,
         1,
     }

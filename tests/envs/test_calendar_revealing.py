@@ -99,19 +99,19 @@ def test_what_is_neither_a_request_nor_small_talk_of_its_own_changes_nothing() -
 )
 def test_a_stop_text_counts_where_it_stands_alone(text: str, is_over: bool) -> None:
     task = CalendarTask.model_validate({"expected_state": [HOUR]})
-    assert reveal(task, [REQUEST], [REQUEST.text, text], "done").closed is is_over
-    assert reveal(task, [REQUEST], [text, REQUEST.text], "done").closed is False
+    assert reveal(task, [REQUEST], [REQUEST.text, text], "done").is_closed is is_over
+    assert reveal(task, [REQUEST], [text, REQUEST.text], "done").is_closed is False
 
 
 def test_a_stop_text_that_is_no_word_may_follow_any_word_at_the_end() -> None:
     task = CalendarTask.model_validate({"expected_state": [HOUR]})
-    assert reveal(task, [REQUEST], [REQUEST.text, "Thank you [DONE]"], "[DONE]").closed
-    assert not reveal(task, [REQUEST], [REQUEST.text, "Is [DONE] what I say?"], "[DONE]").closed
+    assert reveal(task, [REQUEST], [REQUEST.text, "Thank you [DONE]"], "[DONE]").is_closed
+    assert not reveal(task, [REQUEST], [REQUEST.text, "Is [DONE] what I say?"], "[DONE]").is_closed
 
 
 def test_a_stop_text_inside_of_a_request_is_left_in_it() -> None:
     assert reveal(CalendarTask.model_validate({"expected_state": [HOUR]}), [REQUEST], [REQUEST.text], "done") == (
-        Revealed([REQUEST.text], [], closed=False)
+        Revealed([REQUEST.text], [], is_closed=False)
     )
 
 
