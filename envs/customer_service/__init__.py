@@ -1,4 +1,4 @@
-"""Customer service: the policy is the agent of an internet provider, a simulated customer writes to it."""
+"""Makes the policy the agent of an internet provider, to which a simulated customer writes."""
 
 from ray_gym.envs.customer_service.environment import CustomerService
 

@@ -1,4 +1,4 @@
-"""Larkwave, an internet provider that does not exist: its plans, its amounts and the rules of its support."""
+"""Describes Larkwave, an internet provider that does not exist: its plans, its amounts and the rules of its support."""
 
 from __future__ import annotations
 
@@ -11,21 +11,32 @@ PlanName = Literal["Basic", "Family", "Studio"]
 Refusal = Literal["refund", "other_account", "minimum_term", "no_outage", "paid_late"]
 TicketSubject = Literal["technician", "billing", "other"]
 Fact = Literal["account", "outages", "line", "invoice", "payment"]
-"""What the agent can look up about the customer who writes."""
+"""Facts that the agent can look up about the customer who writes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class InternetPlan:
+    """A plan is a connection of some speed at a monthly price."""
+
     megabits: int
+    """Speed in megabits per second."""
     dollars: int
-    """A month."""
+    """Price in dollars a month."""
 
 
-PLANS: Mapping[PlanName, Plan] = {"Basic": Plan(50, 30), "Family": Plan(200, 45), "Studio": Plan(1000, 65)}
+PLANS: Mapping[PlanName, InternetPlan] = {
+    "Basic": InternetPlan(50, 30),
+    "Family": InternetPlan(200, 45),
+    "Studio": InternetPlan(1000, 65),
+}
 CREDIT_PER_DAY = 4
+"""Dollars of credit for each full day of an outage."""
 CREDIT_LIMIT = 30
+"""Largest credit for an outage, in dollars."""
 LATE_FEE = 8
+"""Late fee in dollars."""
 DUE_DAY = 15
+"""Day of the month on which invoices are due."""
 MAX_WRONG_PINS = 3
 
 
@@ -34,6 +45,7 @@ def is_cheaper(plan: PlanName, than: PlanName) -> bool:
 
 
 def outage_credit(days: int) -> int:
+    """Returns the credit in dollars for so many days of an outage."""
     return min(days * CREDIT_PER_DAY, CREDIT_LIMIT)
 
 

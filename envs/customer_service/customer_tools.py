@@ -1,4 +1,7 @@
-"""The customer's tools: their home and their papers. The agent can neither see nor call them; what they change is seen by the agent's."""
+"""Gives the customer their tools: their home and their papers. The agent can neither see nor call them.
+
+What they change is seen by the agent's tools.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ LIGHTS: dict[LineState, dict[str, str]] = {
 
 
 class CustomerTools:
+    """Adds the customer's tools to the environment. The customer's model reads their docstrings."""
+
     @tool(participants=("user",))
     def look_at_router(self, office: Office, customer: Participant) -> dict[str, str]:
         """See which lights of your router are on. Only you see it."""
@@ -49,5 +54,5 @@ class CustomerTools:
         """Send the agent a photo of your router. It goes with your message; without one, it goes alone."""
         lights = LIGHTS[office.own.line]
         photo = f"(Photo of a router. Lights: power {lights['power']}, internet {lights['internet']}.)"
-        office.to_be_seen["policy"].append(photo)
+        office.notices["policy"].append(photo)
         return f"The agent will see this: {photo}"

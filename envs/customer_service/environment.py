@@ -1,4 +1,4 @@
-"""Customer service with a simulated customer, who has a goal, private knowledge and private tools."""
+"""Plays customer service with a simulated customer, who has a goal, private knowledge and private tools."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ from ray_gym.openai_api.conversation import spoken
 from ray_gym.stop import StopReason
 
 MANNER_WEIGHT = 0.2
+"""Share of the reward that depends on the agent's manner, if the outcome is right."""
 
 
 class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask, Office]):
@@ -49,7 +50,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
 
     class Options(EnvironmentOptions):
         judge: bool = True
-        """Ask a judge about both sides' lines. Without it only the final state counts, and there is no participant `judge`."""
+        """Ask a judge about both sides' lines. If false, only the final state counts, and there is no judge."""
         first_speaker: Literal["user", "policy"] = "user"
         completion_signals: tuple[Annotated[str, Field(min_length=1)], ...] = ()
         """Words that end the conversation when the policy says them, in any case of letters. Its prompt names them."""
@@ -78,17 +79,17 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         )
 
     def relay(self, state: Office, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """What was said, and what the tools had for the other side's eyes. All else that tools answered stays with their caller."""
+        """Relays what was said, and notices of tools for the other side. All else stays with the tools' caller."""
         if listener.name == turn.speaker:
             return None
-        seen, state.to_be_seen[listener.name] = state.to_be_seen[listener.name], []
+        seen, state.notices[listener.name] = state.notices[listener.name], []
         told = "\n".join([turn.text, *seen] if turn.text else seen)
         if told or not turn.tool_results:
             return told or None
         return STILL_BUSY if turn.speaker == "policy" else None
 
     def finished(self, state: Office, episode: Episode) -> str | None:
-        """A completion signal in the policy's last message; one that also calls tools has not come to its end."""
+        """Ends the episode on a completion signal in the policy's last message, unless that also calls tools."""
         signals, said = self.options.completion_signals, episode.messages_of("policy")
         if not signals or not said or said[-1].tool_calls:
             return None
@@ -96,20 +97,23 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         return next((f"the agent said {signal!r}" for signal in heard), None)
 
     async def score(self, state: Office, episode: Episode) -> Score:
-        """The customer is looked at first: what they spoiled is not the policy's. Manner does not make up for the outcome."""
+        """Scores the outcome, and then the manner, which can't make up for it.
+
+        Errors: EpisodeFailure (user) first of all, if the customer was not true to their role.
+        """
         await self._check_customer(episode)
         task = episode.task
         expected, books = task.expected_books(), state.books()
         parts: dict[str, Grader] = {entry: FinalState(books[entry], expected[entry]) for entry in expected}
-        parts |= {rule: Constraints({rule: kept}) for rule, kept in state.rules_kept(task.goal.facts).items()}
+        parts |= {rule: Constraints({rule: kept}) for rule, kept in state.check_rules(task.goal.facts).items()}
         outcome = await AllOf(enough=1.0, **parts).verdict(episode, "outcome")
         if not self.options.judge or not outcome.value:
             return Score(outcome.value, outcome.parts)
-        manner = await self._manner(episode)
+        manner = await self._judge_manner(episode)
         return Score(1 - MANNER_WEIGHT * (1 - manner), {**outcome.parts, "manner": manner})
 
     async def _check_customer(self, episode: Episode) -> None:
-        """Errors: EpisodeFailure (user) if the customer was not played as the task describes them."""
+        """Checks that the customer was played as the task describes them. Errors: EpisodeFailure (user)."""
         assert episode.stop is not None
         unanswered = not episode.messages_of("policy") and not episode.task.messages
         if episode.stop.reason == StopReason.STOP_TEXT and unanswered:
@@ -124,15 +128,21 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         if not verdict.value:
             raise EpisodeFailure(FailureKind.USER, "user", f"it was not true to its role: {verdict.why}")
 
-    async def _manner(self, episode: Episode) -> float:
-        """Of the policy's lines; 0 if there are none, or more than the judge's context has room for."""
+    async def _judge_manner(self, episode: Episode) -> float:
+        """Returns the judge's grade of the policy's lines, from 0 to 1.
+
+        Returns 0 if there are none, or more than the judge's context has room for.
+        """
         if not any(message.content for message in episode.messages_of("policy")):
             return 0.0
         question = question_about_agent(self._chat(episode, "policy"))
         return (await Judge(question, MANNER_LABELS, too_long=0.0).verdict(episode, "manner")).value
 
     def _chat(self, episode: Episode, side: str) -> list[Message]:
-        """What a side saw and said. The opening is a stage direction, unless the task's row had one that was really said."""
+        """Returns what a side saw and said.
+
+        The opening is a stage direction and left out, unless the task's row has one that was really said.
+        """
         messages = [message for message in episode.threads[side].messages if message.role != "system"]
         directed = side == self.options.first_speaker and (side != "policy" or not spoken(episode.task.messages))
         return messages[1:] if directed else messages

@@ -1,4 +1,4 @@
-"""Customers, personas and goals without end, from a seed."""
+"""Makes customers, personas and goals without end, from a seed."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ SYMPTOMS = (
     "it drops all the time",
     "the connection is as good as dead since this morning",
 )
-"""Of a router that hangs as well as of a faulty line."""
+"""Symptoms of a router that hangs as well as of a faulty line."""
 EXCUSES = (
     "I was hardly ever at home",
     "a friend pays much less elsewhere",
@@ -158,7 +158,7 @@ RELATIONS = (
 )
 PLAN_NAMES: tuple[PlanName, ...] = get_args(PlanName)
 MOST_DAYS = 8
-"""Beyond them, the credit is the same for any number of days."""
+"""Largest number of days without internet that is drawn. Beyond it, the credit stays the same."""
 
 
 def generate_task(rng: random.Random) -> CustomerServiceTask:
@@ -193,8 +193,8 @@ def _persona(rng: random.Random) -> Persona:
     )
 
 
-Make = Callable[[random.Random, Customer], tuple[Customer, AnyGoal]]
-"""A goal for a customer, who may have to be another one to have it."""
+GoalMaker = Callable[[random.Random, Customer], tuple[Customer, AnyGoal]]
+"""Makes a goal for a customer, and changes the customer if the goal needs another one."""
 
 
 def _plan_change(rng: random.Random, customer: Customer) -> tuple[Customer, AnyGoal]:
@@ -241,7 +241,7 @@ def _other_account(rng: random.Random, customer: Customer) -> tuple[Customer, An
     return customer, OtherAccount(other=other, relation=rng.choice(RELATIONS))
 
 
-KINDS: Mapping[str, Make] = {
+KINDS: Mapping[str, GoalMaker] = {
     "outage_credit": _outage_credit,
     "credit_without_outage": lambda rng, customer: (
         customer,

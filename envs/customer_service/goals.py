@@ -1,6 +1,6 @@
-"""What customers write for. Each kind knows how the state begins, what the customer says and wants, and what must become of it.
+"""Defines what customers write for: how the state begins, what the customer says and wants, what must become of it.
 
-Kinds come in pairs that are told in the same words: what the agent finds out decides between them, and not what it hears.
+Kinds come in pairs that are told in the same words: what the agent finds out decides between them, not what it hears.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ray_gym.envs.customer_service.company import (
     is_cheaper,
     outage_credit,
 )
-from ray_gym.envs.customer_service.office import LineState, Office, new_account
+from ray_gym.envs.customer_service.office import LineState, Office, open_account
 from ray_gym.envs.customer_service.people import Customer, Text
 
 Days = Annotated[int, Field(ge=1, le=14)]
@@ -27,30 +27,32 @@ LATE_FEE_LINE = 2
 
 
 class Goal(BaseModel):
+    """A goal is the reason for which a customer writes, and what must have changed when the chat is over."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     refusal: ClassVar[Refusal | None] = None
-    """Set if what the customer asks for lies outside the company's rules: the agent must refuse it, with this reason."""
+    """Set if the customer asks for something against the company's rules: the agent must refuse, with this reason."""
     facts: ClassVar[frozenset[Fact]] = frozenset({"account"})
-    """What the agent must have looked up before it decides."""
+    """Facts that the agent must have looked up before it decides."""
 
     def reason(self, customer: Customer) -> str:
-        """Why they write, in their words."""
+        """Returns why the customer writes, in their words."""
         raise NotImplementedError
 
     def wish(self) -> str:
-        """What they are after, told to the customer's side alone."""
+        """Returns what the customer is after, as told to the customer's side alone."""
         raise NotImplementedError
 
     def problem(self, customer: Customer) -> str | None:
-        """Why this customer can't have this goal, if so."""
+        """Says why this customer can't have this goal; None if they can."""
         return None
 
     def arrange(self, office: Office) -> None:
-        """Make the state one in which somebody would write with this goal."""
+        """Makes the state one in which somebody would write with this goal."""
 
     def outcome(self, customer: Customer) -> dict[str, Any]:
-        """The entries of the books that must have changed in the end; all others must not."""
+        """Returns the entries of the books that must have changed in the end; all others must not."""
         assert self.refusal is not None
         return {"refusals": [self.refusal]}
 
@@ -59,9 +61,11 @@ class Goal(BaseModel):
 
 
 class DaysWithoutInternet(Goal):
+    """The customer wants a credit for days without internet. The outage map decides."""
+
     facts = frozenset({"account", "outages"})
     days_told: Days
-    """How many the customer says they were."""
+    """Number of days that the customer tells."""
 
     def reason(self, customer: Customer) -> str:
         days = "a day" if self.days_told == 1 else f"{self.days_told} days"
@@ -75,9 +79,11 @@ class DaysWithoutInternet(Goal):
 
 
 class OutageCredit(DaysWithoutInternet):
+    """There was an outage, and the credit depends on the days that the map shows."""
+
     kind: Literal["outage_credit"] = "outage_credit"
     days: Days
-    """As the map has them."""
+    """Number of days that the map shows."""
 
     def arrange(self, office: Office) -> None:
         office.outages[office.own.customer.area] = self.days
@@ -87,6 +93,8 @@ class OutageCredit(DaysWithoutInternet):
 
 
 class CreditWithoutOutage(DaysWithoutInternet):
+    """There was no outage, so the credit has to be refused."""
+
     kind: Literal["credit_without_outage"] = "credit_without_outage"
     refusal = "no_outage"
 
@@ -95,6 +103,8 @@ class CreditWithoutOutage(DaysWithoutInternet):
 
 
 class BadConnection(Goal):
+    """The customer's connection is bad. The measured line decides."""
+
     facts = frozenset({"account", "line"})
     line: ClassVar[LineState]
     symptom: Text
@@ -136,12 +146,17 @@ class FaultyLine(BadConnection):
 
 
 class LateFee(Goal):
-    """The bank statement, which only the customer can see, has the payment's reference, and when the money was sent."""
+    """The customer wants a late fee taken off. The day on which the payment arrived decides.
+
+    The bank statement, which only the customer can see, tells the payment's reference and when the money was sent.
+    """
 
     facts = frozenset({"account", "invoice", "payment"})
     sent_on_day: Annotated[int, Field(ge=1, le=DUE_DAY)]
+    """Day of the month on which the customer sent the money."""
     reference: Annotated[str, Field(pattern=r"^[A-Z]{2}\d{6}$")]
     arrived_on_day: Annotated[int, Field(ge=1, le=28)]
+    """Day of the month on which the money arrived."""
 
     def reason(self, customer: Customer) -> str:
         return f"There is a late fee of ${LATE_FEE} on my invoice, but I paid in time. Please take it off."
@@ -167,7 +182,7 @@ class LateFee(Goal):
 
 
 class WrongInvoice(LateFee):
-    """A late fee, though the payment came in time."""
+    """The late fee is wrong: the payment came in time."""
 
     kind: Literal["wrong_invoice"] = "wrong_invoice"
     arrived_on_day: Annotated[int, Field(ge=1, le=DUE_DAY)]
@@ -177,7 +192,7 @@ class WrongInvoice(LateFee):
 
 
 class LatePayment(LateFee):
-    """The fee was charged rightly: the money was sent in time, but arrived after that."""
+    """The fee was charged rightly: the money was sent in time, but arrived after the due day."""
 
     kind: Literal["late_payment"] = "late_payment"
     refusal = "paid_late"
@@ -188,6 +203,8 @@ class LatePayment(LateFee):
 
 
 class OtherPlan(Goal):
+    """The customer wants another plan. Prices and the minimum term decide."""
+
     plan: PlanName
 
     def reason(self, customer: Customer) -> str:
@@ -198,6 +215,8 @@ class OtherPlan(Goal):
 
 
 class PlanChange(OtherPlan):
+    """The change of plan is allowed, so the agent has to make it."""
+
     kind: Literal["plan_change"] = "plan_change"
 
     def problem(self, customer: Customer) -> str | None:
@@ -212,6 +231,8 @@ class PlanChange(OtherPlan):
 
 
 class EarlyDowngrade(OtherPlan):
+    """The plan is cheaper and the minimum term not over, so the change has to be refused."""
+
     kind: Literal["early_downgrade"] = "early_downgrade"
     refusal = "minimum_term"
 
@@ -225,6 +246,8 @@ class EarlyDowngrade(OtherPlan):
 
 
 class FullRefund(Goal):
+    """The customer wants fees of past months back, which has to be refused."""
+
     kind: Literal["full_refund"] = "full_refund"
     refusal = "refund"
     months: Annotated[int, Field(ge=1, le=24)]
@@ -238,6 +261,8 @@ class FullRefund(Goal):
 
 
 class OtherAccount(Goal):
+    """The customer asks about somebody else's account, which has to be refused."""
+
     kind: Literal["other_account"] = "other_account"
     refusal = "other_account"
     other: Customer
@@ -261,10 +286,11 @@ class OtherAccount(Goal):
 
     @staticmethod
     def clash(one: Customer, other: Customer) -> bool:
+        """Says whether two customers share a number, phone or invoice."""
         return one.number == other.number or one.phone == other.phone or one.invoice == other.invoice
 
     def arrange(self, office: Office) -> None:
-        office.accounts[self.other.number] = new_account(self.other)
+        office.accounts[self.other.number] = open_account(self.other)
 
 
 AnyGoal = Annotated[

@@ -1,4 +1,4 @@
-"""The state of a session: the company's books, and the customer's home as far as it matters to them."""
+"""Holds the state of a session: the company's books, and the customer's home as far as it matters to them."""
 
 from __future__ import annotations
 
@@ -21,77 +21,93 @@ from ray_gym.envs.customer_service.people import Customer
 
 LineState = Literal["good", "router_hangs", "line_faulty"]
 SHARE_OF_SPEED = {"good": 1.0, "router_hangs": 0.1, "line_faulty": 0.04}
+"""Share of the plan's speed that a line in each state has."""
 
 
 @dataclass(slots=True)
 class Invoice:
-    """This month's. Lines keep their numbers when one is removed."""
+    """An invoice is this month's for one customer. Its lines keep their numbers when one is removed."""
 
     id: str
     lines: dict[int, tuple[str, int]]
+    """Text and dollars of each line, by its number."""
     reference: str
-    """Of its payment."""
+    """Reference of the payment of the invoice."""
     sent_on_day: int = DUE_DAY - 5
-    """When the customer sent the money, as their bank has it."""
+    """Day of the month on which the customer sent the money, as their bank has it."""
     arrived_on_day: int = DUE_DAY - 4
+    """Day of the month on which the money arrived."""
 
 
 @dataclass(slots=True)
 class Account:
+    """An account is what the company knows of a customer, and the state of the customer's line."""
+
     customer: Customer
     plan: PlanName
     invoice: Invoice
     credits: list[int] = field(default_factory=list)
+    """Credits that were given, in dollars."""
     line: LineState = "good"
 
     @property
     def megabits(self) -> int:
+        """Returns the speed that the line has now, in megabits per second."""
         return round(PLANS[self.plan].megabits * SHARE_OF_SPEED[self.line])
 
 
 @dataclass(slots=True)
 class Office:
-    """`own` is the account of the customer who writes. What was done against the rules is done, and found when it is scored."""
+    """The state of one session is the company's books, and what the agent looked up and did.
+
+    `own` is the account of the customer who writes. What is done against the rules is done, and found by the scoring.
+    """
 
     own: Account
     accounts: dict[str, Account]
     outages: dict[str, int] = field(default_factory=dict)
-    """Full days by area."""
+    """Number of full days of an outage, by area."""
     verified: set[str] = field(default_factory=set)
+    """Numbers of customers whose PIN was checked."""
     wrong_pins: int = 0
     looked_up: set[str] = field(default_factory=set)
-    """Customers whose data was used in any way."""
+    """Numbers of customers whose data was used in any way."""
     facts: set[Fact] = field(default_factory=set)
-    """What the agent looked up about the one who writes, before it decided anything."""
+    """Facts about `own` that the agent looked up before it decided anything."""
     has_decided: bool = False
+    """True once the agent has changed or refused anything."""
     unverified_changes: list[str] = field(default_factory=list)
+    """Changes that were made without a checked PIN."""
     tickets: list[tuple[str, TicketSubject]] = field(default_factory=list)
     refusals: set[Refusal] = field(default_factory=set)
-    to_be_seen: dict[str, list[str]] = field(default_factory=lambda: {"policy": [], "user": []})
-    """What tools of the one side have for the other side's eyes, until the turn ends."""
+    notices: dict[str, list[str]] = field(default_factory=lambda: {"policy": [], "user": []})
+    """Notices that tools have for a side to see, by the side's name, until the turn ends."""
     stop_text: str | None = None
 
     def account(self, number: str) -> Account:
-        """Errors: ToolError."""
+        """Returns the account of a customer number, and counts it as looked up. Errors: ToolError."""
         if number not in self.accounts:
             raise ToolError(f"there is no customer {number!r}")
         self.looked_up.add(number)
         return self.accounts[number]
 
     def find(self, detail: str) -> Account:
-        """By customer number or phone number. Errors: ToolError."""
+        """Returns the account with a customer number or phone number. Errors: ToolError."""
         for account in self.accounts.values():
             if detail.strip() in (account.customer.number, account.customer.phone):
                 return self.account(account.customer.number)
         raise ToolError(f"nobody has the customer number or phone number {detail!r}")
 
     def look(self, fact: Fact, account: Account) -> None:
-        """The agent sees a fact about an account. What is looked up after a decision was not what it was decided by."""
+        """Records that the agent saw a fact about an account.
+
+        Only facts about `own` that it saw before its first decision count: others did not lead to the decision.
+        """
         if account is self.own and not self.has_decided:
             self.facts.add(fact)
 
     def verify(self, number: str, pin: str) -> None:
-        """Errors: ToolError. A PIN can't be found by trying."""
+        """Checks a customer's PIN. After `MAX_WRONG_PINS` wrong ones no PIN is checked any more. Errors: ToolError."""
         account = self.account(number)
         if self.wrong_pins >= MAX_WRONG_PINS:
             raise ToolError("too many wrong PINs: identity can no longer be checked in this conversation")
@@ -100,8 +116,8 @@ class Office:
             raise ToolError("that is not the customer's security PIN")
         self.verified.add(number)
 
-    def to_change(self, number: str, what: str) -> Account:
-        """The account, for a change that belongs to a checked identity. Errors: ToolError."""
+    def account_to_change(self, number: str, what: str) -> Account:
+        """Returns the account for a change, and notes the change if no PIN was checked. Errors: ToolError."""
         account = self.account(number)
         self.has_decided = True
         if number not in self.verified:
@@ -109,18 +125,19 @@ class Office:
         return account
 
     def refuse(self, reason: Refusal) -> None:
+        """Records that the agent refused a request for this reason."""
         self.has_decided = True
         self.refusals.add(reason)
 
     def invoice(self, invoice_id: str) -> Account:
-        """The account that an invoice belongs to. Errors: ToolError."""
+        """Returns the account that an invoice belongs to. Errors: ToolError."""
         for account in self.accounts.values():
             if account.invoice.id == invoice_id:
                 return account
         raise ToolError(f"there is no invoice {invoice_id!r}")
 
     def books(self) -> dict[str, Any]:
-        """All that a conversation may change, as it stands now."""
+        """Returns all that a conversation may change, as it stands now."""
         accounts = self.accounts.items()
         return {
             "credits": {number: account.credits for number, account in accounts if account.credits},
@@ -131,8 +148,8 @@ class Office:
             "line": self.own.line,
         }
 
-    def rules_kept(self, facts: Set[Fact]) -> dict[str, bool]:
-        """`facts`: what had to be looked up."""
+    def check_rules(self, facts: Set[Fact]) -> dict[str, bool]:
+        """Says for each house rule whether it was kept. `facts` are the facts that had to be looked up."""
         credits = [sum(account.credits) for account in self.accounts.values()]
         return {
             "identity_checked": not self.unverified_changes,
@@ -142,13 +159,14 @@ class Office:
         }
 
 
-def new_account(customer: Customer) -> Account:
-    """With one invoice, paid in time and without a fee."""
+def open_account(customer: Customer) -> Account:
+    """Opens an account with one invoice, paid in time and without a fee."""
     lines = {1: (f"{customer.plan} plan", PLANS[customer.plan].dollars)}
     invoice = Invoice(customer.invoice, lines, reference=customer.invoice.replace("INV-", "LW"))
     return Account(customer, customer.plan, invoice)
 
 
-def new_office(customer: Customer) -> Office:
-    own = new_account(customer)
+def open_office(customer: Customer) -> Office:
+    """Opens an office with the account of one customer."""
+    own = open_account(customer)
     return Office(own, {customer.number: own})

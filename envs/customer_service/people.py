@@ -1,4 +1,4 @@
-"""Who writes to the support: the account holder as the company knows them, and the person behind it."""
+"""Describes who writes to the support: the account holder as the company knows them, and the person behind it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class Customer(BaseModel):
-    """What the company's records say."""
+    """A customer is an account holder, as the company's records have them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,13 +24,13 @@ class Customer(BaseModel):
     area: Text
     plan: PlanName
     invoice: Annotated[str, Field(pattern=r"^INV-\d{6}$")]
-    """The number of this month's."""
+    """Number of this month's invoice."""
     months_left: Annotated[int, Field(ge=0, le=24)] = 0
-    """Of the plan's minimum term."""
+    """Months that are left of the plan's minimum term."""
 
 
 class Persona(BaseModel):
-    """What only the customer's side knows. Whoever has forgotten a detail finds it in their welcome letter."""
+    """A persona is what only the customer's side knows. Details that they have forgotten are in a welcome letter."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

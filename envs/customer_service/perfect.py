@@ -1,4 +1,4 @@
-"""The agent that does everything right, for tests and baselines: it knows the task, but acts through messages and tools."""
+"""Plays an agent that does everything right, for tests and baselines. It knows the task, but acts as a model does."""
 
 from __future__ import annotations
 
@@ -39,11 +39,12 @@ _REFUSALS: Mapping[Refusal, str] = {
 
 
 def perfect_players(task: CustomerServiceTask, *, greets: bool) -> Mapping[str, Player]:
+    """Returns the agent of a task, a scripted customer and a judge who is always content, by participant."""
     return {"policy": says_and_does(agent_lines(task, greets=greets)), "user": scripted_customer, "judge": judge}
 
 
 def says_and_does(lines: Sequence[Message]) -> Player:
-    """One line after the other; the last one again if it is asked for more."""
+    """Makes a player that gives one message after the other, and the last one again if it is asked for more."""
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
         done = sum(message.role == "assistant" for message in request.messages)
@@ -58,26 +59,28 @@ def judge(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def agent_lines(task: CustomerServiceTask, *, greets: bool = False) -> list[Message]:
+    """Returns the messages of the perfect agent, in order."""
     customer = task.customer
     who = [
         _say(ASK_WHO),
         call("look_up_customer", number_or_phone=customer.phone),
         call("verify_identity", customer_number=customer.number, pin=customer.pin),
     ]
-    return [*([_say(GREETING)] if greets else []), *who, *_matter(task)]
+    return [*([_say(GREETING)] if greets else []), *who, *_handle_request(task)]
 
 
 def call(name: str, **arguments: Any) -> Message:
+    """Returns a message with one tool call."""
     return Message("assistant", tool_calls=(ToolCall(f"call_{name}", name, json.dumps(arguments)),))
 
 
-def _matter(task: CustomerServiceTask) -> list[Message]:
-    """What is to be done once the agent knows who writes."""
+def _handle_request(task: CustomerServiceTask) -> list[Message]:
+    """Returns what the agent has to do once it knows who writes."""
     return [*_look(task), *_decide(task)]
 
 
 def _look(task: CustomerServiceTask) -> list[Message]:
-    """What the house rules name."""
+    """Returns the calls that look up the facts which the house rules name."""
     match task.goal:
         case DaysWithoutInternet():
             return [call("check_outages", area=task.customer.area)]

@@ -1,4 +1,4 @@
-"""A scripted customer: it reads its prompt and what the agent writes, as a model would, and knows nothing else.
+"""Holds a scripted customer. It reads its prompt and what the agent writes, as a model would, and knows nothing else.
 
 models: {customer: {engine: scripted, player: "ray_gym.envs.customer_service.players:customer"}}
 """
@@ -17,7 +17,7 @@ _FACT = re.compile(r"^- ([^:\n]+): (.+)$", re.MULTILINE)
 _STOP_TEXT = re.compile(r"end that message with (.+)$", re.MULTILINE)
 _REFUSED = re.compile(r"\b(can't|cannot|can not|not able|unable|not allowed|not possible)\b")
 _DETAILS = {"phone number": "phone", "customer number": "customer number", "security PIN": "pin"}
-"""Details, and the words by which an agent asks for them."""
+"""Details, and the word by which an agent asks for each."""
 _ACTIONS = {
     "restart_router": ("restart", "reboot", "switch it off"),
     "send_photo_of_router": ("photo", "picture"),
@@ -37,7 +37,7 @@ def customer(request: CompletionRequest, rng: random.Random) -> Message:
     heard, own = _since_the_agent_spoke(request.messages)
     asked = heard.lower()
     results = _results(own)
-    for name in _wanted(asked, facts):
+    for name in _tools_for(asked, facts):
         if name not in results and any(tool.name == name for tool in request.tools):
             return Message("assistant", tool_calls=(ToolCall(f"call_{rng.getrandbits(32):08x}", name, "{}"),))
     said = [message.content for message in request.messages if message.role == "assistant" and message.content]
@@ -56,19 +56,19 @@ def customer(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def _since_the_agent_spoke(messages: Sequence[Message]) -> tuple[str, Sequence[Message]]:
-    """The agent's last words, and what the customer has done since."""
+    """Returns the agent's last words, and the customer's messages since."""
     last = max((place for place, message in enumerate(messages) if message.role == "user"), default=0)
     return messages[last].content if last else "", messages[last + 1 :]
 
 
 def _results(own: Sequence[Message]) -> dict[str, str]:
-    """What the tools answered, by their names."""
+    """Returns what the tools answered, by their names."""
     called = [call.name for message in own for call in message.tool_calls]
     return dict(zip(called, (message.content for message in own if message.role == "tool"), strict=False))
 
 
-def _wanted(asked: str, facts: dict[str, str]) -> list[str]:
-    """The tools that an answer needs."""
+def _tools_for(asked: str, facts: dict[str, str]) -> list[str]:
+    """Returns the names of the tools that an answer needs."""
     wanted = [name for name, words in _ACTIONS.items() if any(word in asked for word in words)]
     forgotten = [word for detail, word in _DETAILS.items() if _LETTER in facts.get(detail, "")]
     return wanted + ([_LETTER] if any(_asks_for(word, asked) for word in forgotten) else [])

@@ -1,4 +1,4 @@
-"""What the two sides are told before the conversation begins."""
+"""Holds what the two sides are told before the conversation begins."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Restart the router only when the agent asks you to.
 
 
 def agent_prompt(completion_signals: Sequence[str]) -> str:
-    """The signals are the config's, so that what the agent is told to say is what closes the chat."""
+    """Returns the agent's prompt. It names the config's signals, so that the agent knows what closes the chat."""
     if not completion_signals:
         return _AGENT
     signals = " or ".join(f'"{signal}"' for signal in completion_signals)
@@ -42,7 +42,7 @@ def agent_prompt(completion_signals: Sequence[str]) -> str:
 
 
 def customer_facts(task: CustomerServiceTask) -> str:
-    """The person, their goal and what they know: all that their lines have to be true to."""
+    """Describes the person, their goal and what they know: all that their lines have to be true to."""
     customer, persona = task.customer, task.persona
     details = {"customer number": customer.number, "security PIN": customer.pin}
     known = {"phone number": customer.phone, **{k: v for k, v in details.items() if k not in persona.forgotten}}
@@ -68,7 +68,7 @@ def customer_facts(task: CustomerServiceTask) -> str:
 
 
 def customer_prompt(task: CustomerServiceTask, office: Office) -> str:
-    """The stop text is the config's, so that what the customer is told to say is what ends the conversation."""
+    """Returns the customer's prompt. It names the config's stop text, so that the customer knows what ends the chat."""
     ending = "- When you have what you came for, or have accepted that you can't have it, say goodbye"
     ending += f" and end that message with {office.stop_text}" if office.stop_text else "."
     return f"{_ROLE}\n\n{customer_facts(task)}\n\n{_INSTRUCTIONS}\n{ending}"

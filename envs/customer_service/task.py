@@ -1,4 +1,4 @@
-"""The task format: who writes, and for what."""
+"""Defines the task format: who writes, and for what."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from pydantic import model_validator
 
 from ray_gym import Task
 from ray_gym.envs.customer_service.goals import AnyGoal
-from ray_gym.envs.customer_service.office import Office, new_office
+from ray_gym.envs.customer_service.office import Office, open_office
 from ray_gym.envs.customer_service.people import Customer, Persona
 
 
 class CustomerServiceTask(Task):
+    """A task is a customer, the person behind the account, and the goal for which they write."""
+
     customer: Customer
     persona: Persona
     goal: AnyGoal
@@ -27,13 +29,13 @@ class CustomerServiceTask(Task):
         return self
 
     def office(self) -> Office:
-        """The state as it is before anyone has done anything."""
-        office = new_office(self.customer)
+        """Returns the state as it is before anyone has done anything."""
+        office = open_office(self.customer)
         self.goal.arrange(office)
         return office
 
     def expected_books(self) -> dict[str, object]:
-        """The state as it has to be in the end: what belongs to the goal has changed, and nothing else."""
+        """Returns the books as they have to be in the end: the goal's entries have changed, and nothing else."""
         before = self.office().books()
         changed = self.goal.outcome(self.customer)
         for entry, after in changed.items():
