@@ -1,4 +1,4 @@
-"""Questions with a gold answer that may be phrased in many ways: a judge says whether an answer means the same."""
+"""Asks questions whose gold answer may be phrased in many ways: a judge says whether an answer means the same."""
 
 from ray_gym.envs.equivalence_judge.environment import EquivalenceJudge
 

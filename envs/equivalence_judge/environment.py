@@ -1,4 +1,4 @@
-"""Short answers that are judged by their meaning: a language model compares them with the gold answer."""
+"""Scores short answers by their meaning: a language model compares them with the gold answer."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ray_gym.models.player import Player
 
 INSTRUCTIONS = "Answer the question briefly and completely, without repeating it."
 ENOUGH = 0.5
+"""Value of a verdict from which on the answers count as equal."""
 
 
 class EquivalenceJudge(Environment[QuestionTask, None]):
@@ -29,19 +30,19 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
 
     class Options(EnvironmentOptions):
         answer_regex: RegularExpression | None = None
-        """Its last match (its first group) in what the policy said is the answer; without a match all of it is."""
+        """The last match (its first group) in what the policy said is the answer; without a match all of it is."""
         question_regex: RegularExpression | None = None
-        """Likewise for the question that the judge is shown."""
+        """The last match (its first group) in the question is what the judge is shown; without a match all of it is."""
         judge_prompt: Annotated[str, AfterValidator(equivalence_prompt)] = PROMPT
-        """With {question}, {first} and {second}; other braces are doubled."""
+        """The judge's prompt, with {question}, {first} and {second}; other braces are doubled."""
         disagreement_reward: Literal[0, -1] = 0
-        """For an answer that the judge finds equal in one order only."""
+        """Reward of an answer that the judge finds equal in one order only."""
         long_gold_chars: Annotated[int, Field(ge=0)] | None = None
-        """Where the gold answer is longer than this, the first judgement is enough."""
+        """Number of characters beyond which a gold answer is judged once, in one order. None means never."""
         second_chance_reward: Annotated[float, Field(gt=0, le=1)] | None = None
-        """For an extracted answer that is not equal, where all that the policy said is. None: no second chance."""
+        """Reward if not the extracted answer but all that the policy said is equal. None means no second chance."""
         judged_chars: Annotated[int, Field(ge=1)] = 4000
-        """A longer answer is not judged, and not equal."""
+        """Largest number of characters that are judged. A longer answer is not equal."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
         super().__init__(options)
@@ -58,27 +59,27 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         return Opening(system={"policy": INSTRUCTIONS}, messages={"policy": task.asked})
 
     async def score(self, state: None, episode: Episode) -> Score:
-        """A judge that changed its mind did not find the answer different, so there is no second chance then."""
+        """Scores the answer. There is no second chance if the judge changed its mind: it did not find a difference."""
         gold, options = episode.task.expected_answer, self.options
-        candidate = await _extracted(episode, options.answer_regex, episode.answer)
+        candidate = await _extract(episode, options.answer_regex, episode.answer)
         if not candidate:
             return Score(0.0)
         is_long = options.long_gold_chars is not None and len(gold) > options.long_gold_chars
-        found = await self._judged(episode, "judgement", candidate, both_orders=not is_long)
+        found = await self._judge(episode, "judgement", candidate, both_orders=not is_long)
         if found.value >= ENOUGH or "other_way" in found.parts:
             return Score(found.value)
         said, reward = episode.answer.strip(), options.second_chance_reward
         if reward is None or said == candidate:
             return Score(0.0)
-        again = await self._judged(episode, "second chance", said, both_orders=True)
+        again = await self._judge(episode, "second chance", said, both_orders=True)
         return Score(reward if again.value >= ENOUGH else 0.0)
 
-    async def _judged(self, episode: Episode, name: str, answer: str, *, both_orders: bool) -> Verdict:
-        """What a judge says without a label is no finding that they are equal."""
+    async def _judge(self, episode: Episode, name: str, answer: str, *, both_orders: bool) -> Verdict:
+        """Asks the judge whether an answer is equal. An answer of the judge without a label counts as not equal."""
         options = self.options
         return await Equivalence(
             options.judge_prompt,
-            await _extracted(episode, options.question_regex, episode.task.asked),
+            await _extract(episode, options.question_regex, episode.task.asked),
             episode.task.expected_answer,
             answer,
             longest=options.judged_chars,
@@ -92,7 +93,7 @@ class EquivalenceJudge(Environment[QuestionTask, None]):
         return {"policy": says(task.expected_answer), "judge": judge_who_knows(task.expected_answer)}
 
 
-async def _extracted(episode: Episode, pattern: str | None, text: str) -> str:
-    """The last match; without a pattern or a match, or if that was not found out in time, all of the text."""
+async def _extract(episode: Episode, pattern: str | None, text: str) -> str:
+    """Returns the last match; all of the text without a pattern, without a match, or if the search took too long."""
     found = (await search(episode, pattern, text)).value if pattern is not None else None
     return found or text.strip()

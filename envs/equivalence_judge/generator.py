@@ -1,4 +1,4 @@
-"""Questions whose answers can be phrased in many ways, each with one way to say it: the gold answer."""
+"""Makes questions whose answers can be phrased in many ways, each with one way to say it: the gold answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from fractions import Fraction
 
 from ray_gym.envs.equivalence_judge.words import DESCRIBED, KINDS, NAMES, PACKED, UNITS
 
-Question = tuple[str, str]
+QuestionWithAnswer = tuple[str, str]
+"""A question and its gold answer."""
 MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
@@ -17,20 +18,20 @@ MONTHS = (
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 
 
-def question(rng: random.Random) -> Question:
-    """A question of any kind, and its gold answer."""
+def question(rng: random.Random) -> QuestionWithAnswer:
+    """Draws a question of any kind, and its gold answer."""
     return rng.choice(FAMILIES)(rng)
 
 
-def later_date(rng: random.Random) -> Question:
+def later_date(rng: random.Random) -> QuestionWithAnswer:
     name, begin = rng.choice(NAMES), date(1990, 1, 1) + timedelta(rng.randrange(12_000))
     days = rng.randint(3, 60)
-    asked = f"{name} borrowed a book on {_spelled(begin)} and has to return it {days} days later. What date is that?"
-    return asked, _spelled(begin + timedelta(days))
+    asked = f"{name} borrowed a book on {_spell_date(begin)} and has to return it {days} days later. What date is that?"
+    return asked, _spell_date(begin + timedelta(days))
 
 
-def weekday(rng: random.Random) -> Question:
-    """Never the same one again, which would stand in the question."""
+def weekday(rng: random.Random) -> QuestionWithAnswer:
+    """Asks for the weekday after some days. It is never the weekday that stands in the question."""
     name, today, days = rng.choice(NAMES), rng.randrange(7), 7 * rng.randint(1, 40) + rng.randint(1, 6)
     asked = (
         f"It is {WEEKDAYS[today]}, and {name} will have a visitor in {days} days. What day of the week will that be?"
@@ -38,28 +39,28 @@ def weekday(rng: random.Random) -> Question:
     return asked, WEEKDAYS[(today + days) % 7]
 
 
-def arrival(rng: random.Random) -> Question:
+def arrival(rng: random.Random) -> QuestionWithAnswer:
     name, minute, length = rng.choice(NAMES), rng.randint(5 * 60, 14 * 60), rng.randint(25, 9 * 60)
     hours, minutes = divmod(length, 60)
     asked = f"{name} leaves at {_clock(minute)} and is on the way for {_hours(hours, minutes)}. At what time does {name} arrive?"
     return asked, _clock(minute + length)
 
 
-def unit(rng: random.Random) -> Question:
+def unit(rng: random.Random) -> QuestionWithAnswer:
     name, (thing, large, small, factor) = rng.choice(NAMES), rng.choice(UNITS)
     amount = Fraction(rng.randint(5, 400), 4)
     asked = f"{name} reads: {thing} {float(amount):g} {large}. How many {small} is that?"
     return asked, f"{float(amount * factor):g} {small}"
 
 
-def names_of_things(rng: random.Random) -> Question:
+def names_of_things(rng: random.Random) -> QuestionWithAnswer:
     chosen = rng.sample(sorted(DESCRIBED), 3)
     lines = "\n".join(f"{number}. {DESCRIBED[name]}" for number, name in enumerate(chosen, start=1))
-    return f"What are these three things called?\n{lines}", _listed(chosen)
+    return f"What are these three things called?\n{lines}", _list_words(chosen)
 
 
-def enough(rng: random.Random) -> Question:
-    """Yes or no, with a reason."""
+def enough(rng: random.Random) -> QuestionWithAnswer:
+    """Asks whether there are enough things. The answer is yes or no, with a reason."""
     name, (things, containers) = rng.choice(NAMES), rng.choice(PACKED)
     count, size, difference = rng.randint(3, 30), rng.randint(3, 24), rng.choice((-1, 1)) * rng.randint(1, 20)
     needed = count * size
@@ -73,16 +74,16 @@ def enough(rng: random.Random) -> Question:
     return asked, f"No. {count} {containers} take {needed} {things}, which is {needed - has} more than there are."
 
 
-def members_of_a_kind(rng: random.Random) -> Question:
+def members_of_a_kind(rng: random.Random) -> QuestionWithAnswer:
     kind, other, another = rng.sample(sorted(KINDS), 3)
     right = rng.sample(KINDS[kind], rng.randint(2, 4))
     shown = right + rng.sample(KINDS[other], 2) + rng.sample(KINDS[another], 2)
     rng.shuffle(shown)
     asked = f"Which of these are {kind}: {', '.join(shown)}?"
-    return asked, _listed([word for word in shown if word in right])
+    return asked, _list_words([word for word in shown if word in right])
 
 
-FAMILIES: tuple[Callable[[random.Random], Question], ...] = (
+FAMILIES: tuple[Callable[[random.Random], QuestionWithAnswer], ...] = (
     later_date,
     weekday,
     arrival,
@@ -93,7 +94,7 @@ FAMILIES: tuple[Callable[[random.Random], Question], ...] = (
 )
 
 
-def _spelled(day: date) -> str:
+def _spell_date(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
@@ -108,5 +109,5 @@ def _hours(hours: int, minutes: int) -> str:
     return " and ".join(parts)
 
 
-def _listed(words: list[str]) -> str:
+def _list_words(words: list[str]) -> str:
     return f"{', '.join(words[:-1])} and {words[-1]}"

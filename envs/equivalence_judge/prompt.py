@@ -1,4 +1,4 @@
-"""What the judge is asked."""
+"""Holds the prompt that asks the judge whether two answers mean the same."""
 
 from __future__ import annotations
 

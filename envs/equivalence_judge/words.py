@@ -1,4 +1,4 @@
-"""The words that questions are made of."""
+"""Holds the words that questions are made of."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNITS = (
     ("An expedition takes", "days", "hours", 24),
     ("A line on a map measures", "centimetres", "millimetres", 10),
 )
-"""What something measures, in a larger and in a smaller unit, and how many of the smaller are in one of the larger."""
+"""Beginning of a sentence, a larger and a smaller unit, and how many of the smaller are in one of the larger."""
 
 PACKED = (
     ("apples", "baskets"),

@@ -1,4 +1,4 @@
-"""Mathematical problems with one answer: checked by a library, and by a judge where that can't tell."""
+"""Asks mathematical problems with one answer: a library checks it, and a judge where the library can't tell."""
 
 from ray_gym.envs.math.environment import Mathematics
 

@@ -1,4 +1,4 @@
-"""Mathematical problems: the cheap check first, and a judge only for what a library can't tell."""
+"""Asks mathematical problems. The cheap check comes first, and a judge only where a library can't tell."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ INSTRUCTIONS = (
 )
 VERIFIER = "ray_gym.envs.math.verification:verify_within"
 GRACE_S = 2.0
-"""The verifier ends itself when its time is up; this much later it is killed."""
+"""Seconds from when the verifier should have ended itself to when it is killed."""
 
 
 class MathTask(QuestionTask):
-    """A problem and its answer: LaTeX or a plain expression."""
+    """A task is a problem and its answer, as LaTeX or as a plain expression."""
 
 
 class Mathematics(Environment[MathTask, None]):
@@ -43,15 +43,16 @@ class Mathematics(Environment[MathTask, None]):
         judge: bool = True
         """Ask a judge about answers that the library does not find equal."""
         verification_deadline_s: Annotated[float, Field(gt=0)] = 5.0
-        """What takes the library longer is for the judge to decide; without a judge it is wrong."""
+        """Seconds for the library. After that the judge decides; without a judge the answer is wrong."""
         verification_memory_mb: Annotated[int, Field(ge=64)] = 512
+        """Megabytes of memory for the library."""
         judged_characters: Annotated[int, Field(ge=1)] = 2000
-        """What is longer in the last box, or without a box in all, is not shown to the judge, and not equal."""
+        """Largest number of characters of the last box (without one, of all) that are judged; longer is not equal."""
         unlabelled: Literal["fail", "different"] = "fail"
-        """A judge that gives no label, also when it is asked again: its own failure, or as if it had found the two different."""
+        """fail: a judge that gives no label even when asked again has failed; different: it found a difference."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
-        """Errors: UserError."""
+        """Checks that math-verify is installed. Errors: UserError."""
         super().__init__(options)
         if find_spec("math_verify") is None:
             raise UserError("environment.id: math needs math-verify: pip install 'ray-gym[envs]'")

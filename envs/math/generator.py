@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 
 from ray_gym.envs.math import algebra, arithmetic, geometry
-from ray_gym.envs.math.problem import Problem
+from ray_gym.envs.math.problem import MathProblem
 
 FAMILIES = (*arithmetic.FAMILIES, *algebra.FAMILIES, *geometry.FAMILIES)
 
 
-def problem(rng: random.Random) -> Problem:
+def problem(rng: random.Random) -> MathProblem:
     return rng.choice(FAMILIES)(rng)

@@ -1,4 +1,4 @@
-"""How numbers and polynomials are written in LaTeX."""
+"""Writes numbers and polynomials in LaTeX."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 
 
 def number(value: Fraction | int) -> str:
-    r"""An integer, or `\frac` in lowest terms."""
+    r"""Writes an integer, or `\frac` in lowest terms."""
     value = Fraction(value)
     if value.denominator == 1:
         return str(value.numerator)
@@ -15,7 +15,7 @@ def number(value: Fraction | int) -> str:
 
 
 def decimal(value: Fraction) -> str:
-    """As a decimal number. Errors: ValueError if it has more than four places."""
+    """Writes a number with decimal places. Errors: ValueError if it has more than four."""
     scaled = value * 10**4
     if scaled.denominator != 1:
         raise ValueError(f"{value} has more than four decimal places")
@@ -25,7 +25,7 @@ def decimal(value: Fraction) -> str:
 
 
 def polynomial(coefficients: Sequence[Fraction | int], variable: str = "x") -> str:
-    """`coefficients` begin with that of the highest power; terms that are zero are left out."""
+    """Writes a polynomial. `coefficients` begin with that of the highest power; terms that are zero are left out."""
     highest = len(coefficients) - 1
     terms = [(Fraction(value), highest - place) for place, value in enumerate(coefficients) if value]
     signed = [f"{'-' if value < 0 else '+'} {_term(abs(value), power, variable)}" for value, power in terms]
@@ -35,12 +35,12 @@ def polynomial(coefficients: Sequence[Fraction | int], variable: str = "x") -> s
 
 
 def times(value: Fraction | int, what: str) -> str:
-    r"""A multiple of a symbol: `\frac{3}{2}\pi`, `\pi`."""
+    r"""Writes a multiple of a symbol: `\frac{3}{2}\pi`, `\pi`."""
     return what if value == 1 else f"{number(value)}{what}"
 
 
 def square_root(radicand: int) -> tuple[int, int]:
-    """The root of a positive integer as a factor and what stays under the root."""
+    """Returns the root of a positive integer as a factor and what stays under the root."""
     outside, inside = 1, radicand
     divisor = 2
     while divisor * divisor <= inside:
@@ -52,7 +52,7 @@ def square_root(radicand: int) -> tuple[int, int]:
 
 
 def surd(factor: Fraction | int, radicand: int) -> str:
-    r"""`factor` times the root of `radicand`, simplified: `6`, `2\sqrt{3}`, `\frac{1}{2}\sqrt{5}`."""
+    r"""Writes `factor` times the root of `radicand`, simplified: `6`, `2\sqrt{3}`, `\frac{1}{2}\sqrt{5}`."""
     outside, inside = square_root(radicand)
     return number(factor * outside) if inside == 1 else times(factor * outside, f"\\sqrt{{{inside}}}")
 

@@ -1,4 +1,4 @@
-"""What a problem is, and the numbers that problems are made of."""
+"""Defines a problem, and draws the numbers that problems are made of."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from fractions import Fraction
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """`answer` is exact, and in LaTeX. It can't be had by copying a part of the question."""
+class MathProblem:
+    """A problem has one answer, exact and in LaTeX. The answer can't be had by copying a part of the question."""
 
     question: str
     answer: str
 
 
-Family = Callable[[random.Random], Problem]
-"""Draws one problem of a kind."""
+Family = Callable[[random.Random], MathProblem]
+"""Function that draws one problem of a kind."""
 
 
 def fraction(rng: random.Random) -> Fraction:
-    """Positive, and no integer."""
+    """Draws a positive fraction that is no integer."""
     while True:
         value = Fraction(rng.randint(1, 30), rng.randint(2, 15))
         if value.denominator > 1:
@@ -29,5 +29,5 @@ def fraction(rng: random.Random) -> Fraction:
 
 
 def nonzero(rng: random.Random, largest: int) -> int:
-    """An integer other than 0 between `-largest` and `largest`."""
+    """Draws an integer other than 0 between `-largest` and `largest`."""
     return rng.choice((-1, 1)) * rng.randint(1, largest)

@@ -1,4 +1,4 @@
-"""What the judge is asked. It is shown two answers, and not told which is the expected one."""
+"""Holds the prompt of the judge, which is shown two answers and not told which is the expected one."""
 
 from __future__ import annotations
 

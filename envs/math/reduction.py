@@ -1,4 +1,4 @@
-"""Whether an expression is an answer or still a problem: a computation that is left to do, or a relation that is left to solve.
+"""Tells an answer from a problem: a computation that is left to do, or a relation that is left to solve.
 
 math-verify reads without evaluating, so what was written can be told from its value: `6^2` is a power here, not 36.
 """
@@ -29,13 +29,13 @@ from sympy.core.relational import Relational
 from sympy.logic.boolalg import Boolean
 
 PERCENT = UnevaluatedExpr(Rational(1, 100))
-"""How math-verify reads a sign of percent: as this factor."""
+"""Factor as which math-verify reads a percent sign."""
 
 
 def is_left_to_compute(written: Any) -> bool:
-    """Whether a sum, a product, a power or a function of plain numbers in it was not carried out.
+    """Says whether a sum, a product, a power or a function of plain numbers in an expression was not carried out.
 
-    Numbers are also quotients, roots that are no fractions, percentages and 3.2 * 10^5. Of an equation the last side counts.
+    Quotients, irrational roots, percentages and 3.2 * 10^5 are numbers, too. Of an equation the last side counts.
     """
     if isinstance(written, MatrixBase):
         return any(is_left_to_compute(entry) for entry in written.flat())
@@ -56,9 +56,9 @@ def is_left_to_compute(written: Any) -> bool:
 
 
 def is_left_to_solve(written: Any, expected: Any) -> bool:
-    """Whether a relation in it is none between a bare variable and numbers, where the expected answer is (or is no relation at all).
+    """Says whether an answer has a relation that is left to solve, where the expected answer has none.
 
-    An equation may also give a name to what is not a number: `y = 2x + 1`.
+    A relation of a bare variable and numbers is solved. An equation may also name what is not a number: `y = 2x + 1`.
     """
     wanted = list(_relations(expected))
     if not all(_is_solved(relation) for relation in wanted):
@@ -69,20 +69,23 @@ def is_left_to_solve(written: Any, expected: Any) -> bool:
     )
 
 
-def exact(written: Any) -> Any:
-    """The same with fractions instead of decimal numbers, which math-verify would compare to six places."""
+def to_exact(written: Any) -> Any:
+    """Returns an expression with fractions for its decimal numbers, which math-verify would compare to six places."""
     if isinstance(written, Float):
         return Rational(str(written)) if written.is_finite else written
     if isinstance(written, MatrixBase):
-        return written.applyfunc(exact)
+        return written.applyfunc(to_exact)
     if not isinstance(written, Basic) or not written.has(Float):
         return written
-    parts = [exact(part) for part in _in_order(written)]
+    parts = [to_exact(part) for part in _in_order(written)]
     return written.func(*parts, evaluate=False) if isinstance(written, Eq) else written.func(*parts)
 
 
 def _is_product_to_compute(product: Mul) -> bool:
-    """Of its factors one may be a plain number above the line, and one below; a power of ten may go with the first."""
+    """Says whether factors of a product can be multiplied.
+
+    One may be a plain number above the line, and one below; a power of ten may go with the first.
+    """
     factors = [factor for factor in _flat(product, Mul) if factor not in (1, -1, PERCENT)]
     above = [factor for factor in factors if _is_constant(factor) and not _is_inverse(factor)]
     below = [factor for factor in factors if _is_constant(factor) and _is_inverse(factor)]
@@ -96,17 +99,17 @@ def _is_product_to_compute(product: Mul) -> bool:
 
 
 def _is_power_to_compute(base: Basic, exponent: Basic) -> bool:
-    """Quotients and roots are none, as long as the root is no fraction."""
+    """Says whether a power of a number is left to compute. Quotients are not, nor are roots that are not rational."""
     if not isinstance(base, Number) or exponent == -1:
         return False
-    power = exact(exponent).doit()
+    power = to_exact(exponent).doit()
     if not power.is_Rational:
         return False
-    return bool(abs(power) >= 1 or Pow(exact(base), power).is_Rational)
+    return bool(abs(power) >= 1 or Pow(to_exact(base), power).is_Rational)
 
 
 def _without_numbers(term: Basic) -> Basic:
-    """What a term is a multiple of: 1 for a plain number. Two terms with the same can be added."""
+    """Returns what a term is a multiple of, 1 for a plain number. Two terms with the same can be added."""
     return Mul(*(factor for factor in _flat(term, Mul) if not _is_coefficient(factor)))
 
 
@@ -116,7 +119,7 @@ def _has_twice(kinds: Iterable[Basic]) -> bool:
 
 
 def _is_constant(factor: Basic) -> bool:
-    """A number, or a power of plain numbers: no pi, and no variable."""
+    """Says whether a factor is a number or a power of plain numbers, without pi and variables."""
     return all(isinstance(leaf, Number) for leaf in preorder_traversal(factor) if not leaf.args)
 
 
@@ -143,12 +146,12 @@ def _is_variable(side: Basic) -> bool:
 
 
 def _is_name(side: Basic) -> bool:
-    """A variable, a product of letters (a line from A to B), or no unknown at all, as in a computation with its result."""
+    """Says whether a side is a variable, a product of letters (a line from A to B), or has no unknown at all."""
     return _is_variable(side) or not side.free_symbols or not side.has(Number)
 
 
 def _relations(written: Any) -> Iterator[Relational]:
-    """All of them; of a chain of equations, one between its first and its last side."""
+    """Yields all relations of an expression; of a chain of equations, one between its first and its last side."""
     equations = _chain(written)
     if equations:
         yield Eq(equations[0].lhs, equations[-1].rhs, evaluate=False)
@@ -160,13 +163,13 @@ def _relations(written: Any) -> Iterator[Relational]:
 
 
 def _chain(written: Any) -> list[Eq]:
-    """`a = b` or `a = b = c` as equations; nothing for all else."""
+    """Returns `a = b` or `a = b = c` as equations, and nothing for all else."""
     parts = _in_order(written) if isinstance(written, Boolean) and not isinstance(written, Relational) else [written]
     return list(parts) if all(isinstance(part, Eq) for part in parts) else []
 
 
 def _in_order(written: Basic) -> Iterable[Any]:
-    """Its parts as they were written: sets and chains of relations keep that beside their own order."""
+    """Returns the parts as they were written: sets and chains of relations keep that beside their own order."""
     parts: Iterable[Any] = getattr(written, "_unsorted_args", written.args)
     return parts
 

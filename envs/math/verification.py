@@ -1,6 +1,6 @@
-"""Whether two mathematical expressions are equal, by math-verify. It is called in a process of its own, which may be killed at any time.
+"""Says whether two mathematical expressions are equal, by math-verify, in a process that may be killed at any time.
 
-math-verify's own time limits are off: they use signals, end no computation in C, and report "different" where nothing was found out.
+math-verify's own time limits are off: they use signals, end no computation in C, and call it different in doubt.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 from math_verify import ExprExtractionConfig, LatexExtractionConfig, parse, verify
 from sympy import Eq, Set, Tuple
 
-from ray_gym.envs.math.reduction import exact, is_left_to_compute, is_left_to_solve
+from ray_gym.envs.math.reduction import is_left_to_compute, is_left_to_solve, to_exact
 from ray_gym.graders import folded, last_boxed
 
 READ = (LatexExtractionConfig(boxed_match_priority=0), ExprExtractionConfig())
-"""LaTeX and plain expressions; what is in a box comes before all else."""
+"""Forms that are read: LaTeX and plain expressions. A box comes before all else."""
 LONGEST = 2000
-"""Characters that are read as an answer. Regular expressions would take long on more, and the end alone may contradict the rest."""
+"""Longest answer that is read, in characters. Expressions would take long on more; the end may contradict the rest."""
 PLACES = 50
 """Decimal places to which values with roots or pi are compared."""
 SHOWN = 80
@@ -36,12 +36,12 @@ WARM_UP = (
 _WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")
-"""What is worked out as it is read, so that only the text shows it."""
+"""Commands that are evaluated as they are read, so that only the text shows them."""
 _BRACKET = re.compile(r"(?:[^({=]*(?:=|\\in\b)\s*)?(\\\{|\()")
 
 
 def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, str]:
-    """`verify_answer` in a process that is not the caller's: the kernel ends it when the time is up, also in the middle of C code.
+    """Runs `verify_answer` in a forked process: the kernel ends it after `seconds`, also in the middle of C code.
 
     The process that it was forked from lives on, so the next call need not wait for the imports.
     """
@@ -51,7 +51,7 @@ def verify_within(seconds: float, expected: str, answer: str) -> tuple[float, st
 
 
 def verify_answer(expected: str, answer: str) -> tuple[float, str]:
-    """1 if the answer (its last box, if it has one) equals the expected one, else 0; and why."""
+    """Returns 1 if the answer (its last box, if it has one) equals the expected one, else 0; and why."""
     logging.getLogger("math_verify").setLevel(logging.ERROR)  # each process would warn that the time limits are off
     box, inside = last_boxed(answer), last_boxed(expected)
     expected = _bare(expected if inside is None else inside)
@@ -71,16 +71,16 @@ def verify_answer(expected: str, answer: str) -> tuple[float, str]:
 
 
 def warm_up() -> None:
-    """What is compiled and cached at a first call: all forks have it then, and take 20 ms instead of 150."""
+    """Compiles and caches what a first call needs: all forks have it then, and take 20 ms instead of 150."""
     for expected, answer in WARM_UP:
         verify_answer(expected, answer)
 
 
 def _are_equal(gold: list[Any], given: list[Any]) -> bool:
-    """As exact values; and a relation that is left to solve is not its solution, nor is a pair a set."""
+    """Compares exact values. A relation that is left to solve is not its solution, nor is a pair a set."""
     if is_left_to_solve(given[0], gold[0]) or {_bracket(gold), _bracket(given)} == {"(", "\\{"}:
         return False
-    exact_gold, exact_given = [exact(one) for one in gold], [exact(one) for one in given]
+    exact_gold, exact_given = [to_exact(one) for one in gold], [to_exact(one) for one in given]
     equal: bool = verify(
         exact_gold, exact_given, numeric_precision=PLACES, allow_set_relation_comp=True, timeout_seconds=None
     )
@@ -92,7 +92,7 @@ def _is_left_to_compute(read: list[Any]) -> bool:
 
 
 def _bracket(read: list[Any]) -> str | None:
-    """What a list of values stands in."""
+    """Returns the bracket that a list of values stands in; None without one."""
     found = _BRACKET.match(str(read[-1]))
     return found[1] if found and isinstance(read[0], Set | Tuple | Eq) else None
 
@@ -107,12 +107,12 @@ def _bare(text: str) -> str:
 
 
 def _read_alone(expression: str) -> list[Any]:
-    """A percentage is read as plain text: in LaTeX, what follows % is a comment."""
+    """Reads an expression by itself. A percentage is read as plain text: in LaTeX, % begins a comment."""
     percent = _PERCENT.fullmatch(expression)
     return _read(f"{percent[1]}%" if percent else f"\\boxed{{{expression}}}")
 
 
 def _read(text: str) -> list[Any]:
-    """What it was read as, and at last the text of it."""
+    """Reads a text. Returns what was read, and at last the text of it."""
     found: list[Any] = parse(text, READ, parsing_timeout=None)
     return found
