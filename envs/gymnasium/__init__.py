@@ -1,4 +1,4 @@
-"""Gymnasium: any of its environments that can be played by text."""
+"""Plays any environment of the library Gymnasium that can be played by text."""
 
 from ray_gym.envs.gymnasium.environment import GymnasiumEnvironment
 

@@ -1,4 +1,4 @@
-"""Actions: what a model is told to write, and what it wrote as an action of the space."""
+"""Tells a model what to write as an action, and reads what it wrote as an action of the space."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from ray_gym.envs.gymnasium.library import library
 from ray_gym.graders import folded
 
 LARGEST = 16
-"""A box with more numbers is no action that a model could write."""
+"""Largest number of numbers in an action. No model could write a box with more."""
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BETWEEN = re.compile(r"[\s,]+")
 _CLOSING = {"[": "]", "(": ")"}
 
 
 class BadAction(ValueError):
-    """What is wrong with what was written."""
+    """Says what is wrong with an action that was written."""
 
 
-def is_written(space: Any) -> bool:
-    """Whether actions of the space can be written by a model."""
+def is_writable(space: Any) -> bool:
+    """Says whether a model can write actions of the space."""
     spaces = library().spaces
     if isinstance(space, spaces.Tuple | spaces.Dict):
-        return all(is_written(child) for child in _children(space).values())
+        return all(is_writable(child) for child in _children(space).values())
     if isinstance(space, spaces.Box | spaces.MultiDiscrete | spaces.MultiBinary):
         return int(np.prod(space.shape)) <= LARGEST
     return isinstance(space, spaces.Discrete | spaces.Text)
 
 
-def expected(space: Any, names: Sequence[str] = ()) -> str:
-    """What is to be written."""
+def describe_action(space: Any, names: Sequence[str] = ()) -> str:
+    """Describes what is to be written as an action. Errors: TypeError for a space whose actions can't be written."""
     spaces = library().spaces
     match space:
         case spaces.Discrete():
@@ -53,35 +53,35 @@ def expected(space: Any, names: Sequence[str] = ()) -> str:
         case spaces.Text():
             return f"a text of {space.min_length} to {space.max_length} characters"
         case spaces.Tuple():
-            return "a JSON list of: " + "; ".join(expected(child) for child in space.spaces)
+            return "a JSON list of: " + "; ".join(describe_action(child) for child in space.spaces)
         case spaces.Dict():
             return "a JSON object with " + "; ".join(
-                f"{key!r}: {expected(child)}" for key, child in space.spaces.items()
+                f"{key!r}: {describe_action(child)}" for key, child in space.spaces.items()
             )
     raise TypeError(f"actions of {space} can't be written")
 
 
-def read(space: Any, text: str, names: Sequence[str] = ()) -> Any:
-    """Errors: BadAction."""
+def read_action(space: Any, text: str, names: Sequence[str] = ()) -> Any:
+    """Reads a text as an action of the space. Errors: BadAction."""
     spaces = library().spaces
     if isinstance(space, spaces.Text):
-        return _checked(space, text)
+        return _check_in_space(space, text)
     if isinstance(space, spaces.Discrete) and folded(text) in map(folded, names):
-        return _checked(space, np.int64(space.start + [folded(name) for name in names].index(folded(text))))
+        return _check_in_space(space, np.int64(space.start + [folded(name) for name in names].index(folded(text))))
     if isinstance(space, spaces.Tuple | spaces.Dict):
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
             raise BadAction("it is no JSON") from None
-        return _checked(space, _from_value(space, value))
+        return _check_in_space(space, _from_value(space, value))
     numbers = _BETWEEN.split(_without_brackets(text).strip(" \t\r\n,"))
     if not all(_NUMBER.fullmatch(number) for number in numbers):
         raise BadAction(f"{text[:80]!r} is not what was asked for")
-    return _checked(space, _from_value(space, [float(number) for number in numbers]))
+    return _check_in_space(space, _from_value(space, [float(number) for number in numbers]))
 
 
 def _from_value(space: Any, value: Any) -> Any:
-    """JSON data as an action, not yet checked. Errors: BadAction."""
+    """Turns JSON data into an action, which is not checked yet. Errors: BadAction."""
     spaces = library().spaces
     if isinstance(space, spaces.Tuple | spaces.Dict):
         children = _children(space)
@@ -119,7 +119,10 @@ def _without_brackets(text: str) -> str:
 
 
 def _check_numbers(value: Any) -> None:
-    """Of a number or lists of them. Numpy would take texts and truth values for numbers, too. Errors: BadAction."""
+    """Checks that a value is a number or nested lists of numbers. Errors: BadAction.
+
+    Numpy would take texts and truth values for numbers, too.
+    """
     left = [value]
     while left:
         item = left.pop()
@@ -131,7 +134,7 @@ def _check_numbers(value: Any) -> None:
             raise BadAction("a finite number was expected")
 
 
-def _checked(space: Any, action: Any) -> Any:
+def _check_in_space(space: Any, action: Any) -> Any:
     if not space.contains(action):
         raise BadAction("it is out of range")
     return action

@@ -1,4 +1,4 @@
-"""Games of the library Gymnasium, played by text: an observation as a message, an action between tags."""
+"""Plays games of the library Gymnasium by text: an observation is a message, an action stands between tags."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 from ray_gym import Environment, Episode, Opening, Task
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.envs.gymnasium import actions
-from ray_gym.envs.gymnasium.game import Game, NotByText, Shown, make
+from ray_gym.envs.gymnasium.game import GymnasiumGame, NotByText, Shown, make
 from ray_gym.envs.gymnasium.plan import best_plan
 from ray_gym.envs.gymnasium.players import planned_player
 from ray_gym.errors import UserError, describe
@@ -24,7 +24,7 @@ _between_tags = tagged("action")
 
 
 class GymnasiumTask(Task):
-    """`seed` and `options` are what the game is reset with; `arguments` are added to those of the config."""
+    """A task is a game to play. It is reset with `seed` and `options`; `arguments` are added to those of the config."""
 
     seed: Annotated[int, Field(ge=0, lt=2**31)]
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
@@ -33,28 +33,29 @@ class GymnasiumTask(Task):
 
 class GymnasiumOptions(EnvironmentOptions):
     name: str
-    """As in `gymnasium.make`: `FrozenLake-v1`, or `package.module:Name-v0` of a package that registers it."""
+    """Name as in `gymnasium.make`: `FrozenLake-v1`, or `package.module:Name-v0` of a package that registers it."""
     arguments: dict[str, JsonValue] = Field(default_factory=dict)
-    """The others of `gymnasium.make`."""
+    """Other arguments of `gymnasium.make`."""
     description: str = ""
-    """What the game is about, for the system prompt: the library has no such text."""
+    """Text about the game for the system prompt: the library has none."""
     action_names: tuple[str, ...] = ()
-    """Of a discrete action space; by default the library's, if it has any."""
+    """Names of the actions of a discrete space; by default the library's, if it has any."""
     shown: Shown = "auto"
-    """Observations as the space gives them (`space`), with the picture of render_mode ansi (`ansi`), or if there is one (`auto`)."""
+    """Observations as the space gives them (`space`), with an ansi picture (`ansi`), or with one if any (`auto`)."""
     max_steps: Annotated[int, Field(ge=1)] = 50
+    """Number of steps after which the game ends."""
     max_mistakes: Annotated[int, Field(ge=1)] = 3
-    """The answer without an action that ends the game, counted over the game."""
+    """Number of answers without an action, counted over the game, at which the game ends."""
     unfinished: float | None = None
-    """The reward of a game that a limit or mistakes ended: by default what it had so far."""
+    """Reward of a game that a limit or mistakes ended. None means the reward that it had so far."""
 
     @model_validator(mode="after")
     def _can_be_played(self) -> GymnasiumOptions:
         self.new_game({}).close()
         return self
 
-    def new_game(self, arguments: Mapping[str, Any]) -> Game:
-        """Errors: ValueError that says why there is none; UserError."""
+    def new_game(self, arguments: Mapping[str, Any]) -> GymnasiumGame:
+        """Makes a game. Errors: ValueError that says why there is none; UserError."""
         try:
             return make(self.name, {**self.arguments, **arguments}, self.shown, self.action_names)
         except (NotByText, UserError):
@@ -63,8 +64,8 @@ class GymnasiumOptions(EnvironmentOptions):
             raise ValueError(f"{self.name}: {describe(error)}") from None
 
 
-class GymnasiumEnvironment(Environment[GymnasiumTask, Game]):
-    """Any environment of the library Gymnasium that can be played by text."""
+class GymnasiumEnvironment(Environment[GymnasiumTask, GymnasiumGame]):
+    """Plays any environment of the library Gymnasium that can be played by text."""
 
     pattern = "multi-step"
     opening_observes = True
@@ -79,13 +80,13 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, Game]):
         if task.arguments:
             self.options.new_game(task.arguments).close()
 
-    async def setup(self, task: GymnasiumTask, episode: Episode) -> Game:
-        game: Game = await episode.in_thread(self.options.new_game, task.arguments)
+    async def setup(self, task: GymnasiumTask, episode: Episode) -> GymnasiumGame:
+        game: GymnasiumGame = await episode.in_thread(self.options.new_game, task.arguments)
         await episode.in_thread(game.reset, task.seed, dict(task.options))
         return game
 
-    def opening(self, task: GymnasiumTask, state: Game) -> Opening:
-        expected = actions.expected(state.environment.action_space, state.names)
+    def opening(self, task: GymnasiumTask, state: GymnasiumGame) -> Opening:
+        expected = actions.describe_action(state.environment.action_space, state.names)
         rules = (
             f"{self.options.description or f'You are playing {self.options.name}.'}\n"
             f"An action is {expected}. Each of your messages gives one, between tags: <action>...</action>"
@@ -93,7 +94,7 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, Game]):
         return Opening(system={"policy": rules}, messages={"policy": state.observation})
 
     def perfect(self, task: GymnasiumTask) -> Mapping[str, Player]:
-        """Where the library knows the rules as a table and nothing is left to chance."""
+        """Returns a perfect player if the library has the rules as a table and leaves nothing to chance; else none."""
         game = self.options.new_game(task.arguments)
         game.reset(task.seed, dict(task.options))
         plan = best_plan(game.environment, self.options.max_steps)
@@ -101,7 +102,7 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, Game]):
         return {} if plan is None else {"policy": planned_player(plan)}
 
     async def run(self, episode: Episode) -> None:
-        game: Game = episode.state
+        game: GymnasiumGame = episode.state
         try:
             while not episode.stopped:
                 turn = await episode.turn("policy")
@@ -110,17 +111,17 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, Game]):
         finally:
             game.close()
 
-    async def _act(self, episode: Episode, game: Game, text: str) -> None:
+    async def _act(self, episode: Episode, game: GymnasiumGame, text: str) -> None:
         written, space = _between_tags(text), game.environment.action_space
         try:
             if written is None:
                 raise actions.BadAction("there is no action between tags")
-            action = actions.read(space, written, game.names)
+            action = actions.read_action(space, written, game.names)
         except actions.BadAction as error:
             game.mistakes += 1
             if game.mistakes >= self.options.max_mistakes:
                 game.outcome = "too many mistakes"
-            expected = actions.expected(space, game.names)
+            expected = actions.describe_action(space, game.names)
             told = f"Nothing was done: {error}. Write <action>...</action> with {expected}.\n{game.observation}"
         else:
             await episode.in_thread(game.step, action)
@@ -131,7 +132,7 @@ class GymnasiumEnvironment(Environment[GymnasiumTask, Game]):
         if game.outcome is not None:
             episode.end(StopReason.FINISHED, game.outcome)
 
-    def score(self, state: Game, episode: Episode) -> float:
+    def score(self, state: GymnasiumGame, episode: Episode) -> float:
         if not state.was_played and self.options.unfinished is not None:
             return float(self.options.unfinished)
         return state.reward

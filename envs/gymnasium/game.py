@@ -1,4 +1,4 @@
-"""One game: the library's environment, spoken to by text."""
+"""Wraps one environment of the library, so that it is played by text."""
 
 from __future__ import annotations
 
@@ -10,28 +10,30 @@ from ray_gym.envs.gymnasium import actions, observations
 from ray_gym.envs.gymnasium.library import library
 
 Shown = Literal["auto", "space", "ansi"]
+"""Ways to show observations: with a picture if there is one, as the space gives them, with a picture."""
 
 
 class NotByText(ValueError):
-    """Why an environment of the library can't be played by text."""
+    """Says why an environment of the library can't be played by text."""
 
 
 @dataclass(slots=True)
-class Game:
-    """The state of one session. Its methods may block."""
+class GymnasiumGame:
+    """A game is the state of one session. Its methods may block."""
 
     environment: Any
     names: Sequence[str]
+    """Names of the actions of a discrete space, or empty."""
     observation: str = ""
-    """The last, as text."""
+    """Last observation as text."""
     reward: float = 0.0
-    """The sum over the steps so far."""
+    """Sum of the rewards of the steps so far."""
     steps: int = 0
     mistakes: int = 0
     outcome: str | None = None
-    """How it ended, once it has."""
+    """Reason for the game's end; None while it goes on."""
     was_played: bool = False
-    """Whether the library ended it, rather than a limit of ours."""
+    """True if the library ended the game, and not a limit of ours."""
 
     def reset(self, seed: int, options: dict[str, Any]) -> None:
         observation, _ = self.environment.reset(seed=seed, options=options or None)
@@ -55,8 +57,11 @@ class Game:
             self.observation = f"{observations.without_escapes(self.environment.render())}\n{self.observation}"
 
 
-def make(name: str, arguments: dict[str, Any], shown: Shown, action_names: Sequence[str]) -> Game:
-    """Errors: NotByText; UserError; whatever the library raises for a name or arguments that it does not know."""
+def make(name: str, arguments: dict[str, Any], shown: Shown, action_names: Sequence[str]) -> GymnasiumGame:
+    """Makes a game that is not reset yet.
+
+    Errors: NotByText; UserError; any error that the library raises for a name or arguments that it does not know.
+    """
     gymnasium = library()
     spec = gymnasium.spec(name)
     if shown != "space" and "render_mode" not in arguments:
@@ -66,12 +71,12 @@ def make(name: str, arguments: dict[str, Any], shown: Shown, action_names: Seque
         elif shown == "ansi":
             raise NotByText(f"{name} does not render as ansi, but as {', '.join(modes) or 'nothing'}")
     environment = gymnasium.make(name, disable_env_checker=True, **arguments)
-    if not actions.is_written(environment.action_space):
+    if not actions.is_writable(environment.action_space):
         raise NotByText(f"{name}: actions of {environment.action_space} can't be written")
     size = _size(gymnasium, environment.observation_space)
     if size > observations.LARGEST and environment.render_mode != "ansi":
         raise NotByText(f"{name}: an observation has {size} numbers, and more than {observations.LARGEST} are no text")
-    return Game(environment, _names(environment, action_names))
+    return GymnasiumGame(environment, _names(environment, action_names))
 
 
 def _metadata(gymnasium: Any, spec: Any) -> dict[str, Any]:
@@ -82,7 +87,7 @@ def _metadata(gymnasium: Any, spec: Any) -> dict[str, Any]:
 
 
 def _size(gymnasium: Any, space: Any) -> int:
-    """How many numbers an observation has; a text counts as one."""
+    """Returns how many numbers an observation has; a text counts as one."""
     children = getattr(space, "spaces", None)
     if children is not None:
         return sum(
@@ -96,7 +101,7 @@ def _size(gymnasium: Any, space: Any) -> int:
 
 
 def _names(environment: Any, given: Sequence[str]) -> Sequence[str]:
-    """Errors: NotByText for names that are not as many as the actions."""
+    """Returns the names of the actions. Errors: NotByText if there are not as many names as actions."""
     if not given and hasattr(environment.unwrapped, "get_action_meanings"):
         given = environment.unwrapped.get_action_meanings()
     count = getattr(environment.action_space, "n", None)

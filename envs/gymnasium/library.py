@@ -1,4 +1,4 @@
-"""The library, imported when it is needed: the environment can be listed without it."""
+"""Reaches the library Gymnasium, which is imported only when it is needed: the environment can be listed without it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ray_gym.errors import UserError
 
 
 def library() -> Any:
-    """The module `gymnasium`. Errors: UserError if it is not installed."""
+    """Returns the module `gymnasium`. Errors: UserError if it is not installed."""
     try:
         import gymnasium
     except ImportError as error:

@@ -1,4 +1,4 @@
-"""The best plan for a game whose rules the library gives as a table, as its toy text environments do."""
+"""Finds the best plan for a game whose rules the library gives as a table, as its toy text environments do."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 LARGEST = 1_000_000
-"""States times actions times steps: more is not worth planning for."""
+"""Largest product of states, actions and steps that is worth planning for."""
 
 
 def best_plan(environment: Any, steps: int) -> list[int] | None:
-    """The actions with the highest sum of rewards within `steps`, and of those the fewest, from where a game stands after its reset.
+    """Returns the shortest of the plans that have the highest sum of rewards within `steps` from the game's state.
 
-    None if the rules are not a table, or leave something to chance.
+    Returns None if the rules are not a table, or leave something to chance.
     """
     game = environment.unwrapped
     table = getattr(game, "P", None)
@@ -44,5 +44,5 @@ def best_plan(environment: Any, steps: int) -> list[int] | None:
 
 
 def _where_best(choices: Any, lengths: Any) -> Any:
-    """The lengths of the best choices; any other is longer than all of them."""
+    """Returns the lengths of the best choices, and infinity for all others."""
     return np.where(choices == choices.max(axis=-1, keepdims=True), lengths, np.inf)

@@ -1,6 +1,7 @@
-"""Scripted players: one follows a plan, one tries anything.
+"""Holds scripted players: one follows a plan, one tries anything.
 
-models: {random: {engine: scripted, player: "ray_gym.envs.gymnasium.players:random_player", arguments: {actions: ["0", "1"]}}}
+models: {random: {engine: scripted, player: "ray_gym.envs.gymnasium.players:random_player",
+                  arguments: {actions: ["0", "1"]}}}
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ray_gym.models.player import Player
 
 
 def planned_player(plan: Sequence[object]) -> Player:
-    """One action for each that it has said already."""
+    """Makes a player that carries out a plan, one action for each message."""
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
         return _says(plan[sum(message.role == "assistant" for message in request.messages)])

@@ -16,7 +16,7 @@ from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 from ray_gym.envs.gymnasium import GymnasiumEnvironment
-from ray_gym.envs.gymnasium.actions import BadAction, expected, is_written, read
+from ray_gym.envs.gymnasium.actions import BadAction, describe_action, is_writable, read_action
 from ray_gym.envs.gymnasium.environment import GymnasiumTask
 from ray_gym.envs.gymnasium.observations import as_text, without_escapes
 from ray_gym.envs.gymnasium.players import planned_player
@@ -192,8 +192,8 @@ SPACES: list[tuple[Any, str, Any]] = [
 
 @pytest.mark.parametrize(("space", "text", "value"), SPACES)
 def test_actions_of_every_space_are_read(space: Any, text: str, value: Any) -> None:
-    found = read(space, text)
-    assert is_written(space) and expected(space) and space.contains(found)
+    found = read_action(space, text)
+    assert is_writable(space) and describe_action(space) and space.contains(found)
     assert json.loads(as_text(found)) == json.loads(as_text(value)) if not isinstance(found, str) else found == value
 
 
@@ -233,7 +233,7 @@ def test_actions_of_every_space_are_read(space: Any, text: str, value: Any) -> N
 )
 def test_actions_that_do_not_fit_are_refused(space: Any, text: str, told: str) -> None:
     with pytest.raises(BadAction, match=told):
-        read(space, text)
+        read_action(space, text)
 
 
 @pytest.mark.parametrize(
