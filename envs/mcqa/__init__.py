@@ -1,4 +1,4 @@
-"""Multiple choice: one question, one letter."""
+"""Asks one multiple-choice question, which one letter answers."""
 
 from ray_gym.envs.mcqa.environment import MultipleChoice
 

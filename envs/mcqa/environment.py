@@ -1,4 +1,4 @@
-"""Multiple choice with one right letter: the smallest single-step environment."""
+"""Asks multiple-choice questions with one right letter: the smallest single-step environment."""
 
 from __future__ import annotations
 
@@ -27,15 +27,20 @@ INSTRUCTIONS: Mapping[Grading, str] = {
     "answer_colon": "Think it over, then write a last line of the form `Answer: X`, where X is the right option's letter.",
     "answer_colon_markdown": "Think it over, then finish with **Answer: X**, where X is the letter of the right option.",
 }
+"""Instruction at the end of a prompt, by the way in which the letter is found."""
 NEMO_GYM_GRADING: Mapping[str, Grading] = {
     "strict_single_letter_boxed": "strict_boxed",
     "lenient_answer_colon": "answer_colon",
     "lenient_answer_colon_md": "answer_colon_markdown",
 }
+"""Our name for each of NeMo Gym's `grading_mode`."""
 
 
 def _by_letter(given: Any) -> Any:
-    """Rows spell options as {"A": ...}, as [{"A": ...}, ...] or as plain texts in order."""
+    """Turns options into texts by letter. Errors: ValueError for a letter that is there twice.
+
+    Rows spell options as {"A": ...}, as [{"A": ...}, ...] or as plain texts in order.
+    """
     if not isinstance(given, Sequence) or isinstance(given, str):
         return given
     if all(isinstance(option, str) for option in given) and len(given) <= len(ascii_uppercase):
@@ -48,7 +53,7 @@ def _by_letter(given: Any) -> Any:
     return given
 
 
-def _in_our_words(grading: Any) -> Any:
+def _translate_grading(grading: Any) -> Any:
     return NEMO_GYM_GRADING.get(grading, grading) if isinstance(grading, str) else grading
 
 
@@ -57,16 +62,19 @@ OptionTexts = Annotated[dict[Letter, str], BeforeValidator(_by_letter), Field(mi
 
 
 class MultipleChoiceTask(Task):
-    """`grading` wins over the config's. `output_regex` is asked first, if there is one; `instruction` says what it looks for.
+    """A task is a question with lettered options, one of which is right.
 
-    Rows with `messages` ask their question there. NeMo Gym's rows do, and have words of their own for `grading`.
+    `grading` wins over the config's. `output_regex` is tried first, if there is one; `instruction` says what it looks
+    for. Rows with `messages` ask their question there: NeMo Gym's rows do, and have words of their own for `grading`.
     """
 
     question: Annotated[str, Field(min_length=1)] | None = None
     options: OptionTexts
     expected_answer: Letter
     grading: Annotated[
-        Grading | None, BeforeValidator(_in_our_words), Field(validation_alias=AliasChoices("grading", "grading_mode"))
+        Grading | None,
+        BeforeValidator(_translate_grading),
+        Field(validation_alias=AliasChoices("grading", "grading_mode")),
     ] = None
     output_regex: RegularExpression | None = None
     instruction: str | None = None
@@ -75,7 +83,10 @@ class MultipleChoiceTask(Task):
     @model_validator(mode="before")
     @classmethod
     def _with_its_template(cls, given: Any) -> Any:
-        """NeMo Gym's rows have what an answer looks like beside the prompt that it was asked with; there, case makes no difference."""
+        """Takes the form of an answer out of `template_metadata`, in which NeMo Gym's rows have it.
+
+        There, letter case makes no difference.
+        """
         if not isinstance(given, Mapping) or not isinstance(given.get("template_metadata"), Mapping):
             return given
         row = {name: value for name, value in given.items() if name != "template_metadata"}
@@ -93,7 +104,7 @@ class MultipleChoiceTask(Task):
 
 
 class MultipleChoice(Environment[MultipleChoiceTask, None]):
-    """One question with lettered options, answered once."""
+    """The policy answers one question with lettered options, once."""
 
     pattern = "single-step"
     scoring = "exact match of the letter"
@@ -102,9 +113,9 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
 
     class Options(EnvironmentOptions):
         grading: Grading = "strict_boxed"
-        """How the letter is found in answers to tasks that don't say it."""
+        """Way in which the letter is found in answers to tasks that don't say it."""
         subjects: Annotated[tuple[Subject, ...], Field(min_length=1)] = tuple(SUBJECTS)
-        """What generated questions are about."""
+        """Subjects that generated questions are about."""
 
     @classmethod
     def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
@@ -124,28 +135,28 @@ class MultipleChoice(Environment[MultipleChoiceTask, None]):
         )
 
     def setup(self, task: MultipleChoiceTask, episode: Episode) -> None:
-        """Nothing happens in a session but one answer."""
+        """Makes no state: all that happens in a session is one answer."""
 
     def opening(self, task: MultipleChoiceTask, state: None) -> Opening:
         if task.question is None:
             return Opening()
         options = "\n".join(f"{letter}. {text}" for letter, text in task.options.items())
-        instruction = task.instruction or INSTRUCTIONS[self._grading(task)]
+        instruction = task.instruction or INSTRUCTIONS[self._grading_of(task)]
         return Opening(messages={"policy": f"{task.question}\n\n{options}\n\n{instruction}"})
 
     async def score(self, state: None, episode: Episode) -> Score:
         task: MultipleChoiceTask = episode.task
-        grader = ChosenLetter(task.expected_answer, task.options, self._grading(task), task.output_regex)
+        grader = ChosenLetter(task.expected_answer, task.options, self._grading_of(task), task.output_regex)
         return await grader.score(episode)
 
     def perfect(self, task: MultipleChoiceTask) -> Mapping[str, Player]:
-        form = r"\boxed{{{}}}" if self._grading(task) in ("strict_boxed", "lenient_boxed") else "Answer: {}"
+        form = r"\boxed{{{}}}" if self._grading_of(task) in ("strict_boxed", "lenient_boxed") else "Answer: {}"
 
         def player(request: CompletionRequest, rng: random.Random) -> Message:
             return Message("assistant", form.format(task.expected_answer))
 
         return {"policy": player}
 
-    def _grading(self, task: MultipleChoiceTask) -> Grading:
+    def _grading_of(self, task: MultipleChoiceTask) -> Grading:
         grading: Grading = task.grading or self.options.grading
         return grading

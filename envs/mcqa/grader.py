@@ -1,4 +1,4 @@
-"""The grader of multiple choice: which letter was chosen, and is it the right one? The letter is in the verdict's text."""
+"""Grades multiple choice: finds the letter that was chosen, and compares it. The letter is in the verdict's text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CHOSE = re.compile(r"ChosenLetter: chose ([A-Z]|nothing);")
 
 @dataclass(frozen=True)
 class ChosenLetter(Grader):
-    """1 if the chosen letter is the expected one. The regular expression comes first; where it finds no option, `grading` reads."""
+    """Gives 1 if the chosen letter is the expected one. If the regular expression finds no option, `grading` reads."""
 
     expected: str
     options: Mapping[str, str]
@@ -30,7 +30,7 @@ class ChosenLetter(Grader):
         return Verdict(float(letter == self.expected), f"chose {letter or 'nothing'}; expected {self.expected}{remark}")
 
     async def _by_regex(self, episode: Episode) -> tuple[str | None, str]:
-        """The letter, and what there is to remark if the expression could not be asked."""
+        """Returns the letter that the expression finds, and a remark if the expression could not be run."""
         if self.output_regex is None:
             return None, ""
         given = await search(episode, self.output_regex, episode.answer)
@@ -39,8 +39,8 @@ class ChosenLetter(Grader):
         return (letter_or_text(given.value, self.options) if given.value is not None else None), ""
 
 
-def letter_on_record(row: Mapping[str, Any]) -> str | None:
-    """The letter that an episode chose, from its row."""
+def recorded_letter(row: Mapping[str, Any]) -> str | None:
+    """Returns the letter that an episode chose, from its row; None if it chose none."""
     texts = [
         "".join(part["text"] for part in event["content"]) for event in row["events"] if event["kind"] == "verdict"
     ]

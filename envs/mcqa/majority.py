@@ -1,4 +1,4 @@
-"""majority@k: how often the letter that most of a task's k episodes chose is the right one."""
+"""Computes majority@k: how often the letter that most of a task's k episodes chose is the right one."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ray_gym.envs.mcqa.grader import letter_on_record
+from ray_gym.envs.mcqa.grader import recorded_letter
 
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """The letters of one task's episodes, in the order of its repeats (None: nothing was chosen), and the right one."""
+    """A ballot is the letters of a task's episodes, in the order of its repeats (None: none), and the right letter."""
 
     letters: tuple[str | None, ...]
     expected: str
 
 
 def majority(letters: Sequence[str | None], expected: str) -> float:
-    """1 if most chose the right letter. Where several letters lead, each counts for its share. Who chose nothing does not vote."""
+    """Returns 1 if most chose the right letter. Letters that lead together share the 1. None does not vote."""
     votes = Counter(letter for letter in letters if letter is not None)
     most = max(votes.values(), default=0)
     leading = [letter for letter, count in votes.items() if count == most]
@@ -28,9 +28,9 @@ def majority(letters: Sequence[str | None], expected: str) -> float:
 
 
 def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
-    """The mean over tasks, of their first k episodes: k is 1, 2, 4, ... and the largest group's size.
+    """Returns by name the mean over tasks of `majority` of their first k episodes.
 
-    A task with fewer than k episodes is left out of majority@k.
+    k is 1, 2, 4, ... and the largest group's size. A task with fewer than k episodes is left out of majority@k.
     """
     largest = max((len(ballot.letters) for ballot in ballots), default=0)
     sizes = sorted({largest, *(2**power for power in range(largest.bit_length()))}) if largest else []
@@ -42,12 +42,12 @@ def majority_at(ballots: Sequence[Ballot]) -> dict[str, float]:
 
 
 def ballots_of(rows: Sequence[Mapping[str, Any]]) -> list[Ballot]:
-    """From a run's rows. Episodes that failed chose nothing and don't count."""
+    """Returns the ballots of a run's rows. Episodes that failed chose nothing and don't count."""
     groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: row["repeat"]):
         if row["status"] == "completed":
             groups[row["group_id"]].append(row)
     return [
-        Ballot(tuple(letter_on_record(row) for row in group), json.loads(group[0]["task"])["expected_answer"])
+        Ballot(tuple(recorded_letter(row) for row in group), json.loads(group[0]["task"])["expected_answer"])
         for group in groups.values()
     ]

@@ -1,4 +1,4 @@
-"""Finding the letter that an answer chose. Every reader gives None where it can't tell that exactly one option was chosen."""
+"""Finds the letter that an answer chose. Readers return None unless exactly one option was certainly chosen."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Literal
 from ray_gym.graders import folded, last_boxed
 
 Grading = Literal["strict_boxed", "lenient_boxed", "answer_colon", "answer_colon_markdown"]
-Options = Mapping[str, str]
-"""The options' texts by letter."""
+"""Ways in which the letter is found in an answer."""
+OptionsByLetter = Mapping[str, str]
+"""Texts of the options, by letter."""
 
 _TEXT = re.compile(r"\\text\s*\{(.*)\}", re.DOTALL)
 _ONLY_A_LETTER = re.compile(r"[\s(\[]*([A-Za-z])[\s)\].:,;]*")
@@ -27,26 +28,29 @@ _PRONOUN = re.compile(
 )
 
 
-def strict_boxed(text: str, options: Options) -> str | None:
-    r"""The last `\boxed{}` holds an option's letter and nothing else; `\text{}` around it is taken off."""
-    boxed = _boxed(text)
+def strict_boxed(text: str, options: OptionsByLetter) -> str | None:
+    r"""Reads the last `\boxed{}` if it holds an option's letter and nothing else; `\text{}` around it is taken off."""
+    boxed = _last_box(text)
     return boxed if boxed in options else None
 
 
-def lenient_boxed(text: str, options: Options) -> str | None:
-    r"""The last `\boxed{}` holds a letter in any dress, or the text of exactly one option."""
-    boxed = _boxed(text)
+def lenient_boxed(text: str, options: OptionsByLetter) -> str | None:
+    r"""Reads the last `\boxed{}` if it holds a letter in any dress, or the text of exactly one option."""
+    boxed = _last_box(text)
     return letter_or_text(boxed, options) if boxed is not None else None
 
 
-def answer_colon(text: str, options: Options) -> str | None:
-    """Behind the last `Answer:`, on its line, stands a letter in any dress, or the text of exactly one option."""
+def answer_colon(text: str, options: OptionsByLetter) -> str | None:
+    """Reads a letter in any dress, or the text of exactly one option, behind the last `Answer:`, on its line."""
     behind = _behind_last(_ANSWER, text)
     return letter_or_text(behind.partition("\n")[0], options) if behind is not None else None
 
 
-def answer_colon_markdown(text: str, options: Options) -> str | None:
-    """The same with Markdown's marks, perhaps on a line below, and words behind the letter; but not with another letter among them."""
+def answer_colon_markdown(text: str, options: OptionsByLetter) -> str | None:
+    """Reads as `answer_colon`, and also with Markdown's marks and on the line below.
+
+    Words may follow the letter, but no other letter among them.
+    """
     behind = _behind_last(_MARKDOWN_ANSWER, text)
     if behind is None:
         return None
@@ -55,7 +59,7 @@ def answer_colon_markdown(text: str, options: Options) -> str | None:
     return found if found is not None else _first_letter(line, options)
 
 
-READERS: Mapping[Grading, Callable[[str, Options], str | None]] = {
+READERS: Mapping[Grading, Callable[[str, OptionsByLetter], str | None]] = {
     "strict_boxed": strict_boxed,
     "lenient_boxed": lenient_boxed,
     "answer_colon": answer_colon,
@@ -63,16 +67,19 @@ READERS: Mapping[Grading, Callable[[str, Options], str | None]] = {
 }
 
 
-def letter_or_text(found: str, options: Options) -> str | None:
-    """An option's letter, small or large, in brackets or with a full stop; else the letter of the one option with this text."""
+def letter_or_text(found: str, options: OptionsByLetter) -> str | None:
+    """Returns an option's letter, small or large, in brackets or with a full stop.
+
+    Else it returns the letter of the one option that has this text, or None.
+    """
     dressed = _ONLY_A_LETTER.fullmatch(found)
     if dressed is not None and dressed[1].upper() in options:
         return dressed[1].upper()
-    same = [letter for letter, option in options.items() if _compared(option) == _compared(found)]
+    same = [letter for letter, option in options.items() if _normalise(option) == _normalise(found)]
     return same[0] if len(same) == 1 else None
 
 
-def _boxed(text: str) -> str | None:
+def _last_box(text: str) -> str | None:
     boxed = last_boxed(text)
     while boxed is not None and (wrapped := _TEXT.fullmatch(boxed)) is not None:
         boxed = wrapped[1].strip()
@@ -84,21 +91,24 @@ def _behind_last(pattern: re.Pattern[str], text: str) -> str | None:
     return text[ends[-1] :] if ends else None
 
 
-def _first_letter(line: str, options: Options) -> str | None:
-    """`B) 12 km` and `B, since ...` choose B. `A or B` chooses nothing, nor does `A, perhaps B`."""
+def _first_letter(line: str, options: OptionsByLetter) -> str | None:
+    """Reads a letter with words behind it: B in `B) 12 km` and `B, since ...`; none in `A or B` and `A, perhaps B`."""
     found = _LETTER_FIRST.fullmatch(line)
     if found is None or found[1] not in options:
         return None
     letter, rest = found[1], found[2]
-    rivals = [other for other in _named(rest) if other in options and other != letter]
-    return letter if not rivals or _compared(rest) == _compared(options[letter]) else None
+    rivals = [other for other in _letters_in(rest) if other in options and other != letter]
+    return letter if not rivals or _normalise(rest) == _normalise(options[letter]) else None
 
 
-def _named(rest: str) -> list[str]:
-    """The letters that may be chosen, too: in a reason, which may say of others that they are wrong, only what is an alternative."""
+def _letters_in(rest: str) -> list[str]:
+    """Returns the letters in a rest that may be chosen, too.
+
+    A reason may say of other letters that they are wrong: in a reason only alternatives count.
+    """
     pattern = _ALTERNATIVE if _GIVES_A_REASON.match(rest) else _LETTER_ALONE
     return pattern.findall(_PRONOUN.sub("", rest))
 
 
-def _compared(text: str) -> str:
+def _normalise(text: str) -> str:
     return folded(text).rstrip(".")

@@ -1,7 +1,7 @@
-"""Questions whose answers are computed: one function a subject, each with more wrong answers than are shown.
+"""Makes questions whose answers are computed: one function a subject, each with more wrong answers than are shown.
 
-Nothing but the question says which option is right. Answers that can be counted lie on a random walk, on which the right one has a
-random place; if wrong ones were drawn around it, it would be the one in their middle.
+Nothing but the question says which option is right. Answers that can be counted lie on a random walk, on which the
+right one has a random place; if wrong ones were drawn around it, it would be in their middle.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ Subject = Literal[
 ]
 
 WRONG = 9
+"""Number of wrong answers of a question."""
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
@@ -43,20 +44,23 @@ ROMAN = (
 )  # fmt: skip
 LATEST_ROMAN = 3999
 STEPS = (1, 2, 3, 5, 9, 10, 11, 20, 30, 60, 100, 101)
-"""From one option to the next."""
+"""Steps from one numeric option to the next."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """`wrong` answers are different from each other and from the right one."""
+class ChoiceQuestion:
+    """A question has a right answer, and wrong answers that differ from it and from each other."""
 
     text: str
     answer: str
     wrong: tuple[str, ...]
 
 
-def arithmetic(rng: random.Random) -> Question:
-    """Each expression has a twin that is worth what a likely mistake gives. Half of the options lie around either value, alike."""
+def arithmetic(rng: random.Random) -> ChoiceQuestion:
+    """Asks for the value of an expression. A likely mistake gives the value of its twin.
+
+    Half of the options lie around either value, alike.
+    """
     a, b, c = rng.randint(12, 99), rng.randint(3, 30), rng.randint(2, 12)
     late, early = rng.choice(
         (((f"{a} + {b} * {c}", a + b * c), (f"({a} + {b}) * {c}", (a + b) * c)),
@@ -68,48 +72,48 @@ def arithmetic(rng: random.Random) -> Question:
     return _numeric(f"What is {expression}?", value, sorted(around))
 
 
-def units(rng: random.Random) -> Question:
+def units(rng: random.Random) -> ChoiceQuestion:
     large, small, factor = rng.choice(UNITS)
     whole, rest = rng.randint(2, 90), rng.randint(1, factor - 1)
     value = whole * factor + rest
     return _numeric(f"How many {small} are {whole} {large} and {rest} {small}?", value, _among(rng, value))
 
 
-def dates(rng: random.Random) -> Question:
+def dates(rng: random.Random) -> ChoiceQuestion:
     start, days = _day(rng), rng.randint(5, 120)
     direction = rng.choice((1, -1))
     wanted = start + direction * timedelta(days=days)
     others = [wanted + timedelta(days=step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, 300)) if step]
-    text = f"Which date is {days} days {'after' if direction > 0 else 'before'} {_written(start)}?"
-    return Question(text, _written(wanted), tuple(_written(day) for day in others))
+    text = f"Which date is {days} days {'after' if direction > 0 else 'before'} {_spell_date(start)}?"
+    return ChoiceQuestion(text, _spell_date(wanted), tuple(_spell_date(day) for day in others))
 
 
-def weekdays(rng: random.Random) -> Question:
+def weekdays(rng: random.Random) -> ChoiceQuestion:
     day = _day(rng)
     answer = WEEKDAYS[day.weekday()]
-    text = f"Which day of the week is {_written(day)}?"
-    return Question(text, answer, tuple(name for name in WEEKDAYS if name != answer))
+    text = f"Which day of the week is {_spell_date(day)}?"
+    return ChoiceQuestion(text, answer, tuple(name for name in WEEKDAYS if name != answer))
 
 
-def clock(rng: random.Random) -> Question:
+def clock(rng: random.Random) -> ChoiceQuestion:
     start, minutes = rng.randrange(24 * 60), rng.randint(25, 600)
     arrival = start + minutes
     others = [_time(arrival + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, 12 * 60)) if step]
     hours, rest = divmod(minutes, 60)
     length = f"{hours} h {rest} min" if hours else f"{rest} min"
     text = f"A train leaves at {_time(start)} and travels for {length}. What time is it when it arrives?"
-    return Question(text, _time(arrival), tuple(others))
+    return ChoiceQuestion(text, _time(arrival), tuple(others))
 
 
-def sorting(rng: random.Random) -> Question:
+def sorting(rng: random.Random) -> ChoiceQuestion:
     words = rng.sample(WORDS, rng.randint(6, len(PLACES)))
     place = rng.randrange(len(words))
     answer = sorted(words)[place]
     text = f"In alphabetical order, which of these words comes {PLACES[place]}: {', '.join(words)}?"
-    return Question(text, answer, tuple(word for word in words if word != answer))
+    return ChoiceQuestion(text, answer, tuple(word for word in words if word != answer))
 
 
-def sequences(rng: random.Random) -> Question:
+def sequences(rng: random.Random) -> ChoiceQuestion:
     start, step, growth = rng.randint(1, 60), rng.randint(2, 25), rng.randint(1, 9)
     numbers = rng.choice(
         (
@@ -123,23 +127,23 @@ def sequences(rng: random.Random) -> Question:
     return _numeric(f"Which number comes next: {', '.join(map(str, shown))}?", following, _among(rng, following))
 
 
-def divisibility(rng: random.Random) -> Question:
+def divisibility(rng: random.Random) -> ChoiceQuestion:
     divisor = rng.randint(3, 19)
     answer = divisor * rng.randint(12, 90)
     width = min(80, answer - 1)
     lowest = answer - rng.randint(0, width)
     others = [number for number in range(lowest, lowest + width + 1) if number % divisor]
     text = f"Which of these numbers can be divided by {divisor} without a remainder?"
-    return Question(text, str(answer), tuple(str(number) for number in rng.sample(others, WRONG)))
+    return ChoiceQuestion(text, str(answer), tuple(str(number) for number in rng.sample(others, WRONG)))
 
 
-def roman_numerals(rng: random.Random) -> Question:
+def roman_numerals(rng: random.Random) -> ChoiceQuestion:
     number = rng.randint(20, LATEST_ROMAN - 200)
     others = [roman(number + step) for step in _seen_from_one(rng, _walk(rng, WRONG + 1, min(number - 1, 200))) if step]
-    return Question(f"How is {number} written in Roman numerals?", roman(number), tuple(others))
+    return ChoiceQuestion(f"How is {number} written in Roman numerals?", roman(number), tuple(others))
 
 
-SUBJECTS: Mapping[Subject, Callable[[random.Random], Question]] = {
+SUBJECTS: Mapping[Subject, Callable[[random.Random], ChoiceQuestion]] = {
     "arithmetic": arithmetic,
     "units": units,
     "dates": dates,
@@ -153,7 +157,7 @@ SUBJECTS: Mapping[Subject, Callable[[random.Random], Question]] = {
 
 
 def roman(number: int) -> str:
-    """From 1 to 3999."""
+    """Writes a number from 1 to 3999 in Roman numerals."""
     written = ""
     for value, letters in ROMAN:
         count, number = divmod(number, value)
@@ -161,23 +165,23 @@ def roman(number: int) -> str:
     return written
 
 
-def _numeric(text: str, answer: int, options: Sequence[int]) -> Question:
-    return Question(text, str(answer), tuple(str(number) for number in options if number != answer))
+def _numeric(text: str, answer: int, options: Sequence[int]) -> ChoiceQuestion:
+    return ChoiceQuestion(text, str(answer), tuple(str(number) for number in options if number != answer))
 
 
 def _among(rng: random.Random, answer: int) -> Sequence[int]:
-    """Positive numbers, of which the answer is one like any other."""
+    """Draws positive numbers, of which the answer is one like any other."""
     return [answer + step for step in _seen_from_one(rng, _walk(rng, WRONG + 1, answer - 1))]
 
 
 def _walk(rng: random.Random, places: int, longest: int) -> Sequence[int]:
-    """So many different places in ascending order, the last at most `longest` from the first (if that leaves room for them)."""
+    """Draws as many ascending numbers as `places`, from 0 to at most `longest` (if that leaves room for them)."""
     steps = [step for step in STEPS if step * (places - 1) <= longest] or STEPS[:1]
     return list(accumulate(rng.choices(steps, k=places - 1), initial=0))
 
 
 def _seen_from_one(rng: random.Random, places: Sequence[int]) -> Sequence[int]:
-    """How far they are from a random one of them."""
+    """Returns how far numbers are from a random one of them."""
     origin = rng.choice(places)
     return [place - origin for place in places]
 
@@ -193,7 +197,7 @@ def _day(rng: random.Random) -> date:
     return date(1950, 1, 1) + timedelta(days=rng.randrange(150 * 365))
 
 
-def _written(day: date) -> str:
+def _spell_date(day: date) -> str:
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 

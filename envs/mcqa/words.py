@@ -1,4 +1,4 @@
-"""Everyday words, for questions about their order. All are lower case, so that there is only one alphabetical order."""
+"""Lists everyday words for questions about their order. All are lower case, so there is one alphabetical order."""
 
 _WORDS = """
 acorn almond amber anchor apron arrow attic autumn badge bakery barrel basket beacon bicycle blanket bottle bramble

@@ -1,4 +1,4 @@
-"""Several tool calls whose results, in order, are the arguments of a last one."""
+"""Asks for several tool calls, whose results in order are the arguments of a last one."""
 
 from ray_gym.envs.multi_step.environment import MultiStep
 

@@ -1,4 +1,4 @@
-"""The values of some words, one tool call each, handed over by a last call: is a chain of calls right, and in order?"""
+"""Has values of words looked up, one tool call each, and handed over by a last call: is a chain of calls right?"""
 
 from __future__ import annotations
 
@@ -26,18 +26,21 @@ RULES = (
     "in the order of the synonyms. The value of the word itself is not wanted."
 )
 VALUES_OF = {"expected_synonym_values": "expected_synonyms", "minefield_label_value": "minefield_label"}
-"""Fields of NeMo Gym's rows that are the values of other ones."""
+"""Fields of NeMo Gym's rows that are the values of other fields."""
 
 
 def _values(words: Any) -> Any:
-    """None for what are no words; they are refused elsewhere."""
+    """Returns the value of a word, or of each word of a list; None for anything else, which is refused elsewhere."""
     if isinstance(words, str):
         return value_of(words)
     return [_values(word) for word in words] if isinstance(words, list) else None
 
 
 class SynonymsTask(Task):
-    """NeMo Gym's rows have other names for the fields, and write the values out that follow from them."""
+    """A task is a word and its synonyms, whose values are wanted.
+
+    NeMo Gym's rows have other names for the fields, and write out the values that follow from them.
+    """
 
     word: Annotated[str, Field(min_length=1, validation_alias=AliasChoices("word", "minefield_label"))]
     synonyms: Annotated[
@@ -48,7 +51,10 @@ class SynonymsTask(Task):
     @model_validator(mode="before")
     @classmethod
     def _without_values(cls, row: Any) -> Any:
-        """Errors: ValueError for values that are not those of the words."""
+        """Checks the values that a row writes out, and drops them.
+
+        Errors: ValueError for values that are not those of the words.
+        """
         if not isinstance(row, Mapping):
             return row
         for name, words in VALUES_OF.items():
@@ -66,14 +72,15 @@ class SynonymsTask(Task):
 
     @model_validator(mode="after")
     def _earlier_calls_can_be_read(self) -> SynonymsTask:
-        self.handed_over()
+        self.lists_handed_over()
         return self
 
-    def expected(self) -> list[int]:
+    def expected_values(self) -> list[int]:
+        """Returns the values of the synonyms, in order."""
         return [value_of(synonym) for synonym in self.synonyms]
 
-    def handed_over(self) -> list[list[int]]:
-        """The lists of the extract calls in `messages`. Errors: ValueError for arguments that can't be read."""
+    def lists_handed_over(self) -> list[list[int]]:
+        """Returns the lists of the extract calls in `messages`. Errors: ValueError for arguments that can't be read."""
         return [_list_in(done) for done in carried_out(self.messages) if done.call.name == "extract_synonym_values"]
 
 
@@ -87,24 +94,31 @@ def _list_in(done: CarriedOut) -> list[int]:
 
 
 @dataclass(slots=True)
-class HandedOver:
-    """The state of one session: the lists of all extract calls, the last of which counts."""
+class HandedOverLists:
+    """The state of one session is the lists of all extract calls, the last of which counts."""
 
     lists: list[list[int]] = field(default_factory=list)
 
 
 class SynonymValue(BaseModel):
+    """Holds one synonym and its value, as the tool returns them."""
+
     synonym: str
     value: int
 
 
 class Extracted(BaseModel):
+    """Holds the list that was handed over, as the tool returns it."""
+
     received: list[int]
 
 
 @dataclass(frozen=True)
 class LastList(Grader):
-    """1 if the list is the expected one. Parts: how much of it is the same without its order, and whether only the order is wrong."""
+    """Gives 1 if the list is the expected one.
+
+    Parts: the share of values that both lists have (`overlap`), and 1 if only the order is wrong (`order_failure`).
+    """
 
     handed_over: list[int] | None
     expected: list[int]
@@ -119,14 +133,14 @@ class LastList(Grader):
         return Verdict(float(is_right), f"{what}, expected {shown(self.expected)}", parts)
 
 
-class MultiStep(Environment[SynonymsTask, HandedOver]):
-    """The values of a word's synonyms, looked up one by one and handed over in order."""
+class MultiStep(Environment[SynonymsTask, HandedOverLists]):
+    """The policy looks up the values of a word's synonyms one by one, and hands them over in order."""
 
     pattern = "multi-step"
     scoring = "the last extract call's list, in order"
 
     def generate(self, rng: random.Random, index: int) -> SynonymsTask:
-        """Of synonyms with the same value only one is taken: their order could not be told."""
+        """Draws a word and synonyms of different values: the order of equal values could not be told."""
         word = rng.choice(list(THESAURUS))
         by_value = {value_of(synonym): synonym for synonym in THESAURUS[word]}
         synonyms = list(by_value.values())
@@ -134,23 +148,23 @@ class MultiStep(Environment[SynonymsTask, HandedOver]):
             word=word, synonyms=tuple(rng.sample(synonyms, rng.randint(FEWEST, min(MOST, len(synonyms)))))
         )
 
-    def setup(self, task: SynonymsTask, episode: Episode) -> HandedOver:
-        """Earlier calls are not made again: what they handed over is there already."""
-        return HandedOver(task.handed_over())
+    def setup(self, task: SynonymsTask, episode: Episode) -> HandedOverLists:
+        """Begins with the lists that earlier calls have handed over. These calls are not made again."""
+        return HandedOverLists(task.lists_handed_over())
 
-    def opening(self, task: SynonymsTask, state: HandedOver) -> Opening:
+    def opening(self, task: SynonymsTask, state: HandedOverLists) -> Opening:
         question = f"Word: {task.word}\nSynonyms: {', '.join(task.synonyms)}"
         return Opening(messages={"policy": question}, system={"policy": RULES})
 
     @tool()
-    def get_synonym_value(self, state: HandedOver, caller: Participant, synonym: str) -> SynonymValue:
+    def get_synonym_value(self, state: HandedOverLists, caller: Participant, synonym: str) -> SynonymValue:
         """Look up the value of one synonym."""
         return SynonymValue(synonym=synonym, value=value_of(synonym))
 
     @tool()
     def extract_synonym_values(
         self,
-        state: HandedOver,
+        state: HandedOverLists,
         caller: Participant,
         synonym_values: Annotated[list[int], Field(description="The values, in the order of the synonyms.")],
     ) -> Extracted:
@@ -158,9 +172,9 @@ class MultiStep(Environment[SynonymsTask, HandedOver]):
         state.lists.append(synonym_values)
         return Extracted(received=synonym_values)
 
-    async def score(self, state: HandedOver, episode: Episode) -> Score:
+    async def score(self, state: HandedOverLists, episode: Episode) -> Score:
         task: SynonymsTask = episode.task
-        return await LastList(state.lists[-1] if state.lists else None, task.expected()).score(episode)
+        return await LastList(state.lists[-1] if state.lists else None, task.expected_values()).score(episode)
 
     def perfect(self, task: SynonymsTask) -> Mapping[str, Player]:
         earlier = sum(message.role == "tool" for message in task.messages)

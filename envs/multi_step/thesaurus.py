@@ -1,4 +1,4 @@
-"""A small thesaurus: words, each with others that mean nearly the same."""
+"""Holds a small thesaurus: words, each with others that mean nearly the same."""
 
 from __future__ import annotations
 
@@ -64,8 +64,9 @@ def _read(lines: str) -> dict[str, tuple[str, ...]]:
 
 
 THESAURUS: Mapping[str, tuple[str, ...]] = _read(_LINES)
+"""Synonyms by word."""
 
 
 def value_of(word: str) -> int:
-    """The sum of its characters' codes."""
+    """Returns the sum of a word's character codes."""
     return sum(map(ord, word))

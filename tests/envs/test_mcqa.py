@@ -22,7 +22,7 @@ from ray_gym.data.rows import Row
 from ray_gym.data.tasks import read_tasks
 from ray_gym.envs.mcqa import MultipleChoice
 from ray_gym.envs.mcqa.environment import MultipleChoiceTask
-from ray_gym.envs.mcqa.grader import letter_on_record
+from ray_gym.envs.mcqa.grader import recorded_letter
 from ray_gym.envs.mcqa.majority import Ballot, ballots_of, majority, majority_at
 from ray_gym.envs.mcqa.reading import READERS, Grading
 from ray_gym.load import load
@@ -150,7 +150,7 @@ async def test_the_perfect_player_is_right_on_every_generated_task() -> None:
     for index in range(200):
         task = generated(environment, index)
         played = await play_task(environment, task)
-        assert reward_of(played) == 1 and letter_on_record(row_of(played, "run", "mcqa")) == task.expected_answer
+        assert reward_of(played) == 1 and recorded_letter(row_of(played, "run", "mcqa")) == task.expected_answer
         if index < 20:
             other = next(letter for letter in task.options if letter != task.expected_answer)
             for wrong in (rf"\boxed{{{other}}}", task.expected_answer, ""):
@@ -176,7 +176,7 @@ async def test_a_tasks_regex_comes_first_and_can_not_hang() -> None:
         played = await play_task(environment, task, {"policy": says(text)}, runner=runner)
         assert reward_of(played) in (0, 1)
         row = row_of(played, "run", "mcqa")
-        return letter_on_record(row), row["events"][-1]["content"][0]["text"]
+        return recorded_letter(row), row["events"][-1]["content"][0]["text"]
 
     try:
         assert await chosen(r"pick (\w)", r"pick A, pick B; \boxed{C}") == ("B", "ChosenLetter: chose B; expected B")

@@ -174,7 +174,7 @@ def test_generated_tasks_differ_and_are_the_seeds() -> None:
     assert tasks[:50] != [generated(environment, index, seed=1) for index in range(50)]
     for task in tasks:
         assert set(task.synonyms) <= set(THESAURUS[task.word]) and task.word not in task.synonyms
-        assert len(set(task.expected())) == len(task.synonyms), "an order that can be told"
+        assert len(set(task.expected_values())) == len(task.synonyms), "an order that can be told"
 
 
 def test_the_thesaurus_says_nothing_twice() -> None:
