@@ -1,4 +1,4 @@
-"""NeMo Gym's resources servers over HTTP, unmodified, and its data as it is."""
+"""Plays NeMo Gym's resources servers over HTTP, unmodified, with their data as it is."""
 
 from ray_gym.envs.nemo_gym.environment import NemoGym
 

@@ -1,4 +1,4 @@
-"""Resources servers of NeMo Gym, played over HTTP as its own agents do."""
+"""Plays resources servers of NeMo Gym over HTTP, as its own agents do."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from ray_gym.tools.answer import WhenLost
 from ray_gym.tools.arguments import ArgumentsBySchema
 
 ANY_OBJECT = ArgumentsBySchema({"type": "object"})
-"""The server judges arguments itself."""
+"""Arguments that any object passes: the server judges them itself."""
 
 
 class NemoOptions(Options):
     base_url: str
-    """The resources server's: http://host:port."""
+    """Address of the resources server: http://host:port."""
     style: Literal["auto", "tools", "gymnasium"] = "auto"
-    """tools: /seed_session, a route a tool, /verify; gymnasium: /reset and /step; auto: by the server's own description."""
+    """tools: /seed_session, a route a tool, /verify; gymnasium: /reset and /step; auto: by the server's own OpenAPI."""
     timeout_s: Annotated[float, Field(gt=0)] = 300
-    """For one call."""
+    """Seconds for one call."""
     retries: Annotated[int, Field(ge=0)] = 5
-    """Of calls that may be made again."""
+    """Number of retries of a call that may be made again."""
     headers: Mapping[str, str] = {}
-    """Sent with every call."""
+    """Headers that are sent with every call."""
     header_env: Mapping[str, str] = {}
-    """Likewise, but the values are those of these environment variables."""
+    """Headers whose values are taken from these environment variables."""
     when_lost: WhenLost = "fail"
-    """What becomes of a tool call or step that was under way when its worker died (the server may have carried it out or not)."""
+    """Rule for a call or step that was under way when its worker died: the server may have carried it out or not."""
     survives_restart: bool = False
-    """The server keeps its sessions, or has none: an episode may go on after nobody listened for a while."""
+    """The server keeps its sessions, or has none: an episode may go on after the server was down for a while."""
     reward_range: tuple[float, float] = (0.0, 1.0)
-    """What the server gives, for those who look at it."""
+    """Lowest and highest reward that the server gives."""
 
     @field_validator("base_url")
     @classmethod
@@ -56,7 +56,7 @@ class NemoOptions(Options):
 
 
 class NemoGym(Environment[NemoRow, NemoSession]):
-    """A resources server of NeMo Gym over HTTP, with its data as it is."""
+    """Plays a resources server of NeMo Gym over HTTP, with its data as it is."""
 
     opens_outside = True
     pattern = "multi-step"
@@ -75,7 +75,7 @@ class NemoGym(Environment[NemoRow, NemoSession]):
     async def setup(self, task: NemoRow, episode: Episode) -> NemoSession:
         options = self.options
         session = NemoSession(episode, self.server, options.when_lost, options.survives_restart)
-        async with _closed_on_failure(session):
+        async with _close_on_failure(session):
             await session.begin(task.row, None if options.style == "auto" else options.style)
             session.steps = GymnasiumSteps(session, task) if session.style == "gymnasium" else None
             if not task.messages and not (session.steps and session.steps.observation):
@@ -84,11 +84,11 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         return session
 
     def tools_for(self, task: NemoRow, state: NemoSession) -> Sequence[Tool]:
-        """Without `takes_time`: their order is that of the effects in them."""
+        """Returns the row's tools, none marked `takes_time`: their order is that of the effects in them."""
         return [Tool(schema, "call_route", ANY_OBJECT, None, was_brought=True) for schema in task.tools()]
 
     async def call_route(self, state: NemoSession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
-        """Any tool of a row. What the server answers is what the model is told, errors too."""
+        """Calls any tool of a row. The model is told what the server answers, errors too."""
         if state.steps is not None:
             return await state.steps.result_of_call()
         answer = await state.post(f"/{name}", arguments)
@@ -97,7 +97,7 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         return answer.text
 
     async def run(self, episode: Episode) -> None:
-        async with _closed_on_failure(episode.state):
+        async with _close_on_failure(episode.state):
             if episode.state.steps is None:
                 await super().run(episode)
             else:
@@ -107,22 +107,22 @@ class NemoGym(Environment[NemoRow, NemoSession]):
         return state.steps.outcome if state.steps is not None else None
 
     async def score(self, state: NemoSession, episode: Episode) -> Score:
-        async with _closed_on_failure(state):
-            score, reasons = await (self._verified(state, episode) if state.steps is None else state.steps.score())
+        async with _close_on_failure(state):
+            score, reasons = await (self._verify(state, episode) if state.steps is None else state.steps.score())
         episode.record_verdict("nemo_gym", score.reward, reasons)
         await state.close()
         return score
 
-    async def _verified(self, state: NemoSession, episode: Episode) -> tuple[Score, str]:
+    async def _verify(self, state: NemoSession, episode: Episode) -> tuple[Score, str]:
         task: NemoRow = episode.task
         asked = {**task.row, "response": response_of(episode, episode.events, task.tools())}
-        verdict = state.accepted("/verify", await state.post("/verify", asked, repeatable=True))
+        verdict = state.read_object("/verify", await state.post("/verify", asked, repeatable=True))
         return score_of(verdict, asked, state.where("/verify")), why(verdict, asked)
 
 
 @asynccontextmanager
-async def _closed_on_failure(session: NemoSession) -> AsyncIterator[None]:
-    """Nobody goes on with the session of an episode that has failed. One that is only interrupted goes on elsewhere."""
+async def _close_on_failure(session: NemoSession) -> AsyncIterator[None]:
+    """Closes the session of an episode that fails. An episode that is only interrupted goes on elsewhere with it."""
     try:
         yield
     except EpisodeFailure:
@@ -131,7 +131,7 @@ async def _closed_on_failure(session: NemoSession) -> AsyncIterator[None]:
 
 
 def _from_environment(names: Mapping[str, str]) -> dict[str, str]:
-    """Errors: UserError."""
+    """Returns headers with the values of environment variables. Errors: UserError if one is not set."""
     missing = [name for name in names.values() if not os.environ.get(name)]
     if missing:
         raise UserError(f"environment.header_env: the environment variable {missing[0]} is not set")

@@ -1,6 +1,6 @@
-"""Servers of the gymnasium style: every message of the policy is a step, and the steps' rewards add up.
+"""Plays servers of the gymnasium style: every message of the policy is a step, and the steps' rewards add up.
 
-The tools that a message calls are not routes of the server's: it carries them out in the step, and answers them all at once.
+The tools that a message calls are not routes of the server: it carries them out in the step, and answers all at once.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ _KEY_FIELD = "_ng_step_request_id"
 
 
 class GymnasiumSteps:
-    """Those of one session."""
+    """Takes the steps of one session."""
 
     def __init__(self, session: NemoSession, task: NemoRow) -> None:
         self._session, self._episode, self._task = session, session.episode, task
         info = session.seeded.get("info") or {}
         self._key_field = _KEY_FIELD if info.get("supports_step_idempotency") is True else None
         self._taken: Event | None = None
-        """The message of the last step."""
+        """Message with which the last step was taken."""
         self._last: dict[str, Any] = {}
-        """What the server answered to it."""
+        """ServerAnswer of the server to the last step."""
         self._reward = 0.0
         self.observation: str | None = session.seeded.get("observation")
-        """What the policy has yet to be told."""
+        """Text that the policy has yet to be told; None if there is none."""
         self.outcome: str | None = None
 
     async def play(self) -> None:
-        """Turns of one message, until the server or a limit ends the episode."""
+        """Plays turns of one message, until the server or a limit ends the episode."""
         episode = self._episode
         while not episode.stopped:
             if self.observation:
@@ -49,7 +49,7 @@ class GymnasiumSteps:
                     episode.end(StopReason.FINISHED, self.outcome)
 
     async def result_of_call(self) -> str:
-        """What the call that is being carried out is answered with. The first one of a message takes the step."""
+        """Returns the result of the call that is being carried out. A message's first call takes the step."""
         message = self._episode.messages_of("policy")[-1]
         answered = [event for event in self._episode.events[message.seq :] if event.kind == "tool_result"]
         call_id = message.tool_calls[len(answered)].id
@@ -58,14 +58,14 @@ class GymnasiumSteps:
         return next((_text(given.get("output")) for given in outputs if given.get("call_id") == call_id), "")
 
     async def score(self) -> tuple[Score, str]:
-        """The sum of all steps' rewards. A message that a limit has cut, or that ended the episode, is a step like the others."""
+        """Returns the sum of all steps' rewards. A message that was cut or that ended the episode is a step, too."""
         stop = self._episode.stop
         if self.outcome is None and stop is not None and stop.reason != StopReason.DEADLINE:
             await self._step()
         return Score(self._reward), why(self._last, {})
 
     async def _step(self) -> None:
-        """With the policy's last message, unless that was done already. Errors: EpisodeFailure."""
+        """Takes a step with the policy's last message, unless that was done already. Errors: EpisodeFailure."""
         said = self._episode.messages_of("policy")
         if not said or said[-1] is self._taken:
             return
@@ -73,7 +73,7 @@ class GymnasiumSteps:
         response = response_of(self._episode, [self._taken], self._task.tools())
         body = {**self._task.row, "response": response}
         answer = await self._session.post("/step", body, key_field=self._key_field)
-        self._last = self._session.accepted("/step", answer, bad_row=())
+        self._last = self._session.read_object("/step", answer, bad_row=())
         reward = number(self._last.get("reward"))
         if reward is None:
             problem = f"no reward in the answer: {answer.explain()}"

@@ -1,4 +1,4 @@
-"""A row of NeMo Gym's data. It is kept as it is: a server is sent all of it."""
+"""Defines a row of NeMo Gym's data. It is kept as it is, since a server is sent all of it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ray_gym.openai_api.conversation import Conversation
 PARAMETERS = "responses_create_params"
 _NAME_IN_A_PATH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _OWN_ROUTES = frozenset({"seed_session", "verify", "close_session", "close", "reset", "step", "aggregate_metrics"})
-"""The protocol's: a policy that could call them would play with its own score."""
+"""Routes of the protocol: a policy that could call them would play with its own score."""
 
 
 class NemoRow(Task):
-    """Read from a line of NeMo Gym's JSONL, or from what became of it in a record: `{"row": ...}`."""
+    """A row is read from a line of NeMo Gym's JSONL, or from the form that it has in a record: `{"row": ...}`."""
 
     takes_nemo_gym_rows = True
 
     row: dict[str, Any]
     messages: Conversation = Field(default=(), exclude=True)
-    """What was said already: `responses_create_params.input`."""
+    """Conversation so far: `responses_create_params.input`."""
 
     @model_validator(mode="before")
     @classmethod
@@ -44,7 +44,7 @@ class NemoRow(Task):
         return self
 
     def tools(self) -> tuple[ToolSchema, ...]:
-        """Errors: ValueError for what is no function with a JSON schema, or has a name that can't be a route."""
+        """Returns the row's tools. Errors: ValueError for a tool without a JSON schema, or that can't be a route."""
         given = self.row[PARAMETERS].get("tools") or []
         found = []
         for number, tool in enumerate(given if isinstance(given, list) else [given]):

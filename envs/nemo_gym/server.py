@@ -1,4 +1,7 @@
-"""A resources server over HTTP: one client a worker process, one cookie jar a session. Knows nothing of what is asked."""
+"""Calls a resources server over HTTP, with one client a worker process and one cookie jar a session.
+
+It knows nothing of what is asked.
+"""
 
 from __future__ import annotations
 
@@ -14,32 +17,39 @@ from ray_gym.aio.backoff import pause_s
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 
 CONNECT_TIMEOUT_S = 5.0
+"""Seconds for a connection to open."""
 KEPT_ALIVE_S = 4.0
-"""Less than uvicorn's default of 5 s: a connection that the server is about to close is not used again."""
+"""Seconds that an idle connection is kept: less than uvicorn's 5, so none is used that the server is about to close."""
 MAX_CONNECTIONS = 1024
 
 Cookies = Mapping[str, str]
+"""Values of cookies as they go over the wire, by name."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ServerAnswer:
+    """An answer of a server is a status and a text."""
+
     status: int
     text: str
     cookies: Cookies = field(default_factory=dict)
-    """Those that it set: values as they go over the wire."""
+    """Cookies that the server set with this answer."""
 
     def json(self) -> Any:
-        """Errors: ValueError."""
+        """Reads the text as JSON. Errors: ValueError."""
         return json.loads(self.text)
 
     def explain(self) -> str:
-        """What it says, in one line."""
+        """Returns status and text in one line, of at most 500 characters of text."""
         line = " ".join(self.text.split())
         return f"HTTP {self.status}: {line if len(line) <= 500 else line[:497] + '...'}"
 
 
 class ResourcesServer:
-    """Safe for many sessions on one event loop. Pickled without its connections, which are opened at the first call."""
+    """A resources server is safe for many sessions on one event loop.
+
+    It is pickled without its connections, which are opened at the first call.
+    """
 
     def __init__(
         self, base_url: str, headers: Mapping[str, str], timeout_s: float, retries: int, first_pause_s: float = 0.5
@@ -52,14 +62,16 @@ class ResourcesServer:
         self._session: aiohttp.ClientSession | None = None
         self._routes: dict[str, Any] | None = None
         self.outages = 0
-        """How often nobody listened: a server that was started again has lost its sessions."""
+        """Number of refused connections. A server that was started again has lost its sessions."""
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_session": None, "_routes": None}
 
-    async def post(self, path: str, body: str, cookies: Cookies, *, repeatable: bool) -> Answer:
-        """`body` is JSON text. Calls that the server never got are made again; `repeatable` ones also if nobody knows what became of
-        them, or if its code raised (500), which may then be its answer.
+    async def post(self, path: str, body: str, cookies: Cookies, *, repeatable: bool) -> ServerAnswer:
+        """Makes one call with JSON text as `body`.
+
+        Calls that the server never got are made again. Those with `repeatable` also are if nobody knows what became of
+        them, or if the server's code raised (500), which may be its answer in the end.
 
         Errors: EpisodeFailure (infra) once the retries are spent, or at once if the call must not be made twice.
         """
@@ -67,7 +79,7 @@ class ResourcesServer:
         while True:
             answer = await self._try(path, body, cookies, repeatable)
             is_last = tried == self._retries
-            if isinstance(answer, Answer):
+            if isinstance(answer, ServerAnswer):
                 if is_last or not (repeatable and answer.status >= 500):
                     return answer
             elif is_last or not answer.retry:
@@ -76,7 +88,7 @@ class ResourcesServer:
             tried += 1
 
     async def routes(self) -> Mapping[str, Any]:
-        """The paths that it has, as its OpenAPI description says; none if it has no description. Asked once a process.
+        """Returns the paths of the server's OpenAPI description; none if it has no description. Asks once a process.
 
         Errors: EpisodeFailure (infra).
         """
@@ -86,7 +98,7 @@ class ResourcesServer:
             if tried:
                 await asyncio.sleep(pause_s(tried - 1, self.first_pause_s))
             try:
-                async with self._connected().get(f"{self.base_url}/openapi.json") as response:
+                async with self._client().get(f"{self.base_url}/openapi.json") as response:
                     if response.status < 500:
                         described = await response.json(content_type=None) if response.status == 200 else {}
                         self._routes = dict(described.get("paths", {}))
@@ -105,31 +117,31 @@ class ResourcesServer:
             await self._session.close()
             self._session = None
 
-    async def _try(self, path: str, body: str, cookies: Cookies, repeatable: bool) -> Answer | _Lost:
+    async def _try(self, path: str, body: str, cookies: Cookies, repeatable: bool) -> ServerAnswer | _NoAnswer:
         headers = {"Content-Type": "application/json"}
         if cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in cookies.items())
         url = f"{self.base_url}{path}"
         try:
-            async with self._connected().post(url, data=body.encode(), headers=headers, allow_redirects=False) as got:
+            async with self._client().post(url, data=body.encode(), headers=headers, allow_redirects=False) as got:
                 given = {name: morsel.coded_value for name, morsel in got.cookies.items()}
-                answer = Answer(got.status, (await got.read()).decode(errors="replace"), given)
+                answer = ServerAnswer(got.status, (await got.read()).decode(errors="replace"), given)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
             self._count(error)
-            return _Lost(describe(error), retry=True)
+            return _NoAnswer(describe(error), retry=True)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return _Lost(describe(error), retry=repeatable)
-        if answer.status in _TURNED_AWAY:
-            return _Lost(answer.explain(), retry=True)
-        if answer.status in _GATEWAYS:
-            return _Lost(answer.explain(), retry=repeatable)
+            return _NoAnswer(describe(error), retry=repeatable)
+        if answer.status in _NOT_TAKEN_STATUSES:
+            return _NoAnswer(answer.explain(), retry=True)
+        if answer.status in _GATEWAY_STATUSES:
+            return _NoAnswer(answer.explain(), retry=repeatable)
         return answer
 
     def _count(self, error: Exception) -> None:
         self.outages += isinstance(getattr(error, "os_error", None), ConnectionRefusedError)
 
-    def _connected(self) -> aiohttp.ClientSession:
-        """Made at the first call: it belongs to the event loop that runs then."""
+    def _client(self) -> aiohttp.ClientSession:
+        """Returns the client, made at the first call: it belongs to the event loop that runs then."""
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=MAX_CONNECTIONS, keepalive_timeout=KEPT_ALIVE_S),
@@ -146,13 +158,15 @@ class ResourcesServer:
         return EpisodeFailure(FailureKind.INFRA, f"resources server {self.base_url}", problem)
 
 
-_TURNED_AWAY = frozenset({429, 503})
-"""The server says that it did not take the call."""
-_GATEWAYS = frozenset({408, 502, 504})
-"""Something on the way gave up; nobody knows whether the server took the call."""
+_NOT_TAKEN_STATUSES = frozenset({429, 503})
+"""Statuses by which the server says that it did not take the call."""
+_GATEWAY_STATUSES = frozenset({408, 502, 504})
+"""Statuses by which a gateway gave up: nobody knows whether the server took the call."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
+class _NoAnswer:
+    """Says why a call has no answer, and whether it may be made again."""
+
     problem: str
     retry: bool

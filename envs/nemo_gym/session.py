@@ -1,7 +1,7 @@
-"""One session on a resources server. What it is told and what it answers is recorded: a replay asks nothing again.
+"""Drives one session on a resources server. Calls and answers are recorded, so that a replay asks nothing again.
 
-The server's half of the session can't be made again, so an episode that is gone on with elsewhere goes on with the same one, by the
-cookies that are in the recorded answers.
+The server's half of the session can't be made again, so an episode that continues elsewhere continues with the same
+session, by the cookies in the recorded answers.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from ray_gym import Episode, EpisodeFailure, FailureKind, Score
-from ray_gym.envs.nemo_gym.server import Answer, ResourcesServer
+from ray_gym.envs.nemo_gym.server import ResourcesServer, ServerAnswer
 from ray_gym.tools.answer import WhenLost
 
 Style = Literal["tools", "gymnasium"]
+"""Protocol of a server, see `NemoOptions.style`."""
 _GYMNASIUM = {"/reset", "/step"}
 _BAD_ROW = (400, 422)
 
 
 class Steps(Protocol):
-    """A session under the gymnasium style: every message of the policy is a step."""
+    """Drives a session under the gymnasium style, in which every message of the policy is a step."""
 
     observation: str | None
     outcome: str | None
@@ -35,7 +36,7 @@ class Steps(Protocol):
 
 @dataclass(slots=True)
 class NemoSession:
-    """The state of one episode."""
+    """The state of one episode is its session on the server."""
 
     episode: Episode
     server: ResourcesServer
@@ -43,16 +44,18 @@ class NemoSession:
     survives_restart: bool
     style: Style = "tools"
     close_path: str | None = None
+    """Route that closes the session; None if the server has none."""
     cookies: dict[str, str] = field(default_factory=dict)
+    """Cookies that the server has set, which name the session."""
     seeded: dict[str, Any] = field(default_factory=dict)
-    """What the server answered to its seeding."""
+    """Object in the server's answer to the seeding."""
     steps: Steps | None = None
-    """Under the gymnasium style."""
+    """Steps under the gymnasium style, else None."""
     outages: int | None = None
-    """Those of the server when the session began; None before."""
+    """Value of the server's `outages` when the session began; None before."""
 
     async def begin(self, row: Mapping[str, Any], style: Style | None) -> None:
-        """Errors: EpisodeFailure; (data) if the server refuses the row."""
+        """Begins the session with a row. Errors: EpisodeFailure; of kind data if the server refuses the row."""
 
         async def look(key: str) -> list[Any]:
             routes = await self.server.routes()
@@ -61,13 +64,15 @@ class NemoSession:
         self.style, self.close_path = await self.episode.effect("look at the routes", look)
         path = "/reset" if self.style == "gymnasium" else "/seed_session"
         answer = await self.post(path, row, repeatable=True)
-        self.seeded = self.accepted(path, answer)
+        self.seeded = self.read_object(path, answer)
         self.outages = self.server.outages
 
-    async def post(self, path: str, body: Any, *, repeatable: bool = False, key_field: str | None = None) -> Answer:
-        """One call, made once whatever dies. `key_field`: where the server takes an idempotency key, which makes it repeatable.
+    async def post(
+        self, path: str, body: Any, *, repeatable: bool = False, key_field: str | None = None
+    ) -> ServerAnswer:
+        """Makes one call, once whatever dies. Errors: EpisodeFailure (infra).
 
-        Errors: EpisodeFailure (infra).
+        `key_field` is the field in which the server takes an idempotency key, which makes the call repeatable.
         """
         repeatable = repeatable or key_field is not None
 
@@ -80,12 +85,12 @@ class NemoSession:
 
         lost: WhenLost = "retry" if repeatable else self.when_lost
         recorded = await self.episode.effect(f"POST {path}", make, json.dumps(body), lost)
-        answer = Answer(*recorded)
+        answer = ServerAnswer(*recorded)
         self.cookies |= answer.cookies
         return answer
 
-    def accepted(self, path: str, answer: Answer, bad_row: tuple[int, ...] = _BAD_ROW) -> dict[str, Any]:
-        """The object in an answer. Errors: EpisodeFailure, with the server's own words."""
+    def read_object(self, path: str, answer: ServerAnswer, bad_row: tuple[int, ...] = _BAD_ROW) -> dict[str, Any]:
+        """Returns the JSON object in an answer. Errors: EpisodeFailure, with the server's own words."""
         if answer.status == 200:
             try:
                 read = answer.json()
@@ -100,7 +105,7 @@ class NemoSession:
         return f"resources server {self.server.base_url}{path}"
 
     async def close(self) -> None:
-        """If the server wants to hear of it. What becomes of that is nobody's fault."""
+        """Closes the session if the server has a route for it. Failures are only noted."""
         if self.close_path is None or self.outages is None:
             return
         try:
@@ -109,14 +114,14 @@ class NemoSession:
             self.episode.note(f"not closed: {error}")
 
     def _refuse_if_forgotten(self) -> None:
-        """Errors: EpisodeFailure (infra)."""
+        """Fails if the server was down after the session began. Errors: EpisodeFailure (infra)."""
         if self.outages not in (None, self.server.outages) and not self.survives_restart:
             problem = "the server was down after this session began; what it knew of it is lost"
             raise EpisodeFailure(FailureKind.INFRA, self.where(""), problem)
 
 
 def _style(routes: Mapping[str, Any]) -> Style:
-    """Errors: EpisodeFailure (environment) for a server of a third kind."""
+    """Tells the style by the server's routes. Errors: EpisodeFailure (environment) for a server of a third kind."""
     if "/step" in routes and "/reset" not in routes:
         problem = (
             "it has /step, but no /reset: it speaks a protocol of its own (Aviary's, say), which is not spoken here"
@@ -126,7 +131,10 @@ def _style(routes: Mapping[str, Any]) -> Style:
 
 
 def _close_path(routes: Mapping[str, Any]) -> str | None:
-    """A route that closes the session which the cookie names. With a body that it needs, it is for sessions of another kind."""
+    """Returns the route that closes the session which the cookie names, or None.
+
+    A route that needs a body is for sessions of another kind.
+    """
     for path in ("/close_session", "/close"):
         operation = routes.get(path, {}).get("post")
         if operation is not None and not operation.get("requestBody", {}).get("required"):

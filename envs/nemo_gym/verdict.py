@@ -1,4 +1,4 @@
-"""What a resources server thinks of an episode, out of its answer to `/verify`."""
+"""Reads what a resources server thinks of an episode out of its answer to `/verify`."""
 
 from __future__ import annotations
 
@@ -10,18 +10,20 @@ from typing import Any
 from ray_gym import EpisodeFailure, FailureKind, Score
 
 MAX_WHY = 1000
+"""Largest number of characters of a reason in the record."""
 _FAMILIES = {
     "judge": FailureKind.JUDGE,
     "session": FailureKind.INFRA,
     "transport": FailureKind.INFRA,
     "provider": FailureKind.INFRA,
 }
-"""How the names of its failures begin, and whose fault they are. All others are the environment's."""
+"""Kind of a failure, by the beginning of its name. All others are the environment's."""
 _NOT_ITS_OWN = ("reward", "responses_create_params", "response", "mask_sample", "failure_kind", "failure_reason")
+"""Fields of an answer that are no findings of the server's."""
 
 
 def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> Score:
-    """Its reward; the numbers beside it that were not in the request (`asked`) are named parts.
+    """Returns the server's reward. Numbers beside it that were not in the request (`asked`) are named parts.
 
     Errors: EpisodeFailure if the server says that the reward is no measure of the policy, or gives none.
     """
@@ -36,20 +38,22 @@ def score_of(verdict: Mapping[str, Any], asked: Mapping[str, Any], where: str) -
             FailureKind.ENVIRONMENT, where, f"no reward in the answer: {json.dumps(verdict)[:MAX_WHY]}"
         )
     components = verdict.get("reward_components")
-    named = {**_own(verdict, asked), **(components if isinstance(components, Mapping) else {})}
+    named = {**_own_fields(verdict, asked), **(components if isinstance(components, Mapping) else {})}
     parts = {name: found for name, value in named.items() if (found := number(value)) is not None}
     return Score(reward, parts)
 
 
 def why(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """What it says beside the reward, as text for the record."""
-    own = _own(verdict, asked)
+    """Returns what the server says beside the reward, as text for the record."""
+    own = _own_fields(verdict, asked)
     return json.dumps(own, ensure_ascii=False)[:MAX_WHY] if own else ""
 
 
-def _own(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+def _own_fields(verdict: Mapping[str, Any], asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the fields of an answer that were not in the request."""
     return {name: value for name, value in verdict.items() if name not in asked and name not in _NOT_ITS_OWN}
 
 
 def number(value: Any) -> float | None:
+    """Returns a finite number as a float; None for anything else."""
     return float(value) if isinstance(value, (int, float)) and math.isfinite(value) else None
