@@ -1,4 +1,4 @@
-"""Reasoning Gym: the procedural datasets of that library, scored by the library."""
+"""Asks questions of the procedural datasets of the library Reasoning Gym, which scores the answers."""
 
 from ray_gym.envs.reasoning_gym.environment import ReasoningGym
 

@@ -1,4 +1,4 @@
-"""Questions of the library Reasoning Gym, each answered in one message and scored by the library itself."""
+"""Asks questions of the library Reasoning Gym, each answered in one message and scored by the library itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ answer_in = first_of(tagged("answer"), last_boxed, whole)
 
 
 class ReasoningGymTask(Task):
-    """`seed` decides which item of the dataset it is."""
+    """A task is an item of a dataset; `seed` decides which."""
 
     dataset: str
     settings: dict[str, JsonValue] = Field(default_factory=dict)
@@ -34,7 +34,7 @@ class ReasoningGymTask(Task):
 
 
 class Part(BaseModel):
-    """One dataset of a mixture."""
+    """A part is one dataset of a mixture."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,13 +49,13 @@ class Part(BaseModel):
 
 
 class ReasoningGymOptions(EnvironmentOptions):
-    """What `generate` draws from: one dataset, or several. Rows of a file name their own."""
+    """The options name what `generate` draws from: one dataset, or several. Rows of a file name their own."""
 
     dataset: str | None = None
     settings: dict[str, JsonValue] = Field(default_factory=dict)
     mixture: tuple[Part, ...] = ()
     deadline_s: Annotated[float, Field(gt=0)] = 30.0
-    """For making an item, and for scoring its answer."""
+    """Seconds for making an item, and for scoring its answer."""
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> ReasoningGymOptions:
@@ -69,7 +69,7 @@ class ReasoningGymOptions(EnvironmentOptions):
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Checked already."""
+        """Returns the datasets to draw from, which were checked already."""
         if self.dataset is None:
             return self.mixture
         return (Part.model_construct(dataset=self.dataset, settings=self.settings, weight=1.0),)
@@ -77,13 +77,15 @@ class ReasoningGymOptions(EnvironmentOptions):
 
 @dataclass(frozen=True, slots=True)
 class Item:
+    """An item is a question, and what the library needs to score its answer."""
+
     question: str
     packed: str
-    """The whole item, for the scorer."""
+    """The library's whole item, pickled and in base64, for the scorer."""
 
 
 class ReasoningGym(Environment[ReasoningGymTask, Item]):
-    """A question out of a dataset of the library Reasoning Gym."""
+    """Asks a question out of a dataset of the library Reasoning Gym."""
 
     pattern = "single-step"
     scoring = "the library's scorer, 0 to 1"
@@ -100,7 +102,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
         _check(task.dataset, task.settings)
 
     async def setup(self, task: ReasoningGymTask, episode: Episode) -> Item:
-        """Some items take seconds to make, so this is done apart; and a replay is given the same."""
+        """Makes the item apart from the event loop, as some take seconds. A replay is given the same item."""
         arguments = (task.dataset, task.settings, task.seed)
         made = await episode.isolated(f"{MODULE}:make", *arguments, deadline_s=self.options.deadline_s)
         if made.error is not None:
@@ -111,7 +113,10 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
         return Opening(system={"policy": PROMPT}, messages={"policy": state.question})
 
     def perfect(self, task: ReasoningGymTask) -> Mapping[str, Player]:
-        """None where no answer is known, or where this process may make another item of the same seed."""
+        """Returns a player that knows the answer.
+
+        Returns none if no answer is known, or if this process may make another item of the same seed.
+        """
         items = _items()
         if items.depends_on_hashes(task.dataset, task.settings):
             return {}
@@ -131,7 +136,7 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
 
 
 def _items() -> ModuleType:
-    """Imported late: that takes a second or two. Errors: UserError if the library is not installed."""
+    """Imports `items` late, as that takes a second or two. Errors: UserError if the library is not installed."""
     try:
         from ray_gym.envs.reasoning_gym import items
     except ImportError as error:
@@ -142,7 +147,7 @@ def _items() -> ModuleType:
 
 
 def _check(dataset: str, settings: Mapping[str, Any]) -> None:
-    """Errors: ValueError; UserError if the library is not installed."""
+    """Checks a dataset's name and settings. Errors: ValueError; UserError if the library is not installed."""
     items = _items()
     if dataset not in items.names():
         close = difflib.get_close_matches(dataset, items.names(), n=1)

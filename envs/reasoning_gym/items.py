@@ -1,4 +1,4 @@
-"""Items of the library's datasets. Imported where the library is needed: when a run is planned, and in processes apart."""
+"""Makes and scores items of the library's datasets. It needs the library, so it is imported only where one is made."""
 
 from __future__ import annotations
 
@@ -15,18 +15,20 @@ from reasoning_gym.factory import DATASETS
 _HASH_DEPENDENT = frozenset(
     {"isomorphic_strings", "knight_swap", "polynomial_multiplication", "ransom_note", "word_ladder"}
 )
-"""They go by the order of sets: the same seed gives the same item only in processes with the same PYTHONHASHSEED."""
+"""Datasets that go by the order of sets: a seed gives the same item only in processes with the same PYTHONHASHSEED."""
 _OTHER_ORACLES = ("example_answer", "example_correct_answer", "possible_answer")
-"""Where the metadata of datasets with many right answers name one."""
+"""Keys under which the metadata of datasets with many right answers name one."""
 _OURS = ("seed", "size")
+"""Settings that the task decides."""
 
 
 def names() -> list[str]:
+    """Returns the names of all datasets, sorted."""
     return sorted(DATASETS)
 
 
 def check(dataset: str, settings: Mapping[str, Any]) -> None:
-    """Errors: ValueError for settings that the dataset does not take."""
+    """Checks the settings of a dataset. Errors: ValueError for settings that the dataset does not take."""
     for name in _OURS:
         if name in settings:
             raise ValueError(f"settings.{name}: it is the task's")
@@ -40,19 +42,19 @@ def check(dataset: str, settings: Mapping[str, Any]) -> None:
 
 
 def depends_on_hashes(dataset: str, settings: Mapping[str, Any]) -> bool:
-    """Whether this process may make another item of the same seed than the next one."""
+    """Says whether this process may make another item of the same seed than the next process."""
     parts = [part["name"] for part in settings["datasets"]] if dataset == "composite" else [dataset]
     return not _HASH_DEPENDENT.isdisjoint(parts)
 
 
 def entry(dataset: str, settings: Mapping[str, Any], seed: int) -> dict[str, Any]:
-    """The library's item: question, answer, metadata."""
+    """Returns the library's item: question, answer, metadata."""
     made: dict[str, Any] = _dataset(dataset, settings, seed)[0]
     return made
 
 
 def oracle(entry: Mapping[str, Any]) -> str | None:
-    """An answer that is right, where the library knows one."""
+    """Returns a right answer; None if the library knows none."""
     if entry["answer"] is not None:
         return str(entry["answer"])
     found = next((entry["metadata"][name] for name in _OTHER_ORACLES if name in entry["metadata"]), None)
@@ -60,12 +62,16 @@ def oracle(entry: Mapping[str, Any]) -> str | None:
 
 
 def make(dataset: str, settings: Mapping[str, Any], seed: int) -> list[str]:
-    """The question, and the whole item for `score`: pickled, for JSON would make lists of its tuples and text of its keys."""
+    """Returns the question, and the whole item for `score`.
+
+    The item is pickled, for JSON would make lists of its tuples and text of its keys.
+    """
     made = entry(dataset, settings, seed)
     return [str(made["question"]), base64.b64encode(pickle.dumps(made)).decode()]
 
 
 def score(dataset: str, settings: Mapping[str, Any], seed: int, item: str, answer: str | None) -> float:
+    """Returns the library's score of an answer, 0 to 1."""
     return float(_dataset(dataset, settings, seed).score_answer(answer, pickle.loads(base64.b64decode(item))))
 
 
@@ -74,7 +80,7 @@ def _dataset(dataset: str, settings: Mapping[str, Any], seed: int) -> Any:
 
 
 def _settings(dataset: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """As the library wants them: JSON has no tuples and no objects."""
+    """Returns settings as the library wants them: JSON has no tuples and no objects."""
     if dataset == "composite" and isinstance(settings.get("datasets"), list):
         return {**settings, "datasets": [DatasetSpec(**{"config": {}, **part}) for part in settings["datasets"]]}
     return dict(settings)

@@ -1,4 +1,4 @@
-"""Open-ended prompts, scored by a reward model: a number for each answer, or comparisons within a group."""
+"""Scores answers to open-ended prompts by a reward model: a number each, or comparisons within a group."""
 
 from ray_gym.envs.reward_model.environment import OpenEnded
 

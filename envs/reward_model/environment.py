@@ -1,4 +1,4 @@
-"""One answer to an open-ended prompt, scored by a model that has learned what people prefer (RLHF)."""
+"""Scores one answer to an open-ended prompt by a model that has learned what people prefer (RLHF)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ from ray_gym.graders.comparison import HIGHEST, LOWEST
 from ray_gym.models.player import Player
 
 SHARE_OF_CONVERSATIONS = 0.25
+"""Share of generated tasks that are conversations."""
 NEUTRAL = (LOWEST + HIGHEST) / 2
 _OF_COMPARISONS = ("pairs", "retries", "unreadable")
 
 
 class OpenEndedTask(Task):
-    """One of `prompt` and `messages`, a conversation in which the user spoke last."""
+    """A task is either a `prompt`, or `messages`: a conversation in which the user spoke last."""
 
     prompt: str = ""
 
@@ -38,7 +39,7 @@ class OpenEndedTask(Task):
 
 
 class OpenEnded(Environment[OpenEndedTask, None]):
-    """Open-ended prompts, scored by a reward model: a number for each answer, or comparisons within a group."""
+    """The policy answers open-ended prompts, scored by a reward model: a number each, or comparisons within a group."""
 
     auxiliary = ("reward_model",)
     pattern = "single-step"
@@ -46,17 +47,17 @@ class OpenEnded(Environment[OpenEndedTask, None]):
 
     class Options(EnvironmentOptions):
         kind: Literal["scalar", "comparison"] = "scalar"
-        """What the reward model answers: a number for a conversation, or (generative) which of two answers is better."""
+        """scalar: the reward model rates a conversation by a number; comparison: it tells the better of two answers."""
         squash: Literal["none", "sigmoid"] = "none"
-        """Of scalar: the reward is the number as it is, or what a sigmoid makes of it."""
+        """Option of scalar: the reward is the number as it is (none), or its sigmoid."""
         too_long: float | None = None
-        """Of scalar: the number for a conversation that the reward model's context has no room for; without it, the model has failed."""
+        """Option of scalar: the number for a conversation too long for the reward model's context. None: failure."""
         pairs: Literal["circle", "all"] = "circle"
-        """Of comparison, as the next two: which answers of a group are compared."""
+        """Option of comparison: the answers of a group that are compared, in a circle (each twice) or all with all."""
         retries: Annotated[int, Field(ge=0)] = 2
-        """How often a comparison that can't be read is asked for again."""
+        """Option of comparison: number of retries of a comparison that can't be read."""
         unreadable: Literal["fail", "neutral"] = "fail"
-        """What becomes of it then: the reward model has failed, or both answers get 3 points."""
+        """Option of comparison that can't be read even then: the reward model fails, or both answers get 3 points."""
 
         @model_validator(mode="after")
         def _belong_to_the_kind(self) -> OpenEnded.Options:
@@ -74,7 +75,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
             self.reward_range = (-math.inf, math.inf)
 
     def generate(self, rng: random.Random, index: int) -> OpenEndedTask:
-        """Prompts, and for a quarter conversations."""
+        """Draws a prompt, or in a quarter of cases a conversation."""
         if rng.random() >= SHARE_OF_CONVERSATIONS:
             return OpenEndedTask(prompt=prompts.prompt(rng))
         turns = [{"role": role, "content": text} for role, text in prompts.conversation(rng)]
@@ -87,7 +88,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         return Opening(messages={"policy": task.prompt})
 
     def perfect(self, task: OpenEndedTask) -> Mapping[str, Player]:
-        """The best that the scripted reward models know of."""
+        """Returns the best policy that the scripted reward models know of."""
         judge = comparing_player if self.options.kind == "comparison" else scalar_player
         return {"policy": best_player, "reward_model": judge}
 
@@ -95,14 +96,14 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         return bool(self.options.kind == "comparison")
 
     async def score(self, state: None, episode: Episode) -> Score:
-        """An answer that was never given is an empty one; one that was cut counts as far as it goes."""
-        answered = [*asked_of(episode), Message("assistant", episode.answer)]
+        """Scores the answer. One that was never given is empty, and one that was cut counts as far as it goes."""
+        answered = [*conversation_of(episode), Message("assistant", episode.answer)]
         given = await RewardModel(answered, too_long=self.options.too_long).verdict(episode)
         reward = sigmoid(given.value) if self.options.squash == "sigmoid" else given.value
         return Score(reward, {"reward_model": given.value})
 
     async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Score]:
-        conversation = asked_of(episodes[0])
+        conversation = conversation_of(episodes[0])
         comparison = PairwiseComparison(
             lambda first, second: question(conversation, first, second),
             self.options.pairs,
@@ -113,12 +114,12 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         return [Score(verdict.value, verdict.parts) for verdict in verdicts]
 
 
-def asked_of(episode: Episode) -> list[Message]:
-    """The conversation as the policy saw it before it said anything."""
+def conversation_of(episode: Episode) -> list[Message]:
+    """Returns the conversation as the policy saw it before it said anything."""
     before = sum(event.thread == "policy" and event.kind in ("system", "opening") for event in episode.events)
     return episode.threads["policy"].messages[:before]
 
 
 def sigmoid(value: float) -> float:
-    """Without overflow, whatever the value."""
+    """Returns the sigmoid, without overflow, of any value."""
     return (1 + math.tanh(value / 2)) / 2

@@ -1,4 +1,4 @@
-"""Scripted reward models, which look at simple features only, and a policy that satisfies them.
+"""Holds scripted reward models, which look at simple features only, and a policy that satisfies them.
 
 models: {reward: {engine: scripted, player: "ray_gym.envs.reward_model.players:scalar_player"}}
 """
@@ -27,8 +27,11 @@ _FILLERS = (
 
 
 def quality(request: str, answer: str) -> float:
-    """Up to a point each for taking up the request's longer words, for a fitting length and for a whole last sentence; up to one off
-    for words that are said again."""
+    """Returns the quality of an answer, from -1 to 3.
+
+    Up to a point each is for using the request's longer words, a fitting length and a whole last sentence. Up to a
+    point is taken off for repeated words.
+    """
     words = _words(answer)
     wanted = {word for word in _words(request) if len(word) > 3}
     taken_up = len(wanted & set(words)) / len(wanted) if wanted else 1.0
@@ -39,13 +42,16 @@ def quality(request: str, answer: str) -> float:
 
 
 def scalar_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """A scalar reward model: the quality of the last answer, as a number."""
+    """Plays a scalar reward model: the quality of the last answer, as a number."""
     *earlier, answer = request.messages
     return Message("assistant", f"{quality(_last_request(earlier), answer.content):.6f}")
 
 
 def comparing_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """A generative reward model: the better of two answers gets the highest score, the other less by twice the difference."""
+    """Plays a generative reward model.
+
+    The better of two answers gets the highest score, the other less by twice the difference.
+    """
     found = _COMPARED.search(request.messages[-1].content)
     if found is None:
         return Message("assistant", "I see no two answers.")
@@ -59,7 +65,7 @@ def comparing_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def best_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """A policy that gives these reward models what they look for: every word of the request, once."""
+    """Plays a policy that gives these reward models what they look for: every word of the request, once."""
     wanted = dict.fromkeys(word for word in _words(_last_request(request.messages)) if len(word) > 3)
     words = [*wanted, *(word for word in _FILLERS if word not in wanted)]
     return Message("assistant", f"{' '.join(words[: max(len(wanted), FEWEST_WORDS)]).capitalize()}.")

@@ -1,4 +1,4 @@
-"""Open-ended prompts from templates: things to write, to explain and to advise on, and short conversations that lead up to them."""
+"""Makes open-ended prompts from templates (to write, to explain, to advise), and conversations that lead to them."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ MANNERS = (
 LENGTHS = (30, 40, 50, 60, 70, 80, 90, 100, 110, 120)
 
 Turns = tuple[tuple[str, str], ...]
-"""(role, text) of what was said, in order."""
+"""Role and text of each message, in order."""
 
 
 def prompt(rng: random.Random) -> str:
-    """One of some 600,000."""
+    """Draws one of some 600,000 prompts."""
     return rng.choice((_to_write, _to_explain, _to_advise))(rng)
 
 
 def conversation(rng: random.Random) -> Turns:
-    """A request that takes a question back and forth before it is complete."""
+    """Draws a request that takes a question back and forth before it is complete."""
     reader = rng.choice(READERS)
     request = prompt(rng)
     asked = "I have a request, but ask me one thing about it first. " + request

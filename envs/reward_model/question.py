@@ -1,4 +1,4 @@
-"""What a generative reward model is asked about two answers."""
+"""Holds what a generative reward model is asked about two answers."""
 
 from __future__ import annotations
 
@@ -14,20 +14,26 @@ _SPEAKERS = {"system": "Instructions", "user": "User", "assistant": "Assistant",
 
 
 def question(conversation: Sequence[Message], first: str, second: str) -> str:
-    """Answers lose what looks like the tags around them, so none can pass for the end of itself or for the other."""
-    said = "\n".join(f"{_SPEAKERS[message.role]}: {_untagged(message.content)}" for message in conversation)
+    """Asks which of two answers is better.
+
+    Answers lose what looks like the tags around them, so none can pass for its own end or for the other.
+    """
+    said = "\n".join(f"{_SPEAKERS[message.role]}: {_remove_tags(message.content)}" for message in conversation)
     return (
         "Below is a conversation, and two answers with which the assistant could go on. Compare them: do they give what was asked for, "
         "are they right, clear and well written? The order in which they stand says nothing about them.\n\n"
-        f"<conversation>\n{said}\n</conversation>\n\n<first>\n{_untagged(first)}\n</first>\n\n<second>\n{_untagged(second)}\n</second>\n\n"
+        f"<conversation>\n{said}\n</conversation>\n\n<first>\n{_remove_tags(first)}\n</first>\n\n<second>\n{_remove_tags(second)}\n</second>\n\n"
         "Give each a score from 1 (poor) to 5 (excellent), and a ranking: 1: the first is much better, 2: better, 3: slightly better; "
         "4: the second is slightly better, 5: better, 6: much better. End with two lines in this form:\n"
         f"{FORM}"
     )
 
 
-def _untagged(text: str) -> str:
-    """In one pass, for answers may be long: taking a tag out may make another, of what stands on both sides of it."""
+def _remove_tags(text: str) -> str:
+    """Removes tags in one pass, for answers may be long.
+
+    Taking a tag out may make another, of what stands on both sides of it.
+    """
     kept: list[str] = []
     begins: list[int] = []  # where in `kept` a tag may have begun
     for piece in _BRACKET.split(text):
