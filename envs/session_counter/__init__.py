@@ -1,4 +1,4 @@
-"""A counter that belongs to the session: what its tools make of it is the score."""
+"""Gives each session a counter: what its tools make of the counter is the score."""
 
 from ray_gym.envs.session_counter.environment import SessionCounter
 

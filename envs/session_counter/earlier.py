@@ -1,4 +1,4 @@
-"""What a conversation that was begun elsewhere has made of the counter. Its tool calls are not made again, only added up."""
+"""Adds up what a conversation that began elsewhere did to the counter. Its tool calls are not made again."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from ray_gym.openai_api.conversation import EarlierCall, EarlierMessage, carried
 
 
 def count_after(initial: int, messages: Sequence[EarlierMessage]) -> int:
-    """Where the counter stands after the calls that were made.
+    """Returns the counter's value after the calls that were made.
 
-    Errors: ValueError for arguments that can't be read, and for a value in the conversation that the calls don't lead to.
+    Errors: ValueError for arguments that can't be read, and for a reading that contradicts the calls before it.
     """
     count = initial
     for done in carried_out(messages):

@@ -1,4 +1,4 @@
-"""A counter that belongs to the session: the smallest environment that is scored by the state which tools have led to."""
+"""Gives each session a counter: the smallest environment that is scored by the state to which tools have led."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
 HIGHEST_START = 500
+"""Largest initial value of a generated task."""
 SHARE_CONTINUED = 0.25
-"""Of the generated tasks: those that go on from earlier turns."""
+"""Share of the generated tasks that continue earlier turns."""
 MOST = 1_000_000
-"""The largest number that can be added at once."""
+"""Largest number that can be added at once."""
 RULES = (
     "You look after a counter. increment_counter adds a number to it (a negative one takes away), get_counter_value reads it. "
     "Do what you are asked with these tools, then say in a few words that it is done."
@@ -29,7 +30,10 @@ RULES = (
 
 
 class CounterTask(Task):
-    """`initial_count` is where the counter stood when the conversation began: before `request`, or before the first of `messages`."""
+    """A task is a request that leads the counter to `expected_count`.
+
+    `initial_count` is its value when the conversation began: before `request`, or before the first of `messages`.
+    """
 
     initial_count: int = 0
     expected_count: int
@@ -43,27 +47,31 @@ class CounterTask(Task):
         return self
 
     def count(self) -> int:
-        """Where the counter stands when the episode begins. Errors: ValueError for earlier calls that contradict themselves."""
+        """Returns the counter's value when the episode begins. Errors: ValueError, as `count_after`."""
         return count_after(self.initial_count, self.messages)
 
 
 @dataclass(slots=True)
 class Counter:
-    """The state of one session."""
+    """The state of one session is the counter's value."""
 
     count: int
 
 
 class Incremented(BaseModel):
+    """Holds the tool's answer to an increment."""
+
     success: bool = True
 
 
 class CounterValue(BaseModel):
+    """Holds the tool's answer to a reading."""
+
     count: int
 
 
 class SessionCounter(Environment[CounterTask, Counter]):
-    """A counter of the session's own, to be brought to what the user asks for."""
+    """The policy brings a counter of the session's own to the value that the user asks for."""
 
     pattern = "multi-step"
     scoring = "the counter's final value"
@@ -81,7 +89,7 @@ class SessionCounter(Environment[CounterTask, Counter]):
         )
 
     def setup(self, task: CounterTask, episode: Episode) -> Counter:
-        """Earlier calls are not made again: their sum is in the counter already."""
+        """Begins with the value to which earlier calls have led. These calls are not made again."""
         return Counter(task.count())
 
     def opening(self, task: CounterTask, state: Counter) -> Opening:
@@ -108,7 +116,7 @@ class SessionCounter(Environment[CounterTask, Counter]):
 
     def perfect(self, task: CounterTask) -> Mapping[str, Player]:
         def player(request: CompletionRequest, rng: random.Random) -> Message:
-            """Reads the counter, adds what is missing, says so."""
+            """Reads the counter, adds what is missing, and says so."""
             last = request.messages[-1]
             answer = json.loads(last.content) if last.role == "tool" else {}
             if "count" in answer and answer["count"] != task.expected_count:

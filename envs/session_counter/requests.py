@@ -1,4 +1,4 @@
-"""What a user may want done with the counter, and where it stands afterwards; also conversations that are under way already."""
+"""Makes requests about the counter and the values they lead to, also conversations that are under way already."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 Request = tuple[str, int]
-"""What is asked, and the counter's value once it is done."""
+"""Text of a request, and the counter's value once it is done."""
 Messages = list[dict[str, Any]]
 
 TIMES = {2: "twice", 3: "three times", 4: "four times"}
@@ -44,7 +44,7 @@ REQUESTS: Sequence[Callable[[random.Random, int], Request]] = (additions, repeti
 
 
 def earlier_turns(rng: random.Random, count: int) -> tuple[Messages, int]:
-    """A request that was carried out already, as messages, and the counter's value after it."""
+    """Returns a request that was carried out already, as messages, and the counter's value after it."""
     asked, after = rng.choice((additions, repetition, target))(rng, count)
     messages: Messages = [{"role": "user", "content": asked}]
     messages += _carried_out("earlier_0", "get_counter_value", {}, {"count": count})

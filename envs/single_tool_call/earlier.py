@@ -1,4 +1,4 @@
-"""What a conversation that was begun elsewhere has looked up already."""
+"""Reads what a conversation that began elsewhere has looked up already."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ray_gym.graders import folded
 from ray_gym.openai_api.conversation import EarlierMessage, carried_out, json_object
 
 
-def looked_up(messages: Sequence[EarlierMessage]) -> dict[str, Weather]:
-    """Reports by city. An answer of another form than the tool's tells nothing.
+def reports_in(messages: Sequence[EarlierMessage]) -> dict[str, Weather]:
+    """Returns the reports in a conversation, by city. An answer of another form than the tool's tells nothing.
 
     Errors: ValueError for a city whose weather changes.
     """

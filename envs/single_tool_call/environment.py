@@ -1,4 +1,4 @@
-"""A question about the weather, one tool that knows it, an answer: the smallest multi-step environment."""
+"""Asks a question about the weather, which one tool can answer: the smallest multi-step environment."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from ray_gym import Environment, Episode, Message, Opening, Participant, Score, Task, ToolError, tool, tool_call_message
-from ray_gym.envs.single_tool_call.earlier import looked_up
-from ray_gym.envs.single_tool_call.weather import CITIES, Asked, Weather, made_up, reports, says
+from ray_gym.envs.single_tool_call.earlier import reports_in
+from ray_gym.envs.single_tool_call.weather import CITIES, Asked, Weather, make_up_weather, reports, says
 from ray_gym.graders import Constraints, folded
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
@@ -36,10 +36,10 @@ QUESTIONS: Mapping[Asked, tuple[str, ...]] = {
 
 
 class WeatherTask(Task):
-    """`city` and `asked` are what `question` is about; `weather` is all that the tool knows.
+    """A task is a question about the weather of a `city`; `asked` is what it asks for. The tool knows only `weather`.
 
-    Rows with nothing but `messages`, as NeMo Gym's are, don't say what would be right: there the tool knows every city, and what counts is
-    that it was called and that the answer has some of what it told.
+    Rows with nothing but `messages`, as NeMo Gym's are, don't say what would be right. For these the tool knows every
+    city, and the policy has to call it and to say some of what it told.
     """
 
     question: Annotated[str, Field(min_length=1)] | None = None
@@ -49,7 +49,7 @@ class WeatherTask(Task):
 
     @model_validator(mode="after")
     def _can_be_answered(self) -> WeatherTask:
-        earlier = looked_up(self.messages)
+        earlier = reports_in(self.messages)
         if self.is_free:
             return self
         for name in ("question", "city", "asked"):
@@ -68,27 +68,27 @@ class WeatherTask(Task):
 
     @property
     def is_free(self) -> bool:
-        """Whether there is only a conversation to go on with."""
+        """Says whether the task is only a conversation to continue, without a known right answer."""
         return bool(self.messages) and not (self.question or self.city or self.asked or self.weather)
 
 
 @dataclass(slots=True)
 class WeatherService:
-    """The state of one session."""
+    """The state of one session is what the tool knows and was asked."""
 
     weather: dict[str, Weather]
     knows_all: bool = False
-    """Any city has some weather, from when it is asked for."""
+    """True if any city gets made-up weather when it is asked for."""
     asked_for: list[str] = field(default_factory=list)
-    """The cities that were asked for, as the task spells them."""
+    """Cities that were asked for, as the task spells them."""
 
-    def known(self, city: str) -> str | None:
-        """How the city is spelled here, if there is a report from it."""
+    def spelling_of(self, city: str) -> str | None:
+        """Returns how a city is spelled here; None if there is no report from it."""
         return next((known for known in self.weather if folded(known) == folded(city)), None)
 
 
 class SingleToolCall(Environment[WeatherTask, WeatherService]):
-    """A question about a city's weather, and one tool that knows it."""
+    """The policy answers a question about a city's weather, with one tool that knows it."""
 
     pattern = "multi-step"
     scoring = "the right call, and its result in the answer"
@@ -101,10 +101,10 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         return WeatherTask(question=question, city=city, asked=asked, weather=weather)
 
     def setup(self, task: WeatherTask, episode: Episode) -> WeatherService:
-        """Earlier calls are not made again: what they looked up is known."""
+        """Begins with what earlier calls looked up. These calls are not made again."""
         service = WeatherService(dict(task.weather), task.is_free)
-        for city, report in looked_up(task.messages).items():
-            known = service.known(city) or city
+        for city, report in reports_in(task.messages).items():
+            known = service.spelling_of(city) or city
             service.weather[known] = report
             service.asked_for.append(known)
         return service
@@ -121,17 +121,20 @@ class SingleToolCall(Environment[WeatherTask, WeatherService]):
         city: Annotated[str, Field(description="The city's name alone.")],
     ) -> Weather:
         """The weather in a city now: temperature in degrees Celsius, and condition."""
-        found = service.known(city)
+        found = service.spelling_of(city)
         if found is None and service.knows_all and city.strip():
             found = city.strip()
-            service.weather[found] = made_up(found)
+            service.weather[found] = make_up_weather(found)
         if found is None:
             raise ToolError(f"there is no report from {city!r}; check the city's name")
         service.asked_for.append(found)
         return service.weather[found]
 
     async def score(self, state: WeatherService, episode: Episode) -> Score:
-        """Both have to hold. Other cities may be asked for, too; words beside a call are no answer, for its result wasn't known."""
+        """Gives 1 if the right city was asked for and the answer says its weather.
+
+        Other cities may be asked for, too. Words beside a call are no answer, for its result wasn't known.
+        """
         task: WeatherTask = episode.task
         said = episode.messages_of("policy")
         answer = said[-1].content if said and not said[-1].tool_calls else ""

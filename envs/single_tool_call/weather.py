@@ -1,4 +1,4 @@
-"""Made-up weather: what can be asked of it, and whether an answer says it."""
+"""Makes up weather, and says whether an answer tells it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NEGATION = re.compile(r"\b(?:not|no|none|never|neither|nor|cannot|without)\b|n[
 
 
 class Weather(BaseModel):
-    """In degrees Celsius, and a word or a few."""
+    """Weather is a temperature in degrees Celsius, and a condition in a word or a few."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -42,7 +42,7 @@ class Weather(BaseModel):
 
 
 def reports(rng: random.Random, count: int) -> dict[str, Weather]:
-    """Cities of which no two have the same temperature or the same condition, so that an answer fits one only."""
+    """Draws reports of cities, no two with the same temperature or condition, so that an answer fits one only."""
     temperatures = rng.sample(range(COLDEST, HOTTEST + 1), count)
     conditions = rng.sample(CONDITIONS, count)
     return {
@@ -51,16 +51,16 @@ def reports(rng: random.Random, count: int) -> dict[str, Weather]:
     }
 
 
-def made_up(city: str) -> Weather:
-    """The same whenever a city is asked for."""
+def make_up_weather(city: str) -> Weather:
+    """Makes up the weather of a city, the same whenever it is asked for."""
     rng = random.Random(folded(city))
     return Weather(temperature=rng.randint(COLDEST, HOTTEST), condition=rng.choice(CONDITIONS))
 
 
 def says(answer: str, weather: Weather, asked: Asked, vocabulary: Iterable[str] = ()) -> bool:
-    """Whether an answer says this temperature and no other number, or this condition and no other one of `CONDITIONS` and `vocabulary`.
+    """Says whether an answer tells this temperature and no other number, or this condition and no other.
 
-    What is denied is not said: an answer with a negation says nothing.
+    Conditions are those of `CONDITIONS` and `vocabulary`. An answer with a negation tells nothing.
     """
     if _NEGATION.search(answer):
         return False
@@ -70,14 +70,17 @@ def says(answer: str, weather: Weather, asked: Asked, vocabulary: Iterable[str] 
 
 
 def _conditions_in(answer: str, vocabulary: Iterable[str]) -> set[str]:
-    """Words of their own; of "light snow" and "snow", the longer one where both fit."""
+    """Returns the conditions that a text has as whole words; of "light snow" and "snow" the longer if both fit."""
     longest_first = sorted({folded(condition) for condition in vocabulary}, key=len, reverse=True)
     either = "|".join(map(re.escape, longest_first))
     return set(re.findall(rf"(?<!\w)(?:{either})(?!\w)", folded(answer)))
 
 
 def _value(number: str) -> float:
-    """Not a number where it can't be told what a comma or several points mean: that is no temperature of ours, but a number it is."""
+    """Returns the value of a number; NaN if its comma or several points could mean anything.
+
+    NaN equals no temperature, but counts as a number that was told.
+    """
     try:
         return float(number)
     except ValueError:
