@@ -1,4 +1,4 @@
-"""Tic-tac-toe: the policy plays X against the user's O."""
+"""Lets the policy play tic-tac-toe, as X against the user's O."""
 
 from ray_gym.envs.tic_tac_toe.environment import TicTacToe
 

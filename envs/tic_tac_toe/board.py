@@ -1,4 +1,4 @@
-"""The rules of tic-tac-toe, with nothing else in them: the environment and the scripted players both stand on these.
+"""Holds the rules of tic-tac-toe, and nothing else: the environment and the scripted players both rest on them.
 
 A position is a string of nine characters, cell 0 first. Strings are cheap to hash, so all that can be asked of a
 position is worked out once and remembered; there are fewer than 20,000 of them.
@@ -19,7 +19,7 @@ LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4
 
 
 class IllegalMove(ValueError):
-    """The message says what is wrong, and what could be done instead."""
+    """Says what is wrong with a move, and what could be done instead."""
 
 
 def other(mark: Mark) -> Mark:
@@ -28,6 +28,7 @@ def other(mark: Mark) -> Mark:
 
 @cache
 def winner_of(cells: str) -> Mark | None:
+    """Returns the mark that has three in a line; None if there is none."""
     for first, second, third in LINES:
         if cells[first] == cells[second] == cells[third] != EMPTY:
             return "X" if cells[first] == "X" else "O"
@@ -36,17 +37,18 @@ def winner_of(cells: str) -> Mark | None:
 
 @cache
 def empty_cells(cells: str) -> tuple[int, ...]:
+    """Returns the numbers of the empty cells, in order."""
     return tuple(position for position, mark in enumerate(cells) if mark == EMPTY)
 
 
 def after(cells: str, mark: Mark, position: int) -> str:
-    """The position that placing a mark leads to; whether that is legal is for `Board` to say."""
+    """Returns the position after a mark is placed. `Board` decides whether that is legal."""
     return cells[:position] + mark + cells[position + 1 :]
 
 
 @cache
 def render(cells: str) -> str:
-    """Three rows of text, in which an empty cell shows its number."""
+    """Writes a position as three rows of text, in which an empty cell shows its number."""
     shown = [str(position) if mark == EMPTY else mark for position, mark in enumerate(cells)]
     return "\n".join(" ".join(shown[row : row + 3]) for row in (0, 3, 6))
 
@@ -58,14 +60,14 @@ _SHOWN = re.compile(
 
 
 def read_board(text: str) -> str | None:
-    """The cells of the last board in a text; None if there is no board in it."""
+    """Returns the cells of the last board in a text; None if there is no board in it."""
     boards: list[tuple[str, ...]] = _SHOWN.findall(text)
     return "".join(mark if mark in "XO" else EMPTY for mark in boards[-1]) if boards else None
 
 
 @dataclass(slots=True)
 class Board:
-    """A game being played: the state of one session."""
+    """A board is a game being played, and the state of one session."""
 
     cells: str = START
     next_mark: Mark = "X"
@@ -77,7 +79,7 @@ class Board:
 
     @property
     def outcome(self) -> str | None:
-        """How the game ended; None while it goes on."""
+        """Says how the game ended; None while it goes on."""
         winner = winner_of(self.cells)
         if winner is not None:
             return f"{winner} wins"
@@ -88,7 +90,7 @@ class Board:
         return empty_cells(self.cells)
 
     def place(self, mark: Mark, position: int) -> None:
-        """Errors: `IllegalMove`, and the board is as it was."""
+        """Places a mark. Errors: IllegalMove, which leaves the board as it was."""
         outcome = self.outcome
         if outcome is not None:
             raise IllegalMove(f"the game is over: {outcome}")

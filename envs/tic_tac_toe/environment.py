@@ -1,4 +1,4 @@
-"""Tic-tac-toe between two models: the smallest environment in which both sides act on one shared state."""
+"""Plays tic-tac-toe between two models: the smallest environment in which both sides act on one shared state."""
 
 from __future__ import annotations
 
@@ -34,6 +34,8 @@ MARKS: Mapping[str, Mark] = {"policy": "X", "user": "O"}
 
 
 class InitialMove(BaseModel):
+    """An initial move was made before the episode begins."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     position: Annotated[int, Field(ge=0, le=8)]
@@ -41,7 +43,7 @@ class InitialMove(BaseModel):
 
 
 class TicTacToeTask(Task):
-    """A game to be played on from `initial_moves`. The mark that did not move last is next; without moves it is X."""
+    """A task is a game to continue after `initial_moves`. The mark that did not move last is next, at first X."""
 
     initial_moves: tuple[InitialMove, ...] = ()
 
@@ -57,7 +59,7 @@ class TicTacToeTask(Task):
         return self
 
     def board(self) -> Board:
-        """Errors: ValueError that names the first move which breaks the rules."""
+        """Returns the board after the initial moves. Errors: ValueError that names the first illegal move."""
         board = Board(next_mark=self.initial_moves[0].mark if self.initial_moves else "X")
         for index, move in enumerate(self.initial_moves):
             try:
@@ -68,7 +70,7 @@ class TicTacToeTask(Task):
 
 
 class Move(BaseModel):
-    """What the mover is told of a legal move. Refused moves are tool errors."""
+    """A legal move is answered with this object. Refused moves are tool errors."""
 
     success: bool
     board: str
@@ -87,10 +89,10 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
 
     class Options(EnvironmentOptions):
         legal_moves_only: bool = False
-        """Let a call name nothing but an empty cell. The prompt stays the same; what is sampled is constrained."""
+        """Let a call name only an empty cell. The prompt stays the same; what is sampled is constrained."""
 
     def generate(self, rng: random.Random, index: int) -> TicTacToeTask:
-        """Up to four moves at random, which is too few to end a game; either side may have begun."""
+        """Draws up to four moves, which are too few to end a game. Either side may have begun."""
         mark: Mark = rng.choice(("X", "O"))
         moves = []
         for position in rng.sample(range(9), rng.randint(0, 4)):
@@ -99,7 +101,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return TicTacToeTask(initial_moves=tuple(moves))
 
     def perfect(self, task: TicTacToeTask) -> Mapping[str, Player]:
-        """Nobody wins against a user who plays well, so this one lets the policy win."""
+        """Returns players that let the policy win: nobody wins against a user who plays well."""
         return {"policy": hopeful_player, "user": helpful_player}
 
     def setup(self, task: TicTacToeTask, episode: Episode) -> Board:
@@ -143,7 +145,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return replace(tool, parameters={**tool.parameters, "properties": {"position": only_empty}})
 
     def next_speaker(self, state: Board, episode: Episode, turn: Turn) -> str:
-        """Only a legal move passes the turn on; without one the same side is asked again, until the limits end it."""
+        """Passes the turn on after a legal move. Without one the same side is asked again, until a limit ends it."""
         return OWNERS[state.next_mark]
 
     def relay(self, state: Board, episode: Episode, turn: Turn, listener: Participant) -> str | None:
@@ -157,7 +159,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return state.outcome
 
     def score(self, state: Board, episode: Episode) -> Score:
-        """A game that was not played to its end is worth nothing to either side.
+        """Gives 1 to the winner, and 0.5 to both in a draw. An unfinished game gives nothing to either side.
 
         Errors: EpisodeFailure (user).
         """
@@ -171,7 +173,10 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         return Score(rewards["X"], others={OWNERS["O"]: rewards["O"]})
 
     def _check_user(self, board: Board, episode: Episode) -> None:
-        """Errors: EpisodeFailure (user) if the game got stuck with a simulated user. A trained one plays for itself."""
+        """Checks whether the game got stuck with a simulated user. A trained one plays for itself.
+
+        Errors: EpisodeFailure (user).
+        """
         user, stop = episode.participants["user"], episode.stop
         if user.trainable or stop is None or (stop.reason, stop.text) != (StopReason.MAX_TURNS, "user"):
             return
@@ -193,5 +198,5 @@ def _rules(mark: Mark) -> str:
 
 
 def _ask(news: str, board: Board) -> str:
-    """The message to whoever moves next, written from the state: the two cannot drift apart."""
+    """Writes the message to the side that moves next from the state, so that the two cannot drift apart."""
     return f"{news}\n{render(board.cells)}\nYou play {board.next_mark}. Your turn."

@@ -1,4 +1,4 @@
-"""Scripted players: opponents and baselines that see what a language model would, and nothing else.
+"""Holds scripted players: opponents and baselines that see what a language model would see, and nothing else.
 
 They find the board and their mark in the last message that asks them to move, so they play either side.
 
@@ -19,32 +19,35 @@ _ASKED = re.compile(r"You play ([XO])\. Your turn")
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Any empty cell."""
-    asked = _asked_to_move(request)
+    """Takes any empty cell."""
+    asked = _read_request(request)
     return _move(rng, rng.choice(empty_cells(asked[0]))) if asked else _WAITING
 
 
 def minimax_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Perfect play; among moves that are equally good, any."""
-    asked = _asked_to_move(request)
+    """Plays perfectly; among moves that are equally good it takes any."""
+    asked = _read_request(request)
     return _move(rng, rng.choice(best_cells(*asked))) if asked else _WAITING
 
 
 def hopeful_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Perfect play among the moves after which it can still win if it is let: with `helpful_player` it wins wherever that can be."""
-    asked = _asked_to_move(request)
+    """Plays perfectly among the moves after which it can still win if the other side lets it.
+
+    With `helpful_player` it wins wherever that is possible.
+    """
+    asked = _read_request(request)
     return _move(rng, rng.choice(hopeful_cells(*asked))) if asked else _WAITING
 
 
 def helpful_player(request: CompletionRequest, rng: random.Random) -> Message:
     """Lets the other side win, as soon as it can."""
-    asked = _asked_to_move(request)
+    asked = _read_request(request)
     return _move(rng, rng.choice(helpful_cells(*asked))) if asked else _WAITING
 
 
 def occupied_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """A cell that is taken, wherever there is one: understands the tool, not the game."""
-    asked = _asked_to_move(request)
+    """Takes an occupied cell, wherever there is one: it understands the tool, not the game."""
+    asked = _read_request(request)
     cells = asked[0] if asked else START
     taken = [position for position in range(9) if position not in empty_cells(cells)]
     return _move(rng, rng.choice(taken or [0]))
@@ -62,7 +65,7 @@ def string_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 @cache
 def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """The moves that win soonest, else draw, else lose latest."""
+    """Returns the moves that win soonest, else draw, else lose latest."""
     values = {position: -_value(after(cells, mark, position), other(mark)) for position in empty_cells(cells)}
     best = max(values.values())
     return tuple(position for position, value in values.items() if value == best)
@@ -70,7 +73,7 @@ def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """Of the moves that keep a win (else a draw) within reach, the best ones."""
+    """Returns the best of the moves that keep a win (else a draw) within reach."""
     hopes = {position: _hope(after(cells, mark, position), other(mark), mark) for position in empty_cells(cells)}
     kept = [position for position, hope in hopes.items() if _sign(hope) == _sign(max(hopes.values()))]
     values = {position: -_value(after(cells, mark, position), other(mark)) for position in kept}
@@ -79,14 +82,14 @@ def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 
 @cache
 def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
-    """The moves after which the other side, if it wants to, wins soonest."""
+    """Returns the moves after which the other side, if it wants to, wins soonest."""
     hopes = {position: _hope(after(cells, mark, position), other(mark), other(mark)) for position in empty_cells(cells)}
     return tuple(position for position, hope in hopes.items() if hope == max(hopes.values()))
 
 
 @cache
 def _hope(cells: str, mark: Mark, wanted: Mark) -> int:
-    """What a position is worth to `wanted` if both sides want it to win, more the sooner. `mark` moves next."""
+    """Returns what a position is worth to `wanted` if both sides want it to win, more the sooner. `mark` moves next."""
     empty = empty_cells(cells)
     winner = winner_of(cells)
     if winner is not None:
@@ -100,15 +103,15 @@ def _sign(value: int) -> int:
 
 @cache
 def _value(cells: str, mark: Mark) -> int:
-    """What a position is worth to the mark that moves next: positive if it can win, more the sooner."""
+    """Returns what a position is worth to the mark that moves next: positive if it can win, more the sooner."""
     empty = empty_cells(cells)
     if winner_of(cells) is not None:
         return -1 - len(empty)
     return max((-_value(after(cells, mark, position), other(mark)) for position in empty), default=0)
 
 
-def _asked_to_move(request: CompletionRequest) -> tuple[str, Mark] | None:
-    """The cells and the player's mark; None while the board it saw last is that of its own move."""
+def _read_request(request: CompletionRequest) -> tuple[str, Mark] | None:
+    """Returns the cells and the player's mark; None while the board it saw last is that of its own move."""
     for message in reversed(request.messages):
         cells = read_board(message.content)
         if cells is not None:
