@@ -1,4 +1,4 @@
-"""Workplace assistant: requests of office work, 27 tools in six areas, and the tables they change."""
+"""Has the policy assist in an office: requests, 27 tools in six areas, and the tables that they change."""
 
 from ray_gym.envs.workplace_assistant.environment import WorkplaceAssistant
 

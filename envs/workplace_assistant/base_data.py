@@ -1,4 +1,4 @@
-"""The office as every session finds it: made once in a process, always the same, and never changed."""
+"""Makes the office as every session finds it: once in a process, always the same, and never changed."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from functools import cache
 from types import MappingProxyType
 
 from ray_gym.envs.workplace_assistant import words
-from ray_gym.envs.workplace_assistant.clock import NOW, TODAY, written_day, written_moment
+from ray_gym.envs.workplace_assistant.clock import NOW, TODAY, format_day, format_moment
 from ray_gym.envs.workplace_assistant.rows import (
     BOARDS,
     LIST_NAMES,
     PRODUCTS,
     SOURCES,
     STATUSES,
-    Customer,
+    CalendarEvent,
+    CustomerRecord,
     Email,
-    Event,
     Person,
     ProjectTask,
     Visit,
@@ -39,21 +39,24 @@ OPENS, CLOSES = time(9), time(18)
 
 @dataclass(frozen=True)
 class BaseData:
+    """The base data are the tables of the office: rows by id, people by address, visits in order of time."""
+
     people: Mapping[str, Person]
     emails: Mapping[str, Email]
-    events: Mapping[str, Event]
+    events: Mapping[str, CalendarEvent]
     visits: Sequence[Visit]
     tasks: Mapping[str, ProjectTask]
-    customers: Mapping[str, Customer]
+    customers: Mapping[str, CustomerRecord]
 
 
 @cache
 def base_data() -> BaseData:
+    """Returns the office, made once in a process."""
     return generate_base_data(SEED)
 
 
 def generate_base_data(seed: int) -> BaseData:
-    """Each table has random numbers of its own, so that a change of one leaves the others as they are."""
+    """Makes the tables. Each has random numbers of its own, so that a change of one leaves the others as they are."""
     people = list(_people(random.Random(f"people/{seed}")))
     addresses = [person.address for person in people[1:]]
     return BaseData(
@@ -71,7 +74,7 @@ def _by_id(rows: Iterator[RowT]) -> Mapping[str, RowT]:
 
 
 def _people(rng: random.Random) -> Iterator[Person]:
-    """Names are unique. Addresses are written in several ways, so that nobody can guess them."""
+    """Makes people. Names are unique; addresses are written in several ways, so that nobody can guess them."""
     yield Person(*words.USER)
     taken = {words.USER[1]}
     for first, last in rng.sample(list(itertools.product(words.FIRST_NAMES, words.LAST_NAMES)), PEOPLE - 1):
@@ -84,17 +87,17 @@ def _people(rng: random.Random) -> Iterator[Person]:
 
 
 def _emails(rng: random.Random, senders: Sequence[str]) -> Iterator[Email]:
-    """What the user was sent in the last weeks, no two in the same minute."""
+    """Makes the emails that the user was sent in the last weeks, no two in the same minute."""
     ages = sorted(rng.sample(range(60, 45 * 24 * 60), EMAILS), reverse=True)
     for number, age in enumerate(ages, 1):
         topic = rng.choice(words.TOPICS)
         subject, body = rng.choice(words.SUBJECTS).format(topic), rng.choice(words.BODIES).format(topic)
-        sent_at = written_moment(NOW - timedelta(minutes=age))
+        sent_at = format_moment(NOW - timedelta(minutes=age))
         yield Email(f"email-{number}", rng.choice(senders), words.USER[1], subject, body, sent_at)
 
 
-def _events(rng: random.Random, participants: Sequence[str]) -> Iterator[Event]:
-    """On working days, in working hours, none at the same time as another."""
+def _events(rng: random.Random, participants: Sequence[str]) -> Iterator[CalendarEvent]:
+    """Makes events on working days, in working hours, none at the same time as another."""
     number = itertools.count(1)
     for day in working_days(TODAY - timedelta(days=40), TODAY + timedelta(days=40)):
         start, closing = datetime.combine(day, OPENS), datetime.combine(day, CLOSES)
@@ -102,7 +105,7 @@ def _events(rng: random.Random, participants: Sequence[str]) -> Iterator[Event]:
             if rng.random() < 0.4:
                 name, participant = rng.choice(words.MEETINGS), rng.choice(participants)
                 minutes = rng.choice((30, 45, 60))
-                yield Event(f"event-{next(number)}", name, participant, written_moment(start), minutes)
+                yield CalendarEvent(f"event-{next(number)}", name, participant, format_moment(start), minutes)
                 start += timedelta(minutes=30 if minutes == 30 else 60)
             else:
                 start += timedelta(minutes=30)
@@ -110,7 +113,7 @@ def _events(rng: random.Random, participants: Sequence[str]) -> Iterator[Event]:
 
 def _visits(rng: random.Random) -> Iterator[Visit]:
     for age in range(DAYS_OF_VISITS, 0, -1):
-        day = written_day(TODAY - timedelta(days=age))
+        day = format_day(TODAY - timedelta(days=age))
         for _ in range(rng.randint(3, 12)):
             visitor = f"visitor-{rng.randint(1, VISITORS)}"
             yield Visit(visitor, day, rng.randint(1, 30), rng.random() < 0.45, rng.choice(SOURCES))
@@ -120,22 +123,22 @@ def _tasks(rng: random.Random, assignees: Sequence[str]) -> Iterator[ProjectTask
     names = rng.sample(list(itertools.product(words.VERBS, words.THINGS)), TASKS)
     for number, (verb, thing) in enumerate(names, 1):
         list_name, board = rng.choice(LIST_NAMES), rng.choice(BOARDS)
-        due = written_day(TODAY + timedelta(days=rng.randint(-30, 40)))
+        due = format_day(TODAY + timedelta(days=rng.randint(-30, 40)))
         yield ProjectTask(f"task-{number}", f"{verb} the {thing}", rng.choice(assignees), list_name, board, due)
 
 
-def _customers(rng: random.Random, holders: Sequence[str]) -> Iterator[Customer]:
+def _customers(rng: random.Random, holders: Sequence[str]) -> Iterator[CustomerRecord]:
     names = rng.sample(list(itertools.product(words.COMPANY_FIRST, words.COMPANY_SECOND)), CUSTOMERS)
     for number, (first, second) in enumerate(names, 1):
-        yield Customer(
+        yield CustomerRecord(
             f"customer-{number}",
             f"{first} {second}",
             f"office@{first.lower()}-{second.lower()}.example",
             rng.choice(holders),
             rng.choice(PRODUCTS),
             rng.choice(STATUSES),
-            written_day(TODAY - timedelta(days=rng.randint(1, 90))),
-            written_day(TODAY + timedelta(days=rng.randint(1, 60))),
+            format_day(TODAY - timedelta(days=rng.randint(1, 90))),
+            format_day(TODAY + timedelta(days=rng.randint(1, 60))),
             rng.choice(words.CUSTOMER_NOTES),
         )
 

@@ -1,4 +1,4 @@
-"""What time it is in this office: always the same. Dates and times are text, in an order that is also that of time."""
+"""Tells the time in this office, which is always the same. Written dates and moments sort in the order of time."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ MONTHS = (
 )
 
 
-def written_day(day: date) -> str:
-    """As tables keep it: 2026-03-12."""
+def format_day(day: date) -> str:
+    """Writes a day as tables keep it: 2026-03-12."""
     return day.isoformat()
 
 
-def written_moment(moment: datetime) -> str:
-    """As tables keep it: 2026-03-12 08:30."""
+def format_moment(moment: datetime) -> str:
+    """Writes a moment as tables keep it: 2026-03-12 08:30."""
     return moment.isoformat(" ", "minutes")
 
 
 def read_moment(text: str) -> datetime:
-    """Of a moment that a table keeps."""
+    """Reads a moment as tables keep it."""
     return datetime.fromisoformat(text)
 
 
-def spoken_day(day: date) -> str:
-    """Thursday, 12 March 2026"""
+def spell_out_day(day: date) -> str:
+    """Writes a day in words: Thursday, 12 March 2026."""
     return f"{WEEKDAYS[day.weekday()]}, {day.day} {MONTHS[day.month - 1]} {day.year}"

@@ -1,4 +1,4 @@
-"""An office assistant: a request, 27 tools, and tables that should end up as the request wants them, and not otherwise."""
+"""Has the policy assist in an office, whose tables should end up as the request wants them, and not otherwise."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import random
 from collections.abc import Mapping
 
 from ray_gym import Environment, Episode, Opening, Score
-from ray_gym.envs.workplace_assistant.clock import NOW, TODAY, spoken_day
-from ray_gym.envs.workplace_assistant.players import carrying_out
+from ray_gym.envs.workplace_assistant.clock import NOW, TODAY, spell_out_day
+from ray_gym.envs.workplace_assistant.players import player_of_calls
 from ray_gym.envs.workplace_assistant.requests import make_request
-from ray_gym.envs.workplace_assistant.task import WorkplaceTask, played
+from ray_gym.envs.workplace_assistant.task import WorkplaceTask, carry_out_calls
 from ray_gym.envs.workplace_assistant.tools import Toolbox
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 from ray_gym.graders import FinalState
@@ -17,7 +17,7 @@ from ray_gym.models.player import Player
 
 
 class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
-    """Do what the user asks with the tools of an office, and nothing else."""
+    """The policy does what the user asks with the tools of an office, and nothing else."""
 
     pattern = "multi-step"
     scoring = "final state"
@@ -27,27 +27,31 @@ class WorkplaceAssistant(Toolbox, Environment[WorkplaceTask, Workplace]):
         return WorkplaceTask(request=wanted.request, expected_calls=(*wanted.lookups, *wanted.actions))
 
     def setup(self, task: WorkplaceTask, episode: Episode) -> Workplace:
-        """Earlier calls are not made again in the episode: what they did is done."""
-        return task.begun()
+        """Begins with what earlier calls did. These calls are not made again in the episode."""
+        return task.open_workplace()
 
     def opening(self, task: WorkplaceTask, state: Workplace) -> Opening:
         return Opening(system={"policy": _instructions(state)}, messages={"policy": task.request})
 
     def perfect(self, task: WorkplaceTask) -> Mapping[str, Player]:
         return {
-            "policy": carrying_out(task.expected_calls, sum(message.role == "assistant" for message in task.messages))
+            "policy": player_of_calls(
+                task.expected_calls, sum(message.role == "assistant" for message in task.messages)
+            )
         }
 
     async def score(self, state: Workplace, episode: Episode) -> Score:
-        """The session's tables as they are; its calls are not played again."""
+        """Compares the session's tables, as they are, with those after the expected calls."""
         task: WorkplaceTask = episode.task
-        return await FinalState(state.changes(), played(task.expected_calls, task.begun()).changes()).score(episode)
+        return await FinalState(
+            state.changes(), carry_out_calls(task.expected_calls, task.open_workplace()).changes()
+        ).score(episode)
 
 
 def _instructions(workplace: Workplace) -> str:
     user = workplace.user
     return (
-        f"You are the office assistant of {user.name} ({user.address}). It is {spoken_day(TODAY)}, {NOW:%H:%M}.\n"
+        f"You are the office assistant of {user.name} ({user.address}). It is {spell_out_day(TODAY)}, {NOW:%H:%M}.\n"
         "Do what you are asked with the tools, without asking back, and change nothing else. If the request has a "
         "condition that does not hold, or nothing fits it, change nothing.\n"
         "Look up ids and addresses; never guess them. You have six steps; one step may hold several calls.\n"

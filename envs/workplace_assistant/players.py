@@ -1,4 +1,4 @@
-"""A player that knows the calls of its task."""
+"""Holds a player that knows the calls of its task."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
 MESSAGES_OF_ONE_CALL = 4
-"""All calls after these are one message; with the last words, that makes six steps."""
+"""Number of messages with one call. All later calls are one message; with the last words, that makes six steps."""
 
 
-def carrying_out(calls: Sequence[ExpectedCall], earlier: int = 0) -> Player:
-    """First one call a message, as a model does that needs the answers; then all the rest at once, then words. `earlier`: messages of
-    the assistant's that were there before."""
+def player_of_calls(calls: Sequence[ExpectedCall], earlier: int = 0) -> Player:
+    """Makes a player that carries out calls.
+
+    It makes one call a message at first, as a model does that needs the answers, then all the rest at once. `earlier`
+    is the number of the assistant's messages that were there before.
+    """
     messages = [[call] for call in calls[:MESSAGES_OF_ONE_CALL]]
     if rest := list(calls[MESSAGES_OF_ONE_CALL:]):
         messages.append(rest)

@@ -1,4 +1,4 @@
-"""The rows of the office's tables. They never change: a changed row is another row with the same id."""
+"""Defines the rows of the office's tables. They never change: a changed row is another row with the same id."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ class Email:
 
 
 @dataclass(frozen=True)
-class Event:
-    """A meeting of the user with one other person."""
+class CalendarEvent:
+    """An event is a meeting of the user with one other person."""
 
     id: str
     name: str
@@ -52,7 +52,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody was on the company's site; engaged if they did more than look."""
+    """A visit is somebody's stay on the company's site. They are engaged if they did more than look."""
 
     visitor: str
     day: str
@@ -72,7 +72,7 @@ class ProjectTask:
 
 
 @dataclass(frozen=True)
-class Customer:
+class CustomerRecord:
     id: str
     name: str
     contact: str
@@ -86,7 +86,7 @@ class Customer:
 
 @dataclass(frozen=True)
 class Plot:
-    """Plots are not drawn; what was asked for is kept."""
+    """A plot is not drawn; what was asked for is kept."""
 
     id: str
     metric: str

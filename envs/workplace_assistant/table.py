@@ -1,4 +1,4 @@
-"""A table that sessions share until they change it: rows never change, and only those that were replaced are a session's own."""
+"""Defines a table that sessions share until they change it. Rows never change; a session owns those it replaced."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 
-class Row(Protocol):
-    """A dataclass with an id."""
+class TableRow(Protocol):
+    """A row is a dataclass with an id."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
 
@@ -15,11 +15,11 @@ class Row(Protocol):
     def id(self) -> str: ...
 
 
-RowT = TypeVar("RowT", bound=Row)
+RowT = TypeVar("RowT", bound=TableRow)
 
 
 class Table(Generic[RowT]):
-    """Looks like `base` with the session's own rows laid over it. `kind` is how an id begins: email-12."""
+    """A table looks like `base` with the session's own rows laid over it. `kind` is how an id begins: email-12."""
 
     __slots__ = ("_added", "_own", "base", "kind")
 
@@ -30,25 +30,27 @@ class Table(Generic[RowT]):
         self._added = 0
 
     def __iter__(self) -> Iterator[RowT]:
-        """Rows of the base in its order, then the added ones."""
+        """Yields the rows of the base in its order, then the added ones."""
         if not self._own:
             return iter(self.base.values())
         return (row for row in {**self.base, **self._own}.values() if row is not None)
 
     def get(self, row_id: str) -> RowT | None:
+        """Returns the row with an id; None if there is none."""
         return self._own[row_id] if row_id in self._own else self.base.get(row_id)
 
     @property
     def next_id(self) -> str:
-        """Of a row that is added now. No id is given twice, even if its row is removed."""
+        """Returns the id of a row that is added now. No id is given twice, even if its row is removed."""
         return f"{self.kind}-{len(self.base) + self._added + 1}"
 
     def put(self, row: RowT) -> None:
-        """Add a row with the next id, or replace the one with its id."""
+        """Adds a row with the next id, or replaces the row with its id."""
         self._added += row.id == self.next_id
         self._own[row.id] = row
 
     def remove(self, row_id: str) -> None:
+        """Removes the row with an id, if there is one."""
         if row_id in self.base:
             self._own[row_id] = None
         else:
@@ -56,5 +58,5 @@ class Table(Generic[RowT]):
 
     @property
     def own(self) -> Mapping[str, RowT | None]:
-        """What the session has written: rows by id, None for removed ones."""
+        """Returns what the session has written: rows by id, None for removed ones."""
         return self._own

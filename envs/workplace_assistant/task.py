@@ -1,4 +1,4 @@
-"""A task: what the user asks for, and the calls that do it."""
+"""Defines a task: what the user asks for, and the calls that do it."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ TOOLS = tools_of(Toolbox)
 
 
 class ExpectedCall(BaseModel):
+    """An expected call is a tool's name and arguments."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str
     arguments: dict[str, Any] = {}
 
     def carry_out(self, workplace: Workplace) -> Any:
-        """The tool's answer. Errors: ValueError, also for what the tool refuses."""
+        """Makes the call, and returns the tool's answer. Errors: ValueError, also for a call that the tool refuses."""
         tool = TOOLS.get(self.name)
         if tool is None:
             raise ValueError(f"there is no tool {self.name!r}; the tools are: {', '.join(TOOLS)}")
@@ -39,9 +41,9 @@ class ExpectedCall(BaseModel):
 
 
 class WorkplaceTask(Task):
-    """The calls are the lookups that the request needs, if they are written down, and then what changes the tables.
+    """A task is a request and the calls that do it: lookups, if they are written down, and then changes of the tables.
 
-    They begin where `messages`, if there are any, have led to.
+    The calls begin where `messages`, if there are any, have led to.
     """
 
     request: Annotated[str, Field(min_length=1)]
@@ -49,11 +51,11 @@ class WorkplaceTask(Task):
 
     @model_validator(mode="after")
     def _can_be_done(self) -> WorkplaceTask:
-        played(self.expected_calls, self.begun())
+        carry_out_calls(self.expected_calls, self.open_workplace())
         return self
 
-    def begun(self) -> Workplace:
-        """A fresh workplace after the calls in `messages`. Errors: ValueError for one that was carried out there and is refused here."""
+    def open_workplace(self) -> Workplace:
+        """Returns a fresh workplace after the calls in `messages`. Errors: ValueError for a call that is refused."""
         workplace = Workplace.fresh()
         for done in carried_out(self.messages):
             try:
@@ -66,9 +68,12 @@ class WorkplaceTask(Task):
         return workplace
 
 
-def played(calls: Sequence[ExpectedCall], begun: Workplace | None = None) -> Workplace:
-    """A fresh workplace, or the one that is given, after these calls. Errors: ValueError that names the first call that is refused."""
-    workplace = begun or Workplace.fresh()
+def carry_out_calls(calls: Sequence[ExpectedCall], workplace: Workplace | None = None) -> Workplace:
+    """Makes these calls in a workplace, by default a fresh one, and returns it.
+
+    Errors: ValueError that names the first call that is refused.
+    """
+    workplace = workplace or Workplace.fresh()
     for number, call in enumerate(calls):
         try:
             call.carry_out(workplace)

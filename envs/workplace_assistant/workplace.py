@@ -1,4 +1,4 @@
-"""The state of one session: the office as it was, with what the session changed."""
+"""Holds the state of one session: the office as it was, with what the session changed."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ray_gym.envs.workplace_assistant.base_data import base_data
-from ray_gym.envs.workplace_assistant.rows import Customer, Email, Event, Person, Plot, ProjectTask, Visit
-from ray_gym.envs.workplace_assistant.table import Row, RowT, Table
+from ray_gym.envs.workplace_assistant.rows import CalendarEvent, CustomerRecord, Email, Person, Plot, ProjectTask, Visit
+from ray_gym.envs.workplace_assistant.table import RowT, Table, TableRow
 from ray_gym.graders import folded
 
 EXACT_COLUMNS = ("status", "list_name", "board")
-"""Columns whose values are names of a fixed list; in all others, case and white space make no difference."""
+"""Columns whose values are names of a fixed list. In all others, case and white space make no difference."""
 
 
 @dataclass(frozen=True)
 class Workplace:
-    """What no tool can change is not copied at all."""
+    """The workplace is the state of one session. Tables that no tool can change are shared, not copied."""
 
     people: Mapping[str, Person]
-    """By address; the first one is the user."""
+    """People by address; the first is the user."""
     visits: Sequence[Visit]
     emails: Table[Email]
-    events: Table[Event]
+    events: Table[CalendarEvent]
     tasks: Table[ProjectTask]
-    customers: Table[Customer]
+    customers: Table[CustomerRecord]
     plots: Table[Plot]
     invited: list[tuple[str, str]] = field(default_factory=list)
-    """Events and whom the session has invited to them. Like an email, an invitation can't be taken back."""
+    """Event id and address of each invitation that the session sent. Like an email, it can't be taken back."""
 
     @classmethod
     def fresh(cls) -> Workplace:
+        """Returns the office as every session finds it."""
         base = base_data()
         return cls(
             base.people,
@@ -50,7 +51,10 @@ class Workplace:
         return next(iter(self.people.values()))
 
     def changes(self) -> dict[str, dict[str, Any]]:
-        """How the tables differ from the shared ones, and who was invited for nothing. Sessions with equal changes have equal tables."""
+        """Returns how the tables differ from the shared ones, and invitations to events that are off.
+
+        Sessions with equal changes have equal tables.
+        """
         tables: Mapping[str, Table[Any]] = {
             "emails": self.emails,
             "events": self.events,
@@ -62,15 +66,15 @@ class Workplace:
         withdrawn = self._withdrawn()
         return {**changes, "withdrawn_invitations": withdrawn} if withdrawn else changes
 
-    def put_event(self, event: Event) -> None:
-        """Add or replace it. Whoever it is with, and was not before, gets an invitation."""
+    def put_event(self, event: CalendarEvent) -> None:
+        """Adds or replaces an event. Its participant gets an invitation, if they were not in it before."""
         before = self.events.get(event.id)
         self.events.put(event)
         if event.participant not in (before and before.participant, self.user.address):
             self.invited.append((event.id, event.participant))
 
     def _withdrawn(self) -> dict[str, int]:
-        """How often each address was invited to an event that it does not belong to in the end."""
+        """Returns how often each address was invited to an event that it does not belong to in the end."""
         withdrawn = Counter[str]()
         for event_id, address in self.invited:
             event = self.events.get(event_id)
@@ -79,7 +83,7 @@ class Workplace:
 
 
 def _changes(table: Table[RowT]) -> dict[str, Any]:
-    """Added rows are without their ids, which depend on the order of the calls only."""
+    """Returns a table's changes. Added rows are without their ids, which depend on the order of the calls only."""
     written = {row_id: _content(row) for row_id, row in table.own.items() if row is not None}
     added = [content for row_id, content in written.items() if row_id not in table.base]
     changed = {
@@ -92,7 +96,8 @@ def _changes(table: Table[RowT]) -> dict[str, Any]:
     return {what: rows for what, rows in found.items() if rows}
 
 
-def _content(row: Row) -> dict[str, Any]:
+def _content(row: TableRow) -> dict[str, Any]:
+    """Returns a row's columns without its id, with texts folded."""
     return {
         name: folded(value) if isinstance(value, str) and name not in EXACT_COLUMNS else value
         for name, value in asdict(row).items()

@@ -18,10 +18,10 @@ from pydantic import ValidationError
 from ray_gym import Episode, Message, ToolCall
 from ray_gym.envs.workplace_assistant import WorkplaceAssistant
 from ray_gym.envs.workplace_assistant.clock import TODAY
-from ray_gym.envs.workplace_assistant.players import carrying_out
+from ray_gym.envs.workplace_assistant.players import player_of_calls
 from ray_gym.envs.workplace_assistant.requests import make_request
 from ray_gym.envs.workplace_assistant.requests.wanted import Wanted, call
-from ray_gym.envs.workplace_assistant.task import ExpectedCall, WorkplaceTask, played
+from ray_gym.envs.workplace_assistant.task import ExpectedCall, WorkplaceTask, carry_out_calls
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 from ray_gym.models.player import Player
 from ray_gym.play.play import Played
@@ -53,7 +53,7 @@ def changed(expected: ExpectedCall, **arguments: Any) -> ExpectedCall:
 
 
 async def play_calls(task: WorkplaceTask, *calls: ExpectedCall) -> Played:
-    return await play_task(ENVIRONMENT, task, {"policy": carrying_out(calls)}, limits=SIX_STEPS)
+    return await play_task(ENVIRONMENT, task, {"policy": player_of_calls(calls)}, limits=SIX_STEPS)
 
 
 def errors_of(played_: Played) -> list[str]:
@@ -68,7 +68,7 @@ async def test_true_calls_get_the_reward_on_300_generated_tasks_in_six_steps() -
         done = await play_task(ENVIRONMENT, task, limits=SIX_STEPS)
         assert reward_of(done) == 1 and errors_of(done) == [], task
         assert done.episode.usage.model_calls <= 6 and done.episode.answer == "That is done."
-        assert done.episode.state.changes() == played(task.expected_calls).changes()
+        assert done.episode.state.changes() == carry_out_calls(task.expected_calls).changes()
         assert bool(done.episode.state.changes()) == bool(wanted.actions), task
         without_changes += not wanted.actions
     assert 20 <= without_changes <= 100, "some requests need nothing to be changed, most do"

@@ -16,8 +16,8 @@ from ray_gym.envs.workplace_assistant.requests import TEMPLATES
 from ray_gym.envs.workplace_assistant.requests.about_analytics import plot_if_changed
 from ray_gym.envs.workplace_assistant.requests.about_calendar import book_if_free
 from ray_gym.envs.workplace_assistant.requests.about_projects import reassign_overdue
-from ray_gym.envs.workplace_assistant.requests.wanted import said_day
-from ray_gym.envs.workplace_assistant.task import played
+from ray_gym.envs.workplace_assistant.requests.wanted import phrase_day
+from ray_gym.envs.workplace_assistant.task import carry_out_calls
 
 
 def test_tasks_are_many_and_the_seed_decides_them() -> None:
@@ -41,9 +41,9 @@ def test_every_template_changes_something_and_is_worded_in_several_ways(template
 def test_days_of_another_year_are_said_with_it() -> None:
     """In March, December is that of the year before, or the one to come."""
     rng = random.Random(0)
-    ways = {said_day(rng, date(2025, 12, 22)) for _ in range(50)}
+    ways = {phrase_day(rng, date(2025, 12, 22)) for _ in range(50)}
     assert ways == {"2025-12-22", "December 22, 2025", "Monday, 22 December 2025"}
-    assert {said_day(rng, date(2026, 1, 2)) for _ in range(50)} == {"2026-01-02", "January 2", "Friday, 2 January"}
+    assert {phrase_day(rng, date(2026, 1, 2)) for _ in range(50)} == {"2026-01-02", "January 2", "Friday, 2 January"}
     told = "\n".join(wanted_of(index).request for index in range(2000))
     assert re.findall(r"December(?! \d+, 2025| 2025)", told) == [] and "December" in told
 
@@ -69,7 +69,7 @@ def test_reassigning_leaves_nothing_overdue_and_touches_nothing_else() -> None:
         if wanted is None:
             continue
         person, other = (look.carry_out(OFFICE)["found"][0]["address"] for look in wanted.lookups[:2])
-        after = {task.id: task for task in played((*wanted.lookups, *wanted.actions)).tasks}
+        after = {task.id: task for task in carry_out_calls((*wanted.lookups, *wanted.actions)).tasks}
         for task in OFFICE.tasks:
             is_overdue = task.assignee == person and task.due < "2026-03-12" and task.list_name != "Completed"
             assert after[task.id].assignee == (other if is_overdue else task.assignee)

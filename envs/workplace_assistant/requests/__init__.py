@@ -1,4 +1,4 @@
-"""Requests and the calls that fulfil them, made from a seed."""
+"""Makes requests and the calls that fulfil them, from a seed."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ TEMPLATES: tuple[Template, ...] = (
     *across_areas.TEMPLATES,
 )
 KEPT_WITHOUT_ACTIONS = 0.4
-"""How likely a draw after which nothing has to be changed is kept; it is drawn again otherwise."""
+"""Probability that a draw after which nothing has to be changed is kept; else it is drawn again."""
 
 _GREETINGS = ("", "", "", "Hi! ", "Good morning. ", "One thing for today: ", "When you get to it: ")
 _THANKS = ("", "", "", " Thanks!", " Thank you.", " Please be careful with it.")
 
 
 def make_request(rng: random.Random) -> Wanted:
-    """Every template is as likely as any other."""
+    """Draws a request. Every template is as likely as any other."""
     template = rng.choice(TEMPLATES)
     while True:
         wanted = template(rng, Workplace.fresh())

@@ -1,11 +1,11 @@
-"""Requests about visits to the site, most of them with a condition."""
+"""Makes requests about visits to the site, most of them with a condition."""
 
 from __future__ import annotations
 
 import random
 from datetime import date, timedelta
 
-from ray_gym.envs.workplace_assistant.clock import written_day
+from ray_gym.envs.workplace_assistant.clock import format_day
 from ray_gym.envs.workplace_assistant.requests.wanted import (
     Template,
     Wanted,
@@ -15,7 +15,7 @@ from ray_gym.envs.workplace_assistant.requests.wanted import (
     days_ago,
     find,
     note,
-    said_day,
+    phrase_day,
     task_name,
 )
 from ray_gym.envs.workplace_assistant.rows import BOARDS, METRICS, PLOT_KINDS, SOURCES
@@ -33,7 +33,7 @@ _SAID = {
 
 def plot(rng: random.Random, workplace: Workplace) -> Wanted:
     (first, last), metric, kind = _period(rng), rng.choice(METRICS), rng.choice(PLOT_KINDS)
-    begin, end, what = said_day(rng, first), said_day(rng, last), _SAID[metric]
+    begin, end, what = phrase_day(rng, first), phrase_day(rng, last), _SAID[metric]
     request = rng.choice(
         (
             f"Make a {kind} plot of the {what} from {begin} to {end}.",
@@ -49,12 +49,12 @@ def plot_if_changed(rng: random.Random, workplace: Workplace) -> Wanted:
     metric, tool = rng.choice((("total_visits", "total"), ("engaged_visits", "engaged")))
     before, after = (
         sum(visit.engaged or metric == "total_visits" for visit in visits_between(workplace, day, day))
-        for day in (written_day(first), written_day(last))
+        for day in (format_day(first), format_day(last))
     )
     fell = rng.random() < 0.5
     direction, holds = ("fell", after < before) if fell else ("rose", after > before)
     comparison = "fewer" if fell else "more"
-    begin, end, what = said_day(rng, first), said_day(rng, last), _SAID[metric]
+    begin, end, what = phrase_day(rng, first), phrase_day(rng, last), _SAID[metric]
     request = rng.choice(
         (
             f"If the number of {what} {direction} from {begin} to {end}, make a {kind} plot of it for that period.",
@@ -64,15 +64,15 @@ def plot_if_changed(rng: random.Random, workplace: Workplace) -> Wanted:
             f"included, only if they {direction}.",
         )
     )
-    lookup = call(f"analytics_{tool}_visits", from_date=written_day(first), to_date=written_day(last))
+    lookup = call(f"analytics_{tool}_visits", from_date=format_day(first), to_date=format_day(last))
     return Wanted(request, (lookup,), (_plot(metric, first, last, kind),) if holds else ())
 
 
 def plot_sources_if(rng: random.Random, workplace: Workplace) -> Wanted:
     (first, last), kind = _period(rng), rng.choice(PLOT_KINDS)
     one, other = rng.sample(SOURCES, 2)
-    found = [visit.source for visit in visits_between(workplace, written_day(first), written_day(last))]
-    begin, end = said_day(rng, first), said_day(rng, last)
+    found = [visit.source for visit in visits_between(workplace, format_day(first), format_day(last))]
+    begin, end = phrase_day(rng, first), phrase_day(rng, last)
     request = rng.choice(
         (
             f"If more visits came from {one} than from {other} between {begin} and {end}, make a {kind} plot of the "
@@ -81,16 +81,16 @@ def plot_sources_if(rng: random.Random, workplace: Workplace) -> Wanted:
             f"them as a {kind} plot.",
         )
     )
-    lookup = call("analytics_traffic_sources", from_date=written_day(first), to_date=written_day(last))
+    lookup = call("analytics_traffic_sources", from_date=format_day(first), to_date=format_day(last))
     holds = found.count(one) > found.count(other)
     return Wanted(request, (lookup,), (_plot("traffic_sources", first, last, kind),) if holds else ())
 
 
 def email_if_engaged(rng: random.Random, workplace: Workplace) -> Wanted:
     (first, last), person, (subject, body) = _period(rng), colleague(rng, workplace), note(rng)
-    count = sum(visit.engaged for visit in visits_between(workplace, written_day(first), written_day(last)))
+    count = sum(visit.engaged for visit in visits_between(workplace, format_day(first), format_day(last)))
     limit = max(1, count + rng.randint(-10, 10))
-    begin, end = said_day(rng, first), said_day(rng, last)
+    begin, end = phrase_day(rng, first), phrase_day(rng, last)
     email = f'with the subject "{subject}" and the text "{body}"'
     request = rng.choice(
         (
@@ -100,16 +100,16 @@ def email_if_engaged(rng: random.Random, workplace: Workplace) -> Wanted:
             f"{email}",
         )
     )
-    lookup = call("analytics_engaged_visits", from_date=written_day(first), to_date=written_day(last))
+    lookup = call("analytics_engaged_visits", from_date=format_day(first), to_date=format_day(last))
     action = call("email_send", recipient=person.address, subject=subject, body=body)
     return Wanted(request, (lookup, *find(person)), (action,) if count > limit else ())
 
 
 def task_if_short(rng: random.Random, workplace: Workplace) -> Wanted:
     (first, last), person, name = _period(rng), colleague(rng, workplace), task_name(rng)
-    minutes = average(visits_between(workplace, written_day(first), written_day(last)))
+    minutes = average(visits_between(workplace, format_day(first), format_day(last)))
     limit, due, board = round(minutes) + rng.randint(-1, 2), coming_workday(rng), rng.choice(BOARDS)
-    begin, end, by = said_day(rng, first), said_day(rng, last), said_day(rng, due)
+    begin, end, by = phrase_day(rng, first), phrase_day(rng, last), phrase_day(rng, due)
     request = rng.choice(
         (
             f"If an average visit took less than {limit} minutes in the period from {begin} to {end}, create the task "
@@ -118,24 +118,24 @@ def task_if_short(rng: random.Random, workplace: Workplace) -> Wanted:
             f'gets a task: "{name}", board {board}, list Backlog, due on {by}. Otherwise nothing is to be done.',
         )
     )
-    lookup = call("analytics_average_minutes", from_date=written_day(first), to_date=written_day(last))
+    lookup = call("analytics_average_minutes", from_date=format_day(first), to_date=format_day(last))
     action = call(
         "project_create",
         name=name,
         assignee=person.address,
         list_name="Backlog",
         board=board,
-        due=written_day(due),
+        due=format_day(due),
     )
     return Wanted(request, (lookup, *find(person)), (action,) if minutes < limit else ())
 
 
 def email_about_visitor(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Visitors have few visits, so that all are shown."""
+    """Asks for an email if a visitor has come. Visitors have few visits, so that a search shows all."""
     visitor, person, (subject, body) = rng.choice(workplace.visits).visitor, colleague(rng, workplace), note(rng)
     visits = [visit for visit in workplace.visits if visit.visitor == visitor]
-    day = rng.choice((rng.choice(visits).day, written_day(days_ago(rng, 40))))
-    since = said_day(rng, date.fromisoformat(day))
+    day = rng.choice((rng.choice(visits).day, format_day(days_ago(rng, 40))))
+    since = phrase_day(rng, date.fromisoformat(day))
     email = f'an email with the subject "{subject}" and the text "{body}"'
     request = rng.choice(
         (
@@ -149,13 +149,13 @@ def email_about_visitor(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def _period(rng: random.Random) -> tuple[date, date]:
-    """Two different days of those for which there are visits, not too far from each other."""
+    """Draws two different days for which there are visits, not too far from each other."""
     last = days_ago(rng, 40)
     return last - timedelta(days=rng.randint(1, 14)), last
 
 
 def _plot(metric: str, first: date, last: date, kind: str) -> ExpectedCall:
-    period = {"from_date": written_day(first), "to_date": written_day(last)}
+    period = {"from_date": format_day(first), "to_date": format_day(last)}
     return call("analytics_plot", metric=metric, kind=kind, **period)
 
 

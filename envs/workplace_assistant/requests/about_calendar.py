@@ -1,4 +1,4 @@
-"""Requests about the user's calendar."""
+"""Makes requests about the user's calendar."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from datetime import timedelta
 
 from ray_gym.envs.workplace_assistant import words
-from ray_gym.envs.workplace_assistant.clock import TODAY, read_moment, written_day, written_moment
+from ray_gym.envs.workplace_assistant.clock import TODAY, format_day, format_moment, read_moment
 from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
@@ -17,8 +17,8 @@ from ray_gym.envs.workplace_assistant.requests.wanted import (
     coming_workday,
     find,
     meetings_with,
-    said_day,
-    said_moment,
+    phrase_day,
+    phrase_moment,
     working_moment,
 )
 from ray_gym.envs.workplace_assistant.workplace import Workplace
@@ -27,7 +27,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 def book(rng: random.Random, workplace: Workplace) -> Wanted:
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((15, 30, 45, 60, 90))
     start = working_moment(rng, coming_workday(rng))
-    when = said_moment(rng, start)
+    when = phrase_moment(rng, start)
     request = rng.choice(
         (
             f'Book a meeting of {minutes} minutes called "{name}" with {person.name} on {when}.',
@@ -35,16 +35,14 @@ def book(rng: random.Random, workplace: Workplace) -> Wanted:
             f'I want to meet {person.name} on {when} for {minutes} minutes. The event is called "{name}".',
         )
     )
-    action = call(
-        "calendar_create", name=name, participant=person.address, start=written_moment(start), minutes=minutes
-    )
+    action = call("calendar_create", name=name, participant=person.address, start=format_moment(start), minutes=minutes)
     return Wanted(request, find(person), (action,))
 
 
 def cancel_one(rng: random.Random, workplace: Workplace) -> Wanted:
     person = colleague_to_meet(rng, workplace)
     event = rng.choice(meetings_with(workplace, person))
-    when, day = said_moment(rng, event.start), event.start[:10]
+    when, day = phrase_moment(rng, event.start), event.start[:10]
     request = rng.choice(
         (
             f"Cancel my meeting with {person.name} on {when}.",
@@ -59,9 +57,9 @@ def cancel_one(rng: random.Random, workplace: Workplace) -> Wanted:
 def move_next(rng: random.Random, workplace: Workplace) -> Wanted | None:
     person = colleague_to_meet(rng, workplace)
     event, start = meetings_with(workplace, person)[0], working_moment(rng, coming_workday(rng))
-    if event.start == written_moment(start):
+    if event.start == format_moment(start):
         return None
-    when = said_moment(rng, start)
+    when = phrase_moment(rng, start)
     request = rng.choice(
         (
             f"Move my next meeting with {person.name} to {when}.",
@@ -69,8 +67,8 @@ def move_next(rng: random.Random, workplace: Workplace) -> Wanted | None:
             f"Postpone or bring forward the next event I have with {person.name}, so that it starts on {when}.",
         )
     )
-    search = call("calendar_search", query=person.address, from_date=written_day(TODAY))
-    action = call("calendar_update", event_id=event.id, field="start", new_value=written_moment(start))
+    search = call("calendar_search", query=person.address, from_date=format_day(TODAY))
+    action = call("calendar_update", event_id=event.id, field="start", new_value=format_moment(start))
     return Wanted(request, (*find(person), search), (action,))
 
 
@@ -78,7 +76,7 @@ def change_length(rng: random.Random, workplace: Workplace) -> Wanted:
     person = colleague_to_meet(rng, workplace)
     event = rng.choice(meetings_with(workplace, person))
     minutes = rng.choice([each for each in (15, 20, 30, 45, 60, 75, 90) if each != event.minutes])
-    when, day = said_moment(rng, event.start), event.start[:10]
+    when, day = phrase_moment(rng, event.start), event.start[:10]
     request = rng.choice(
         (
             f"My meeting with {person.name} on {when} should last {minutes} minutes.",
@@ -93,10 +91,10 @@ def change_length(rng: random.Random, workplace: Workplace) -> Wanted:
 
 def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
     person, last = colleague_to_meet(rng, workplace), coming_workday(rng)
-    found = [event for event in meetings_with(workplace, person) if event.start[:10] <= written_day(last)]
+    found = [event for event in meetings_with(workplace, person) if event.start[:10] <= format_day(last)]
     if len(found) > MOST_ACTIONS:
         return None
-    until = said_day(rng, last)
+    until = phrase_day(rng, last)
     request = rng.choice(
         (
             f"Cancel all meetings that I have with {person.name} from today to {until}, both days included.",
@@ -104,20 +102,20 @@ def cancel_until(rng: random.Random, workplace: Workplace) -> Wanted | None:
             f"Remove every event with {person.name} between today and {until} (inclusive) from my calendar.",
         )
     )
-    search = call("calendar_search", query=person.address, from_date=written_day(TODAY), to_date=written_day(last))
+    search = call("calendar_search", query=person.address, from_date=format_day(TODAY), to_date=format_day(last))
     return Wanted(request, (*find(person), search), tuple(call("calendar_delete", event_id=e.id) for e in found))
 
 
 def book_if_free(rng: random.Random, workplace: Workplace) -> Wanted:
     person, name, minutes = colleague(rng, workplace), rng.choice(words.MEETINGS), rng.choice((30, 60))
     start = working_moment(rng, coming_workday(rng))
-    end, day = start + timedelta(minutes=minutes), written_day(start.date())
+    end, day = start + timedelta(minutes=minutes), format_day(start.date())
     is_free = all(
         read_moment(event.start) >= end or read_moment(event.start) + timedelta(minutes=event.minutes) <= start
         for event in workplace.events
         if event.start[:10] == day
     )
-    when = said_moment(rng, start)
+    when = phrase_moment(rng, start)
     request = rng.choice(
         (
             f'If I am free for {minutes} minutes on {when}, book "{name}" with {person.name} for all of that time. '
@@ -128,9 +126,7 @@ def book_if_free(rng: random.Random, workplace: Workplace) -> Wanted:
             "nothing else at that time.",
         )
     )
-    action = call(
-        "calendar_create", name=name, participant=person.address, start=written_moment(start), minutes=minutes
-    )
+    action = call("calendar_create", name=name, participant=person.address, start=format_moment(start), minutes=minutes)
     lookups = (call("calendar_search", from_date=day, to_date=day), *find(person))
     return Wanted(request, lookups, (action,) if is_free else ())
 

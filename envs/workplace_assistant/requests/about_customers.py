@@ -1,11 +1,11 @@
-"""Requests about customers."""
+"""Makes requests about customers."""
 
 from __future__ import annotations
 
 import random
 
 from ray_gym.envs.workplace_assistant import words
-from ray_gym.envs.workplace_assistant.clock import TODAY, written_day
+from ray_gym.envs.workplace_assistant.clock import TODAY, format_day
 from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
@@ -15,7 +15,7 @@ from ray_gym.envs.workplace_assistant.requests.wanted import (
     coming_workday,
     days_ago,
     find,
-    said_day,
+    phrase_day,
     somebody_of,
 )
 from ray_gym.envs.workplace_assistant.rows import PRODUCTS, STATUSES, Person
@@ -62,7 +62,7 @@ def add(rng: random.Random, workplace: Workplace) -> Wanted:
         f"hello@{second}-{first}.example".lower(),
     )
     follow_up = coming_workday(rng)
-    again = said_day(rng, follow_up)
+    again = phrase_day(rng, follow_up)
     request = rng.choice(
         (
             f"Add a customer: {name}, contact {contact}, product {product}, status {status}, assigned to {person.name}. "
@@ -78,8 +78,8 @@ def add(rng: random.Random, workplace: Workplace) -> Wanted:
         assigned_to=person.address,
         product=product,
         status=status,
-        last_contact=written_day(TODAY),
-        follow_up=written_day(follow_up),
+        last_contact=format_day(TODAY),
+        follow_up=format_day(follow_up),
     )
     return Wanted(request, find(person), (action,))
 
@@ -89,11 +89,11 @@ def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
     found = [
         each
         for each in workplace.customers
-        if (each.assigned_to, each.status) == (person.address, "Lost") and each.last_contact < written_day(day)
+        if (each.assigned_to, each.status) == (person.address, "Lost") and each.last_contact < format_day(day)
     ]
     if len(found) > MOST_ACTIONS:
         return None
-    before = said_day(rng, day)
+    before = phrase_day(rng, day)
     request = rng.choice(
         (
             f"Delete the Lost customers of {person.name} whose last contact was before {before}.",
@@ -101,15 +101,15 @@ def delete_lost(rng: random.Random, workplace: Workplace) -> Wanted | None:
             f"Clean up for {person.name}: remove customers that are Lost and were last contacted before {before}.",
         )
     )
-    search = call("customer_search", assigned_to=person.address, status="Lost", last_contact_before=written_day(day))
+    search = call("customer_search", assigned_to=person.address, status="Lost", last_contact_before=format_day(day))
     return Wanted(request, (*find(person), search), tuple(call("customer_delete", customer_id=c.id) for c in found))
 
 
 def follow_up_if_silent(rng: random.Random, workplace: Workplace) -> Wanted | None:
     customer, day, new = rng.choice(list(workplace.customers)), days_ago(rng, 80), coming_workday(rng)
-    if customer.follow_up == written_day(new):
+    if customer.follow_up == format_day(new):
         return None
-    before, on = said_day(rng, day), said_day(rng, new)
+    before, on = phrase_day(rng, day), phrase_day(rng, new)
     request = rng.choice(
         (
             f"If our last contact with {customer.name} was before {before}, set its follow-up to {on}.",
@@ -118,8 +118,8 @@ def follow_up_if_silent(rng: random.Random, workplace: Workplace) -> Wanted | No
             f"Change the follow-up of {customer.name} to {on}, unless we have had contact on {before} or later.",
         )
     )
-    action = call("customer_update", customer_id=customer.id, field="follow_up", new_value=written_day(new))
-    is_silent = customer.last_contact < written_day(day)
+    action = call("customer_update", customer_id=customer.id, field="follow_up", new_value=format_day(new))
+    is_silent = customer.last_contact < format_day(day)
     return Wanted(request, (call("customer_search", query=customer.name),), (action,) if is_silent else ())
 
 

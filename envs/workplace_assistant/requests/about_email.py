@@ -1,10 +1,10 @@
-"""Requests about email."""
+"""Makes requests about email."""
 
 from __future__ import annotations
 
 import random
 
-from ray_gym.envs.workplace_assistant.clock import written_day
+from ray_gym.envs.workplace_assistant.clock import format_day
 from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
@@ -15,8 +15,8 @@ from ray_gym.envs.workplace_assistant.requests.wanted import (
     emails_from,
     find,
     note,
+    phrase_day,
     reply,
-    said_day,
     somebody_of,
 )
 from ray_gym.envs.workplace_assistant.rows import Person
@@ -50,7 +50,7 @@ def answer_latest(rng: random.Random, workplace: Workplace) -> Wanted:
 
 
 def forward_latest_about(rng: random.Random, workplace: Workplace) -> Wanted:
-    """Of emails with the same subject, the last in the table is the newest."""
+    """Asks to forward an email. Of emails with the same subject, the last in the table is the newest."""
     subject, person = rng.choice(list(workplace.emails)).subject, colleague(rng, workplace)
     email = [email for email in workplace.emails if email.subject == subject][-1]
     request = rng.choice(
@@ -79,10 +79,10 @@ def delete_latest(rng: random.Random, workplace: Workplace) -> Wanted:
 
 def delete_since(rng: random.Random, workplace: Workplace) -> Wanted | None:
     person, day = _sender(rng, workplace), days_ago(rng, 35)
-    found = [email for email in emails_from(workplace, person) if email.sent_at[:10] >= written_day(day)]
+    found = [email for email in emails_from(workplace, person) if email.sent_at[:10] >= format_day(day)]
     if len(found) > MOST_ACTIONS:
         return None
-    since = said_day(rng, day)
+    since = phrase_day(rng, day)
     request = rng.choice(
         (
             f"Delete all emails that {person.name} has sent me since {since}, that day included.",
@@ -90,7 +90,7 @@ def delete_since(rng: random.Random, workplace: Workplace) -> Wanted | None:
             f"From {since} on (that day included), I want no emails of {person.name} in my inbox: delete them.",
         )
     )
-    search = call("email_search", query=person.address, from_date=written_day(day))
+    search = call("email_search", query=person.address, from_date=format_day(day))
     return Wanted(request, (*find(person), search), tuple(call("email_delete", email_id=email.id) for email in found))
 
 

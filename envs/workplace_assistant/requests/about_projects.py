@@ -1,10 +1,10 @@
-"""Requests about project tasks."""
+"""Makes requests about project tasks."""
 
 from __future__ import annotations
 
 import random
 
-from ray_gym.envs.workplace_assistant.clock import TODAY, written_day
+from ray_gym.envs.workplace_assistant.clock import TODAY, format_day
 from ray_gym.envs.workplace_assistant.requests.wanted import (
     MOST_ACTIONS,
     Template,
@@ -13,7 +13,7 @@ from ray_gym.envs.workplace_assistant.requests.wanted import (
     colleague,
     coming_workday,
     find,
-    said_day,
+    phrase_day,
     somebody_of,
     task_name,
 )
@@ -24,7 +24,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 def create(rng: random.Random, workplace: Workplace) -> Wanted:
     person, name, due = colleague(rng, workplace), task_name(rng), coming_workday(rng)
-    board, list_name, by = rng.choice(BOARDS), rng.choice(LIST_NAMES[:3]), said_day(rng, due)
+    board, list_name, by = rng.choice(BOARDS), rng.choice(LIST_NAMES[:3]), phrase_day(rng, due)
     request = rng.choice(
         (
             f'Add a task "{name}" for {person.name} to the {list_name} list of the {board} board, due on {by}.',
@@ -38,7 +38,7 @@ def create(rng: random.Random, workplace: Workplace) -> Wanted:
         assignee=person.address,
         list_name=list_name,
         board=board,
-        due=written_day(due),
+        due=format_day(due),
     )
     return Wanted(request, find(person), (action,))
 
@@ -79,9 +79,9 @@ def move_between_lists(rng: random.Random, workplace: Workplace) -> Wanted | Non
 
 def change_due_date(rng: random.Random, workplace: Workplace) -> Wanted | None:
     task, due = rng.choice(list(workplace.tasks)), coming_workday(rng)
-    if task.due == written_day(due):
+    if task.due == format_day(due):
         return None
-    by = said_day(rng, due)
+    by = phrase_day(rng, due)
     request = rng.choice(
         (
             f'Set the due date of the task "{task.name}" to {by}.',
@@ -89,7 +89,7 @@ def change_due_date(rng: random.Random, workplace: Workplace) -> Wanted | None:
             f'There is a new deadline for "{task.name}": {by}. Please update the task.',
         )
     )
-    action = call("project_update", task_id=task.id, field="due", new_value=written_day(due))
+    action = call("project_update", task_id=task.id, field="due", new_value=format_day(due))
     return Wanted(request, (call("project_search", query=task.name),), (action,))
 
 
@@ -126,13 +126,13 @@ def somebody_with_tasks(rng: random.Random, workplace: Workplace) -> Person:
 
 
 def overdue(workplace: Workplace, person: Person) -> list[ProjectTask]:
-    today = written_day(TODAY)
+    today = format_day(TODAY)
     return [task for task in _tasks_of(workplace, person) if task.due < today and task.list_name != "Completed"]
 
 
 def search_overdue(person: Person) -> ExpectedCall:
-    """Shows completed ones, too."""
-    return call("project_search", assignee=person.address, due_before=written_day(TODAY))
+    """Returns the search for a person's overdue tasks. It shows completed ones, too."""
+    return call("project_search", assignee=person.address, due_before=format_day(TODAY))
 
 
 def _tasks_of(workplace: Workplace, person: Person) -> list[ProjectTask]:

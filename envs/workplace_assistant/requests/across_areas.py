@@ -1,4 +1,4 @@
-"""Requests that need several areas."""
+"""Makes requests that need several areas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 from datetime import timedelta
 
 from ray_gym.envs.workplace_assistant import words
-from ray_gym.envs.workplace_assistant.clock import TODAY, written_day, written_moment
+from ray_gym.envs.workplace_assistant.clock import TODAY, format_day, format_moment
 from ray_gym.envs.workplace_assistant.requests.about_projects import overdue, search_overdue, somebody_with_tasks
 from ray_gym.envs.workplace_assistant.requests.wanted import (
     Template,
@@ -19,8 +19,8 @@ from ray_gym.envs.workplace_assistant.requests.wanted import (
     find,
     meetings_with,
     note,
-    said_day,
-    said_moment,
+    phrase_day,
+    phrase_moment,
     somebody_of,
     working_moment,
 )
@@ -30,7 +30,7 @@ from ray_gym.envs.workplace_assistant.workplace import Workplace
 def cancel_and_tell(rng: random.Random, workplace: Workplace) -> Wanted:
     person, (subject, body) = colleague_to_meet(rng, workplace), note(rng)
     event = rng.choice(meetings_with(workplace, person))
-    when, day = said_moment(rng, event.start), event.start[:10]
+    when, day = phrase_moment(rng, event.start), event.start[:10]
     request = rng.choice(
         (
             f"Cancel my meeting with {person.name} on {when} and send an email instead: "
@@ -80,12 +80,12 @@ def remind_if_overdue(rng: random.Random, workplace: Workplace) -> Wanted:
 
 def meet_if_not_met(rng: random.Random, workplace: Workplace) -> Wanted:
     person, since, name = colleague_to_meet(rng, workplace), days_ago(rng, 25), rng.choice(words.MEETINGS)
-    start, yesterday = working_moment(rng, coming_workday(rng)), written_day(TODAY - timedelta(days=1))
+    start, yesterday = working_moment(rng, coming_workday(rng)), format_day(TODAY - timedelta(days=1))
     met = any(
-        event.participant == person.address and written_day(since) <= event.start[:10] <= yesterday
+        event.participant == person.address and format_day(since) <= event.start[:10] <= yesterday
         for event in workplace.events
     )
-    begin, when = said_day(rng, since), said_moment(rng, start)
+    begin, when = phrase_day(rng, since), phrase_moment(rng, start)
     request = rng.choice(
         (
             f"If my calendar has no meeting with {person.name} from {begin} to yesterday, both days included, book "
@@ -94,16 +94,16 @@ def meet_if_not_met(rng: random.Random, workplace: Workplace) -> Wanted:
             f'called "{name}" with {person.name} into my calendar, on {when}.',
         )
     )
-    search = call("calendar_search", query=person.address, from_date=written_day(since), to_date=yesterday)
-    action = call("calendar_create", name=name, participant=person.address, start=written_moment(start), minutes=30)
+    search = call("calendar_search", query=person.address, from_date=format_day(since), to_date=yesterday)
+    action = call("calendar_create", name=name, participant=person.address, start=format_moment(start), minutes=30)
     return Wanted(request, (*find(person), search), () if met else (action,))
 
 
 def meet_holder(rng: random.Random, workplace: Workplace) -> Wanted:
-    """The address comes from the customer's row; nobody has to be looked up by name."""
+    """Asks to meet a customer's holder. The address is in the customer's row; nobody has to be looked up by name."""
     customer, name = rng.choice(list(workplace.customers)), rng.choice(words.MEETINGS)
     start, minutes = working_moment(rng, coming_workday(rng)), rng.choice((15, 30, 45))
-    when, follow_up = said_moment(rng, start), written_day(start.date())
+    when, follow_up = phrase_moment(rng, start), format_day(start.date())
     request = rng.choice(
         (
             f'Book "{name}" ({minutes} minutes) with whoever is assigned to the customer {customer.name}, on {when}, '
@@ -117,7 +117,7 @@ def meet_holder(rng: random.Random, workplace: Workplace) -> Wanted:
             "calendar_create",
             name=name,
             participant=customer.assigned_to,
-            start=written_moment(start),
+            start=format_moment(start),
             minutes=minutes,
         ),
         call("customer_update", customer_id=customer.id, field="follow_up", new_value=follow_up),

@@ -1,8 +1,8 @@
-"""The 27 tools, a file for each of the six areas."""
+"""Collects the 27 tools, a file for each of the six areas."""
 
 from ray_gym.envs.workplace_assistant.tools.analytics import AnalyticsTools
 from ray_gym.envs.workplace_assistant.tools.calendar import CalendarTools
-from ray_gym.envs.workplace_assistant.tools.customers import CustomerTools
+from ray_gym.envs.workplace_assistant.tools.customers import CustomerRelationsTools
 from ray_gym.envs.workplace_assistant.tools.directory import DirectoryTools
 from ray_gym.envs.workplace_assistant.tools.email import EmailTools
 from ray_gym.envs.workplace_assistant.tools.projects import ProjectTools
@@ -10,5 +10,5 @@ from ray_gym.envs.workplace_assistant.tools.projects import ProjectTools
 __all__ = ["Toolbox"]
 
 
-class Toolbox(CustomerTools, ProjectTools, AnalyticsTools, CalendarTools, EmailTools, DirectoryTools):
-    """All areas; models see the last of these bases first."""
+class Toolbox(CustomerRelationsTools, ProjectTools, AnalyticsTools, CalendarTools, EmailTools, DirectoryTools):
+    """The toolbox has all areas; models see the last of these bases first."""

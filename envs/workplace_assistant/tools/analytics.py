@@ -1,4 +1,4 @@
-"""Analytics: visits to the company's site."""
+"""Gives tools about visits to the company's site."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ class AnalyticsTools:
         self, workplace: Workplace, caller: object, from_date: str, to_date: str
     ) -> dict[str, object]:
         """Visits in a period: by day and in all."""
-        return counted(visits_between(workplace, from_date, to_date))
+        return count_by_day(visits_between(workplace, from_date, to_date))
 
     @tool()
     def analytics_engaged_visits(
         self, workplace: Workplace, caller: object, from_date: str, to_date: str
     ) -> dict[str, object]:
         """Visits with engagement in a period: by day and in all."""
-        return counted(visit for visit in visits_between(workplace, from_date, to_date) if visit.engaged)
+        return count_by_day(visit for visit in visits_between(workplace, from_date, to_date) if visit.engaged)
 
     @tool()
     def analytics_average_minutes(
@@ -69,7 +69,7 @@ def visits_between(workplace: Workplace, from_date: str, to_date: str) -> list[V
     return [visit for visit in workplace.visits if first <= visit.day <= last]
 
 
-def counted(visits: Iterable[Visit]) -> dict[str, object]:
+def count_by_day(visits: Iterable[Visit]) -> dict[str, object]:
     by_day = Counter(visit.day for visit in visits)
     return {"by_day": dict(by_day), "in_all": by_day.total()}
 

@@ -1,21 +1,21 @@
-"""How searches match, and what they show."""
+"""Matches words in searches, and shows what was found."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 SHOWN = 10
-"""Rows that a search shows; the rest are counted."""
+"""Number of rows that a search shows; the rest are counted."""
 
 
 class Query:
-    """Words to look for; read once, however many rows are looked at."""
+    """A query is words to look for. They are read once, however many rows are looked at."""
 
     def __init__(self, text: str) -> None:
         self._words = text.casefold().split()
 
     def matches(self, *texts: str) -> bool:
-        """Whether every word is somewhere in the texts."""
+        """Says whether every word is somewhere in the texts."""
         searched = "\n".join(texts).casefold()
         for word in self._words:  # noqa: SIM110 (a generator would cost more than all else here)
             if word not in searched:
@@ -24,7 +24,7 @@ class Query:
 
 
 def listing(rows: Iterable[object], *columns: str) -> dict[str, object]:
-    """The first rows, with some of their columns."""
+    """Returns the first rows with some of their columns, and how many are not shown."""
     found = list(rows)
     shown = [{column: getattr(row, column) for column in columns} for row in found[:SHOWN]]
     more = {"not_shown": len(found) - SHOWN} if len(found) > SHOWN else {}

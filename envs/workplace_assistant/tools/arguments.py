@@ -1,4 +1,4 @@
-"""Arguments that a schema can't check: read into the form that tables keep, or refused."""
+"""Reads arguments that a schema can't check into the form that tables keep. All functions raise ToolError."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from contextlib import suppress
 from datetime import date, datetime
 
 from ray_gym import ToolError
-from ray_gym.envs.workplace_assistant.clock import written_day, written_moment
+from ray_gym.envs.workplace_assistant.clock import format_day, format_moment
 from ray_gym.envs.workplace_assistant.table import RowT, Table
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
 def row(table: Table[RowT], row_id: str) -> RowT:
-    """Errors: ToolError, as in all of these."""
+    """Returns the row with an id. Errors: ToolError."""
     found = table.get(row_id)
     if found is None:
         raise ToolError(f"there is no {table.kind} {row_id!r}; ids look like {table.kind}-7, and a search tells them")
@@ -22,7 +22,7 @@ def row(table: Table[RowT], row_id: str) -> RowT:
 
 def day(text: str) -> str:
     try:
-        return written_day(date.fromisoformat(text.strip()))
+        return format_day(date.fromisoformat(text.strip()))
     except ValueError:
         raise ToolError(f"{text!r} is no date; write it as YYYY-MM-DD") from None
 
@@ -31,12 +31,12 @@ def moment(text: str) -> str:
     with suppress(ValueError):
         found = datetime.fromisoformat(text.strip())
         if ":" in text and found.tzinfo is None:
-            return written_moment(found)
+            return format_moment(found)
     raise ToolError(f"{text!r} is no date with a time; write it as YYYY-MM-DD HH:MM")
 
 
 def period(from_date: str, to_date: str) -> tuple[str, str]:
-    """Both days are in it."""
+    """Returns a period's days, which both are in it. Errors: ToolError if it ends before it begins."""
     first, last = day(from_date), day(to_date)
     if last < first:
         raise ToolError(f"the period ends on {last}, before it begins on {first}")
@@ -44,7 +44,7 @@ def period(from_date: str, to_date: str) -> tuple[str, str]:
 
 
 def open_period(from_date: str, to_date: str) -> tuple[str, str]:
-    """As `period`, but either side may be left out."""
+    """Returns a period as `period` does, but either side may be left out."""
     return period(from_date or "0001-01-01", to_date or "9999-12-31")
 
 
@@ -57,14 +57,14 @@ def address(text: str) -> str:
 
 
 def colleague(workplace: Workplace, text: str) -> str:
-    """The address of somebody in the directory."""
+    """Returns the address of a person in the directory. Errors: ToolError."""
     found = address(text)
     if found not in workplace.people:
         raise ToolError(f"nobody in the directory has the address {text!r}")
     return found
 
 
-def filled(text: str) -> str:
+def require_text(text: str) -> str:
     if not text.strip():
         raise ToolError("an empty text can't be used here")
     return text.strip()

@@ -1,4 +1,4 @@
-"""The user's calendar."""
+"""Gives tools for the user's calendar."""
 
 from __future__ import annotations
 
@@ -9,13 +9,20 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from ray_gym import tool
-from ray_gym.envs.workplace_assistant.rows import Event
+from ray_gym.envs.workplace_assistant.rows import CalendarEvent
 from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
-from ray_gym.envs.workplace_assistant.tools.arguments import address, filled, moment, open_period, row, whole_minutes
+from ray_gym.envs.workplace_assistant.tools.arguments import (
+    address,
+    moment,
+    open_period,
+    require_text,
+    row,
+    whole_minutes,
+)
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 _READ: Mapping[str, Callable[[str], Any]] = {
-    "name": filled,
+    "name": require_text,
     "participant": address,
     "start": moment,
     "minutes": whole_minutes,
@@ -55,7 +62,7 @@ class CalendarTools:
     ) -> str:
         """Put an event into the calendar. The participant gets an invitation."""
         event_id = workplace.events.next_id
-        workplace.put_event(Event(event_id, filled(name), address(participant), moment(start), minutes))
+        workplace.put_event(CalendarEvent(event_id, require_text(name), address(participant), moment(start), minutes))
         return f"created {event_id}"
 
     @tool()

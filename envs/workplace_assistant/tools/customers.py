@@ -1,4 +1,4 @@
-"""Customer relations: whom the company sells to, and who looks after them."""
+"""Gives tools for customer relations: whom the company sells to, and who looks after them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from ray_gym import tool
-from ray_gym.envs.workplace_assistant.rows import PRODUCTS, STATUSES, Customer, Product, Status
+from ray_gym.envs.workplace_assistant.rows import PRODUCTS, STATUSES, CustomerRecord, Product, Status
 from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
-from ray_gym.envs.workplace_assistant.tools.arguments import address, colleague, day, filled, one_of, row
+from ray_gym.envs.workplace_assistant.tools.arguments import address, colleague, day, one_of, require_text, row
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 _READ: Mapping[str, Callable[[Workplace, str], str]] = {
-    "name": lambda workplace, text: filled(text),
+    "name": lambda workplace, text: require_text(text),
     "contact": lambda workplace, text: address(text),
     "assigned_to": colleague,
     "product": lambda workplace, text: one_of(PRODUCTS, text),
@@ -27,7 +27,7 @@ _READ: Mapping[str, Callable[[Workplace, str], str]] = {
 _COLUMNS = ("id", "name", "contact", "assigned_to", "product", "status", "last_contact", "follow_up")
 
 
-class CustomerTools:
+class CustomerRelationsTools:
     @tool()
     def customer_search(
         self,
@@ -73,7 +73,9 @@ class CustomerTools:
         holder = colleague(workplace, assigned_to)
         days = day(last_contact), day(follow_up)
         workplace.customers.put(
-            Customer(customer_id, filled(name), address(contact), holder, product, status, *days, notes.strip())
+            CustomerRecord(
+                customer_id, require_text(name), address(contact), holder, product, status, *days, notes.strip()
+            )
         )
         return f"added {customer_id}"
 

@@ -1,14 +1,14 @@
-"""Email: what the user got, and what is sent in the user's name."""
+"""Gives tools for email: what the user got, and what is sent in the user's name."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 
 from ray_gym import ToolError, tool
-from ray_gym.envs.workplace_assistant.clock import NOW, written_moment
+from ray_gym.envs.workplace_assistant.clock import NOW, format_moment
 from ray_gym.envs.workplace_assistant.rows import Email
 from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
-from ray_gym.envs.workplace_assistant.tools.arguments import address, filled, open_period, row
+from ray_gym.envs.workplace_assistant.tools.arguments import address, open_period, require_text, row
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 
@@ -37,13 +37,13 @@ class EmailTools:
     @tool()
     def email_send(self, workplace: Workplace, caller: object, recipient: str, subject: str, body: str) -> str:
         """Send an email to an address."""
-        return _send(workplace, address(recipient), filled(subject), filled(body))
+        return _send(workplace, address(recipient), require_text(subject), require_text(body))
 
     @tool()
     def email_reply(self, workplace: Workplace, caller: object, email_id: str, body: str) -> str:
         """Answer the sender of an email."""
         answered = row(workplace.emails, email_id)
-        return _send(workplace, answered.sender, f"Re: {answered.subject}", filled(body))
+        return _send(workplace, answered.sender, f"Re: {answered.subject}", require_text(body))
 
     @tool()
     def email_forward(self, workplace: Workplace, caller: object, email_id: str, recipient: str) -> str:
@@ -62,6 +62,6 @@ class EmailTools:
 
 def _send(workplace: Workplace, recipient: str, subject: str, body: str) -> str:
     email_id = workplace.emails.next_id
-    sent_at = written_moment(NOW)
+    sent_at = format_moment(NOW)
     workplace.emails.put(Email(email_id, workplace.user.address, recipient, subject, body, sent_at))
     return f"sent to {recipient} as {email_id}"

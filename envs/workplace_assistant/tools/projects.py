@@ -1,4 +1,4 @@
-"""Projects: tasks on boards."""
+"""Gives tools for projects: tasks on boards."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pydantic import Field
 from ray_gym import tool
 from ray_gym.envs.workplace_assistant.rows import BOARDS, LIST_NAMES, Board, ListName, ProjectTask
 from ray_gym.envs.workplace_assistant.tools.answers import Query, listing
-from ray_gym.envs.workplace_assistant.tools.arguments import colleague, day, filled, one_of, row
+from ray_gym.envs.workplace_assistant.tools.arguments import colleague, day, one_of, require_text, row
 from ray_gym.envs.workplace_assistant.workplace import Workplace
 
 _READ: Mapping[str, Callable[[Workplace, str], str]] = {
-    "name": lambda workplace, text: filled(text),
+    "name": lambda workplace, text: require_text(text),
     "assignee": colleague,
     "list_name": lambda workplace, text: one_of(LIST_NAMES, text),
     "board": lambda workplace, text: one_of(BOARDS, text),
@@ -68,7 +68,7 @@ class ProjectTools:
     ) -> str:
         """Put a task on a board."""
         task_id = workplace.tasks.next_id
-        task = ProjectTask(task_id, filled(name), colleague(workplace, assignee), list_name, board, day(due))
+        task = ProjectTask(task_id, require_text(name), colleague(workplace, assignee), list_name, board, day(due))
         workplace.tasks.put(task)
         return f"created {task_id}"
 
