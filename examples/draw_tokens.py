@@ -34,7 +34,7 @@ def draw(sample: dict[str, Any], tokenizer: Any) -> str:
             parts.append(label(4, y, str(position), "#888"))
         parts.append(box(x, y, text, fill(mask, logprob), framed=token in special))
         x += len(text)
-        if token in special and text == "<|im_end|>":  # a line a message reads best
+        if token in special and text == "<|im_end|>":  # each message begins a line
             x, y = 0, y + 1
     width, height = LEFT + COLUMNS * CHARACTER + 8, (y + 2) * LINE
     style = "font-family: ui-monospace, Menlo, Consolas, monospace; font-size: 12px; white-space: pre"

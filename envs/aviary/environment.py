@@ -69,7 +69,7 @@ class Aviary(Environment[AviaryTask, AviarySession]):
 
     def generate(self, rng: random.Random, index: int) -> AviaryTask:
         task = AviaryTask(index=index, seed=rng.randrange(2**31))
-        if index == 0:  # a row may have arguments of its own, but here the config's are all
+        if index == 0:  # generated tasks have the config's arguments alone: one check is enough
             self.check(task)
         return task
 

@@ -19,7 +19,7 @@ from ray_gym.graders import folded
 ONLY_THIS = "To be exact: all that I asked for before stays as it was, and of this message only the following counts."
 NOTHING_NEW = "To be exact: all that I asked for before stays as it was, and nothing in this message changes it."
 MOST_BESIDE = 2_000
-"""Characters that a message may have beside all lines; of a longer one nothing counts."""
+"""Largest number of characters that a message may have beside all lines. Nothing counts in a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def _find_told(
 ) -> tuple[list[UserLine], bool]:
     """Returns the owed lines that a message says, and whether they are all that it says."""
     if len(text) > MOST_BESIDE + sum(len(line.text) for line in lines):
-        return [], False  # to look through it would hold up the event loop
+        return [], False  # searching it would hold up the event loop
     rest, _ = take_out(folded(text), NO_CALENDAR)
     found = set()
     for line in sorted(lines, key=lambda line: -len(line.text)):

@@ -1,6 +1,6 @@
 """Gives the customer their tools: their home and their papers. The agent can neither see nor call them.
 
-What they change is seen by the agent's tools.
+The agent's tools see what they change.
 """
 
 from __future__ import annotations

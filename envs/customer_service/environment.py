@@ -53,7 +53,7 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         """Ask a judge about both sides' lines. If false, only the final state counts, and there is no judge."""
         first_speaker: Literal["user", "policy"] = "user"
         completion_signals: tuple[Annotated[str, Field(min_length=1)], ...] = ()
-        """Words that end the conversation when the policy says them, in any case of letters. Its prompt names them."""
+        """Words that end the conversation when the policy says them, in any letter case. Its prompt names them."""
 
     def __init__(self, options: Options | None = None) -> None:
         super().__init__(options)
@@ -139,9 +139,9 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         return (await Judge(question, MANNER_LABELS, too_long=0.0).verdict(episode, "manner")).value
 
     def _chat(self, episode: Episode, side: str) -> list[Message]:
-        """Returns what a side saw and said.
+        """Returns the messages that a side saw and said.
 
-        The opening is a stage direction and left out, unless the task's row has one that was really said.
+        The opening is a stage direction and left out, unless the task's row has an opening that was really said.
         """
         messages = [message for message in episode.threads[side].messages if message.role != "system"]
         directed = side == self.options.first_speaker and (side != "policy" or not spoken(episode.task.messages))

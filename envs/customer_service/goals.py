@@ -133,7 +133,7 @@ class SlowConnection(BadConnection):
 
 
 class FaultyLine(BadConnection):
-    """No restart helps; a technician has to come."""
+    """The line is faulty: no restart helps, and a technician has to come."""
 
     kind: Literal["faulty_line"] = "faulty_line"
     line = "line_faulty"
@@ -242,7 +242,7 @@ class EarlyDowngrade(OtherPlan):
         return None if customer.months_left else "the customer's minimum term is over (months_left: 0)"
 
 
-# ---- what is refused whatever the facts are ----
+# ---- requests that are always refused ----
 
 
 class FullRefund(Goal):

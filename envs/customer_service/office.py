@@ -60,7 +60,7 @@ class Account:
 class Office:
     """The state of one session is the company's books, and what the agent looked up and did.
 
-    `own` is the account of the customer who writes. What is done against the rules is done, and found by the scoring.
+    `own` is the account of the customer who writes. Actions against the rules are carried out, and lower the score.
     """
 
     own: Account

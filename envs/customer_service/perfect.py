@@ -54,7 +54,7 @@ def says_and_does(lines: Sequence[Message]) -> Player:
 
 
 def judge(request: CompletionRequest, rng: random.Random) -> Message:
-    """Finds no fault with anybody."""
+    """Plays a judge who finds no fault with anybody."""
     return Message("assistant", TRUE_TO_ROLE if TRUE_TO_ROLE in request.messages[-1].content else GOOD)
 
 

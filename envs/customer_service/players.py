@@ -31,7 +31,10 @@ _INSISTS = "Is there really no way?"
 
 
 def customer(request: CompletionRequest, rng: random.Random) -> Message:
-    """Does what the agent asks for, insists once when refused, and leaves when asked whether there is anything else."""
+    """Plays a customer who does what the agent asks for, and insists once when refused.
+
+    The customer leaves when asked whether there is anything else.
+    """
     prompt = request.messages[0].content
     facts = dict(_FACT.findall(prompt))
     heard, own = _since_the_agent_spoke(request.messages)

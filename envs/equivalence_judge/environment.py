@@ -22,7 +22,7 @@ ENOUGH = 0.5
 
 
 class EquivalenceJudge(Environment[QuestionTask, None]):
-    """Answer a question in your own words: a judge compares the meaning with the gold answer's."""
+    """The policy answers a question in its own words: a judge compares the meaning with the gold answer's."""
 
     pattern = "single-step"
     scoring = "judge, in both orders"

@@ -67,7 +67,7 @@ DESCRIBED: Mapping[str, str] = {
     "umbrella": "What is held over the head to stay dry in the rain",
     "wheelbarrow": "The cart with one wheel and two handles for moving earth",
 }
-"""Things and their descriptions, in which their names don't occur."""
+"""Descriptions of things by name, in which the names don't occur."""
 
 KINDS: Mapping[str, tuple[str, ...]] = {
     "animals": ("badger", "camel", "heron", "lizard", "otter", "salmon", "tiger", "walrus"),

@@ -33,7 +33,7 @@ class MathTask(QuestionTask):
 
 
 class Mathematics(Environment[MathTask, None]):
-    """Solve a problem: math-verify checks the answer, a judge what it can't tell."""
+    """The policy solves a problem: math-verify checks the answer, and a judge where the library can't tell."""
 
     auxiliary: tuple[str, ...] = ("judge",)
     pattern = "single-step"
@@ -41,7 +41,7 @@ class Mathematics(Environment[MathTask, None]):
 
     class Options(EnvironmentOptions):
         judge: bool = True
-        """Ask a judge about answers that the library does not find equal."""
+        """Ask a judge about answers that the library does not find equal. If false, there is no participant `judge`."""
         verification_deadline_s: Annotated[float, Field(gt=0)] = 5.0
         """Seconds for the library. After that the judge decides; without a judge the answer is wrong."""
         verification_memory_mb: Annotated[int, Field(ge=64)] = 512

@@ -23,7 +23,7 @@ LONGEST = 2000
 PLACES = 50
 """Decimal places to which values with roots or pi are compared."""
 SHOWN = 80
-"""Characters of an expression that a verdict shows."""
+"""Largest number of characters of an expression that a verdict shows."""
 WARM_UP = (
     ("\\frac{1}{2}", "It is 3/4, and the answer is $x = \\frac{1}{3}$."),
     ("\\{1, \\sqrt{2}\\}", "\\boxed{\\{\\frac{3}{2}, -x\\}}"),
@@ -32,7 +32,7 @@ WARM_UP = (
     ("12\\pi", "\\boxed{12.5 \\cdot \\pi}"),
     ("25\\%", "\\boxed{2 < x \\le 3}"),
 )
-"""Expected answers and answers of many kinds."""
+"""Expected answers and answers of many kinds, with which `warm_up` fills caches."""
 _WORDS = re.compile(r"[A-Za-z ]{3,}")
 _PERCENT = re.compile(r"(-?[\d.,]+)\s*\\?%")
 _EVALUATED = re.compile(r"\\(?:[dt]?binom|d?choose|det)\b")

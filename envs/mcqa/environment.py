@@ -20,7 +20,7 @@ from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
 FEWEST, MOST = 4, 10
-"""Options of a generated question."""
+"""Fewest and most options of a generated question."""
 INSTRUCTIONS: Mapping[Grading, str] = {
     "strict_boxed": r"Think it over, then put the letter of the right option, and nothing else, into \boxed{}.",
     "lenient_boxed": r"Think it over, then put the right option into \boxed{}.",

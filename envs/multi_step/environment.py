@@ -19,7 +19,7 @@ from ray_gym.models.player import Player
 from ray_gym.openai_api.conversation import CarriedOut, carried_out, json_object
 
 FEWEST, MOST = 4, 6
-"""Synonyms of a generated task."""
+"""Fewest and most synonyms of a generated task."""
 RULES = (
     "You are given a word and a list of its synonyms.\n"
     "First call get_synonym_value for each synonym. When you have all values, call extract_synonym_values once with the list of them, "

@@ -70,7 +70,7 @@ class NemoSession:
     async def post(
         self, path: str, body: Any, *, repeatable: bool = False, key_field: str | None = None
     ) -> ServerAnswer:
-        """Makes one call, once whatever dies. Errors: EpisodeFailure (infra).
+        """Makes one call as a recorded effect: once answered, it is never made again. Errors: EpisodeFailure (infra).
 
         `key_field` is the field in which the server takes an idempotency key, which makes the call repeatable.
         """

@@ -96,7 +96,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         return bool(self.options.kind == "comparison")
 
     async def score(self, state: None, episode: Episode) -> Score:
-        """Scores the answer. One that was never given is empty, and one that was cut counts as far as it goes."""
+        """Scores the answer. A missing answer counts as an empty one, and a cut answer counts as far as it goes."""
         answered = [*conversation_of(episode), Message("assistant", episode.answer)]
         given = await RewardModel(answered, too_long=self.options.too_long).verdict(episode)
         reward = sigmoid(given.value) if self.options.squash == "sigmoid" else given.value

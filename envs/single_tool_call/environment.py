@@ -18,7 +18,7 @@ from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
 FEWEST, MOST = 3, 8
-"""Cities of a generated task."""
+"""Fewest and most cities of a generated task."""
 QUESTIONS: Mapping[Asked, tuple[str, ...]] = {
     "temperature": (
         "How warm is it in {city} now, in degrees Celsius?",
