@@ -17,6 +17,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ray_gym.environment import Environment
+from ray_gym.plugins import ENVIRONMENT
 
 HOOKS = ("finished", "relay", "next_speaker", "opening", "narrow")
 _SHARED_RANDOM = getattr(random.random, "__self__", None)
@@ -37,7 +38,7 @@ class Trace:
         self.outside: Counter[str] = Counter()
         """Calls of clocks and of unseeded random numbers: by what, and where."""
         self.returned: dict[str, list[Any]] = {hook: [] for hook in HOOKS}
-        self._package = type(environment).__module__.partition(".")[0]
+        self._package = _package(type(environment).__module__)
         self._hooks = _codes_of(type(environment))
 
         self._is_on = False
@@ -106,7 +107,13 @@ def _codes_of(environment_class: type) -> dict[CodeType, str]:
 
 
 def _package_of(frame: FrameType) -> str:
-    return str(frame.f_globals.get("__name__")).partition(".")[0]
+    return _package(str(frame.f_globals.get("__name__")))
+
+
+def _package(module: str) -> str:
+    """Returns the package that a module belongs to. Environments that come with the engine are none of its own code."""
+    beside = (package for package in ENVIRONMENT.packages if module.startswith(f"{package}."))
+    return next(beside, module.partition(".")[0])
 
 
 def _tells_now(name: str, caller: FrameType) -> bool:
