@@ -85,7 +85,7 @@ class NemoGym(Environment[NemoRow, NemoSession]):
 
     def tools_for(self, task: NemoRow, state: NemoSession) -> Sequence[Tool]:
         """Returns the row's tools, none marked `takes_time`: their order is that of the effects in them."""
-        return [Tool(schema, "call_route", ANY_OBJECT, None, was_brought=True) for schema in task.tools()]
+        return [Tool(schema, "call_route", ANY_OBJECT, was_brought=True) for schema in task.tools()]
 
     async def call_route(self, state: NemoSession, caller: Participant, name: str, arguments: dict[str, Any]) -> str:
         """Calls any tool of a row. The model is told what the server answers, errors too."""

@@ -315,11 +315,11 @@ class Episode(EpisodeView):
             return [answer.content, answer.error]
 
         tool = self.tools.get(call.name)
-        if tool is None or not (tool.effect or tool.takes_time):
+        if tool is None or not (tool.options.effect or tool.takes_time):
             return await carry_out()
-        if tool.effect is None:
+        if tool.options.effect is None:
             return await self.calls.in_order(f"tool {call.name}", carry_out)
-        content, error = await self.effect(call.name, recorded, [caller.name, call.arguments], tool.effect)
+        content, error = await self.effect(call.name, recorded, [caller.name, call.arguments], tool.options.effect)
         return ToolAnswer(content, error)
 
     def _is_used_up(self) -> bool:

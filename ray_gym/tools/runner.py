@@ -31,12 +31,12 @@ class ToolRunner:
         Errors: whatever the tool raises; TimeoutError; `EpisodeFailure` (environment) when an isolated tool's process dies,
         (infra) when this worker has no threads left.
         """
-        if tool.isolated:
+        if tool.options.isolated:
             return await self.isolated.run(
-                environment, Call(tool.method, state, caller, values, tool.memory_mb), deadline_s
+                environment, Call(tool.method, state, caller, values, tool.options.memory_mb), deadline_s
             )
         method = partial(getattr(environment, tool.method), state, caller, **values)
-        if tool.blocking:
+        if tool.options.blocking:
             return await self.blocking.run(tool.method, method, deadline_s)
         result = method()
         return await within(result, deadline_s) if inspect.isawaitable(result) else result

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, create_model
 
@@ -21,65 +21,61 @@ from ray_gym.messages import ToolSchema
 from ray_gym.tools.answer import IdempotencyKey, WhenLost
 from ray_gym.tools.arguments import Arguments, ArgumentsByModel, ArgumentsBySchema
 
-if TYPE_CHECKING:
-    pass
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 _MARK = "__ray_gym_tool__"
 
 
-@dataclass(frozen=True, slots=True)
-class _Options:
-    participants: tuple[str, ...] | None
-    blocking: bool
-    isolated: bool
-    memory_mb: int | None
-    effect: WhenLost | None
-
-
-def tool(
-    *,
-    participants: tuple[str, ...] | None = None,
-    blocking: bool = False,
-    isolated: bool = False,
-    memory_mb: int | None = None,
-    effect: WhenLost | None = None,
-) -> Callable[[Method], Method]:
-    """Make a method a tool.
-
-    participants: who may call it (default: everyone).
-
-    blocking: run it in a thread, for code that would hold up the event loop. A thread can't be killed: what may never return is
-    better isolated.
-
-    isolated: run it in a process of its own, for code that may crash, hang or eat memory. It works on a copy of the state: **what it
-    changes in the state is lost**, only its result comes back. So state and arguments must be picklable, and so must the
-    environment. At the deadline the process is killed, with all that it started. It is forked from a process that has imported the
-    environment's module, which must not start threads when it is imported.
-
-    memory_mb: how much memory an isolated tool may take beyond that of the imported modules; more raises MemoryError in it.
-
-    effect: the tool changes something outside of the session (it books, pays, sends). It is then called once, whatever dies: what it
-    answered is recorded, and given again when the episode goes on elsewhere, **without running its code**, so it must not change the
-    state (a tool that has to do both awaits `episode.effect`). If its worker died in the middle, "retry" calls it again, "fail" fails the
-    episode. A parameter with the type `IdempotencyKey` is given a key that is the same in every attempt; models don't see it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolOptions:
+    """Make a method a tool: `@tool(...)` takes these options, and the tool carries them wherever it goes.
 
     Errors: TypeError for options that contradict each other.
     """
-    if isolated and blocking:
-        raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")
-    if memory_mb is not None and (not isolated or memory_mb <= 0):
-        raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
 
-    def mark(method: Method) -> Method:
-        if blocking and inspect.iscoroutinefunction(method):
+    participants: tuple[str, ...] | None = None
+    """Names of the participants who may call it; None means everyone."""
+
+    blocking: bool = False
+    """Run it in a thread, for code that would hold up the event loop. A thread can't be killed: what may never return is better
+    isolated."""
+
+    isolated: bool = False
+    """Run it in a process of its own, for code that may crash, hang or eat memory. It works on a copy of the state: **what it changes in
+    the state is lost**, only its result comes back. So state and arguments must be picklable, and so must the environment. At the deadline
+    the process is killed, with all that it started. It is forked from a process that has imported the environment's module, which must not
+    start threads when it is imported."""
+
+    memory_mb: int | None = None
+    """How much memory (megabytes) an isolated tool may take beyond that of the imported modules; more raises MemoryError in it."""
+
+    effect: WhenLost | None = None
+    """The tool changes something outside of the session (it books, pays, sends). It is then called once, whatever dies: what it answered is
+    recorded, and given again when the episode goes on elsewhere, **without running its code**, so it must not change the state (a tool that
+    has to do both awaits `episode.effect`). If its worker died in the middle, "retry" calls it again, "fail" fails the episode. A parameter
+    with the type `IdempotencyKey` is given a key that is the same in every attempt; models don't see it."""
+
+    def __post_init__(self) -> None:
+        if self.isolated and self.blocking:
+            raise TypeError("@tool: an isolated tool holds up no event loop; drop blocking=True")
+        if self.memory_mb is not None and (not self.isolated or self.memory_mb <= 0):
+            raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
+
+    def __call__(self, method: Method) -> Method:
+        """Mark the method. Errors: TypeError for a method that the options don't fit."""
+        if self.blocking and inspect.iscoroutinefunction(method):
             raise TypeError(
                 f"@tool: {method.__name__} is async, and would not run in a thread; drop async or blocking=True"
             )
-        setattr(method, _MARK, _Options(participants, blocking, isolated, memory_mb, effect))
+        setattr(method, _MARK, self)
         return method
 
-    return mark
+    def take_time(self, method: Callable[..., Any]) -> bool:
+        """Whether others may go on while the method runs: it is async, or runs in a thread or a process."""
+        return self.blocking or self.isolated or inspect.iscoroutinefunction(method)
+
+
+tool = ToolOptions
+"""The decorator, as environments write it: `@tool(participants=("policy",))`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +85,7 @@ class Tool:
     schema: ToolSchema
     method: str
     arguments: Arguments
-    participants: tuple[str, ...] | None
-    blocking: bool = False
-    isolated: bool = False
-    memory_mb: int | None = None
-    effect: WhenLost | None = None
+    options: ToolOptions = ToolOptions()
     key_parameter: str | None = None
     """The parameter that is given the idempotency key, if there is one."""
 
@@ -103,7 +95,7 @@ class Tool:
     """Its method answers for others, too: it is given the tool's name, and the arguments as one dict."""
 
     def offered_to(self, participant: str) -> bool:
-        return self.participants is None or participant in self.participants
+        return self.options.participants is None or participant in self.options.participants
 
 
 def tools_of(environment_class: type) -> dict[str, Tool]:
@@ -139,20 +131,11 @@ def tool_by_schema(
         arguments = ArgumentsBySchema(schema.parameters)
     except ValueError as error:
         raise ValueError(f"tool {schema.name}: parameters: {error}") from None
-    takes_time = blocking or inspect.iscoroutinefunction(method)
-    return Tool(
-        schema,
-        method.__name__,
-        arguments,
-        participants,
-        blocking,
-        effect=effect,
-        takes_time=takes_time,
-        was_brought=True,
-    )
+    options = ToolOptions(participants=participants, blocking=blocking, effect=effect)
+    return Tool(schema, method.__name__, arguments, options, takes_time=options.take_time(method), was_brought=True)
 
 
-def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
+def _read(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
     parameters = list(inspect.signature(method).parameters.values())
     if len(parameters) < 3:
         raise TypeError(f"tool {name}: expected (self, state, caller, ...), found {inspect.signature(method)}")
@@ -174,18 +157,7 @@ def _read(name: str, method: Callable[..., Any], options: _Options) -> Tool:
         raise TypeError(
             f"tool {name}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... is given"
         )
-    return Tool(
-        schema,
-        name,
-        ArgumentsByModel(arguments),
-        options.participants,
-        options.blocking,
-        options.isolated,
-        options.memory_mb,
-        options.effect,
-        key_parameter,
-        options.blocking or options.isolated or inspect.iscoroutinefunction(method),
-    )
+    return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.take_time(method))
 
 
 def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
