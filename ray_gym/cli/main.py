@@ -187,11 +187,11 @@ def config(
 ) -> None:
     """Check a config and print it as it would be played, all defaults filled in."""
     from ray_gym.config.file import as_yaml, read_config
-    from ray_gym.run.plan import make_environment, make_plan
+    from ray_gym.run.plan import make_plan
 
     read = read_config(config, overrides or [])
     plan = make_plan(read, config)
-    options = make_environment(read, str(config)).options.model_dump(mode="json")
+    options = plan.environment.options.model_dump(mode="json")
     typer.echo(as_yaml(read.as_written(environment={"id": read.environment.id, **options})), nl=False)
     typer.echo(f"# {len(plan.specs)} episodes")
 

@@ -16,7 +16,7 @@ from ray_gym.load import Run
 from ray_gym.messages import ToolSchema
 from ray_gym.play.play import Stage, new_episode, set_up
 from ray_gym.run.directory.directory import CONFIG, RunDirectory
-from ray_gym.run.plan import has_tools, make_environment, participants_of
+from ray_gym.run.plan import cast_of, has_tools
 
 POLICY = "policy"
 WAY_OUT = "--no-tools writes the conversations without tools"
@@ -34,8 +34,7 @@ class ToolsShown:
             raise UserError(f"{run.location}: {CONFIG} can't be read ({error.strerror or error}); {WAY_OUT}") from None
         file = str(directory.config_file)
         try:
-            environment = make_environment(config, file)
-            participants = participants_of(config, environment, file)
+            environment, participants = cast_of(config, file)
         except UserError as error:
             raise UserError(f"the tools of the policy are asked of its environment: {error}; {WAY_OUT}") from None
         models = dict.fromkeys({participant.model for participant in participants.values()}, NoModel())

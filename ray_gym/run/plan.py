@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,41 @@ SUBMISSION = 0
 """A run of the command line has one submission; a service numbers them."""
 
 
+ReadsTasks = Callable[[Environment[Any, Any]], Iterable[TaskRow]]
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     config: RunConfig
     environment: Environment[Any, Any]
     participants: dict[str, Participant]
     engines: dict[str, Engine]
+    """By the names of the models that are used."""
     specs: list[EpisodeSpec]
+
+    @classmethod
+    def of(
+        cls,
+        config: RunConfig,
+        file: str,
+        *,
+        tasks: ReadsTasks | None = None,
+        engines: Callable[[str], Engine] | None = None,
+    ) -> Plan:
+        """Puts a plan together. `checked` then looks at whether its parts fit.
+
+        file: what messages call the place that the config came from.
+        tasks: reads the rows to be played; None means that no episodes are planned, as where they come while others are played.
+        engines: gives the engine of a model that is used, by its name; None makes new ones from the config.
+        Errors: UserError, and whatever `tasks` and `engines` raise.
+        """
+        environment, participants = cast_of(config, file)
+        if engines is None:
+            used = engines_of(config, participants, file)
+        else:
+            used = {name: engines(name) for name in sorted({one.model for one in participants.values()})}
+        rows = tasks(environment) if tasks is not None else ()
+        return cls(config, environment, participants, used, make_specs(config, rows))
 
     @property
     def warnings(self) -> list[str]:
@@ -63,11 +91,18 @@ class Plan:
 def make_plan(config: RunConfig, config_path: Path) -> Plan:
     """Errors: UserError, naming the file, the field and the fix."""
     file = str(config_path)
+    return checked(Plan.of(config, file, tasks=tasks_of(config, config_path.parent)), file)
+
+
+def tasks_of(config: RunConfig, folder: Path) -> ReadsTasks:
+    """Reads the tasks that a config names; a relative path is one of `folder`."""
+    return lambda environment: read_tasks(config.tasks, environment, config.run.seed, folder)
+
+
+def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[str, Participant]]:
+    """Makes the environment of a config, and everyone who plays in it. Errors: UserError."""
     environment = make_environment(config, file)
-    participants = participants_of(config, environment, file)
-    engines = engines_of(config, participants, file)
-    tasks = read_tasks(config.tasks, environment, config.run.seed, config_path.parent)
-    return checked(Plan(config, environment, participants, engines, make_specs(config, tasks)), file)
+    return environment, participants_of(config, environment, file)
 
 
 def checked(plan: Plan, file: str) -> Plan:

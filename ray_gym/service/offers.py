@@ -15,7 +15,7 @@ from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, EngineCheck, Sampling
 from ray_gym.openai_api.refused import Refused
 from ray_gym.plugins import find_engine
-from ray_gym.run.plan import has_tools, make_environment, participants_of
+from ray_gym.run.plan import cast_of, has_tools, make_environment
 from ray_gym.service.api import EnvironmentInfo
 
 
@@ -27,8 +27,8 @@ def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Pa
     for name, offer in offers.items():
         where = file if name == config.environment.id else f"{file}: service.offers.{name}"
         played = offer.config(config)
-        environment = make_environment(played, where)
-        for participant in participants_of(played, environment, where).values():
+        environment, participants = cast_of(played, where)
+        for participant in participants.values():
             samplings[participant.model][f"{name}.{participant.name}"] = participant.sampling
             if has_tools(environment, participant):
                 using_tools.add(participant.model)

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.config.sections import RunConfig
-from ray_gym.data.tasks import read_tasks
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
@@ -21,7 +20,7 @@ from ray_gym.run.directory.location import below, storage_at
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.driver import drive, standing, summary_of
 from ray_gym.run.fingerprint import Fingerprint
-from ray_gym.run.plan import Plan, checked, make_environment, make_specs, participants_of
+from ray_gym.run.plan import Plan, checked, tasks_of
 from ray_gym.run.resume import meaning_diff
 
 
@@ -80,11 +79,13 @@ class Evaluations:
     def _plan(self, config: RunConfig, config_file: Path) -> Plan:
         """Errors: UserError."""
         file = str(config_file)
-        environment = make_environment(config, file)
-        participants = participants_of(config, environment, file)
-        engines = {name: self._engine(name, config, file) for name in {p.model for p in participants.values()}}
-        rows = read_tasks(config.tasks, environment, config.run.seed, config_file.parent)
-        return checked(Plan(config, environment, participants, engines, make_specs(config, rows)), file)
+        plan = Plan.of(
+            config,
+            file,
+            tasks=tasks_of(config, config_file.parent),
+            engines=lambda name: self._engine(name, config, file),
+        )
+        return checked(plan, file)
 
     def _engine(self, name: str, config: RunConfig, file: str) -> Engine:
         """A copy: a check may leave traces. Errors: UserError for a model that the stream doesn't have up."""

@@ -22,7 +22,7 @@ from ray_gym.models.base import Engine
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.driver.driver import Driver, Outcome, setup_of, summary_of
 from ray_gym.run.driver.lease import Group
-from ray_gym.run.plan import Plan, make_environment, participants_of
+from ray_gym.run.plan import Plan
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.evaluation import Evaluations
 from ray_gym.stream.group import Finished, groups_of
@@ -90,10 +90,8 @@ class Host:
 
     def _open(self) -> Opened:
         setup, config, file = self._setup, self._setup.config, str(self._setup.config_file)
-        environment = make_environment(config, file)
-        participants = participants_of(config, environment, file)
-        self._plan = Plan(config, environment, participants, dict(setup.engines), [])
-        self._source = source_of(config, setup.config_file.parent, environment, setup.options.epochs)
+        self._plan = Plan.of(config, file, engines=setup.engines.__getitem__)
+        self._source = source_of(config, setup.config_file.parent, self._plan.environment, setup.options.epochs)
         self._directory, self._identity, self._cursor = open_place(config, digest_of(self._source), setup.cursor)
         self._is_open = True
         self._dropped = Dropped(self._directory.storage)

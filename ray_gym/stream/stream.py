@@ -27,7 +27,7 @@ from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import Application
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
-from ray_gym.run.plan import Plan, checked, engines_of, make_environment, participants_of
+from ray_gym.run.plan import Plan, checked
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Files, Group
@@ -83,10 +83,7 @@ class Stream:
     async def _open(self) -> None:
         """Everything that can be wrong is found before the models are loaded."""
         file = str(self._config_path)
-        environment = make_environment(self._config, file)
-        participants = participants_of(self._config, environment, file)
-        engines = engines_of(self._config, participants, file)
-        checked(Plan(self._config, environment, participants, engines, []), file)
+        engines = checked(Plan.of(self._config, file), file).engines
         blocking = ExitStack()  # what takes its time to come and go
         self._started.push_async_callback(asyncio.to_thread, blocking.close)
         if not ray.is_initialized():

@@ -22,7 +22,7 @@ from ray_gym.openai_api.refused import Refused, invalid
 from ray_gym.openai_api.sampling import SamplingChange
 from ray_gym.run.directory.directory import create, plan_directory
 from ray_gym.run.fingerprint import Fingerprint
-from ray_gym.run.plan import Plan, checked, make_environment, make_specs, participants_of
+from ray_gym.run.plan import Plan, checked, tasks_of
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.service.api import ParticipantChange, RolloutRequest
 from ray_gym.service.offers import DEFAULT, Offer
@@ -78,12 +78,13 @@ def submission_of(
     """`config` is the service's, with the folder of its rollouts as output.dir. Errors: Refused."""
     try:
         wanted = _config(request, offer, config, config_dir, run_id)
-        environment = make_environment(wanted, REQUEST)
-        participants = participants_of(wanted, environment, REQUEST)
-        rows = _tasks(request, wanted, environment, config_dir, config.service.max_episodes)
-        _limit(len(rows) * request.repeats, config.service.max_episodes)
-        asked = {p.model: copy.copy(engines[p.model]) for p in participants.values()}  # a check may leave traces
-        plan = checked(Plan(wanted, environment, participants, asked, make_specs(wanted, rows)), REQUEST)
+        plan = Plan.of(
+            wanted,
+            REQUEST,
+            tasks=lambda environment: _tasks(request, wanted, environment, config_dir, config.service.max_episodes),
+            engines=lambda name: copy.copy(engines[name]),  # a check may leave traces
+        )
+        checked(plan, REQUEST)
     except UserError as error:
         raise refused(error, request) from None
     return Submission(wanted, Fingerprint.of(plan), _as_lines(request.tasks) if request.tasks else None)
@@ -91,14 +92,13 @@ def submission_of(
 
 def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
     """The plan of a run from the config that was kept in its directory. Errors: UserError."""
-    file = "run.yaml"
-    environment = make_environment(config, file)
-    participants = participants_of(config, environment, file)
-    used = {participant.model for participant in participants.values()}
-    if missing := sorted(used - engines.keys()):
-        raise UserError(f"models.{missing[0]}: the service doesn't have it any more")
-    rows = read_tasks(config.tasks, environment, config.run.seed, folder)
-    return Plan(config, environment, participants, {name: engines[name] for name in used}, make_specs(config, rows))
+
+    def engine(name: str) -> Engine:
+        if name not in engines:
+            raise UserError(f"models.{name}: the service doesn't have it any more")
+        return engines[name]
+
+    return Plan.of(config, "run.yaml", tasks=tasks_of(config, folder), engines=engine)
 
 
 def refused(error: UserError, request: RolloutRequest) -> Refused:
@@ -196,11 +196,13 @@ def _tasks(
     if section.generate is not None:
         _limit(min(section.generate, section.limit or section.generate) * request.repeats, most)
     try:
-        return read_tasks(section, environment, request.seed, config_dir)
+        rows = read_tasks(section, environment, request.seed, config_dir)
     except UserError as error:
         if section.path is None:
             raise
         raise _broken_source(request, error) from None
+    _limit(len(rows) * request.repeats, most)
+    return rows
 
 
 def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:

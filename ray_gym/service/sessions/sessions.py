@@ -25,7 +25,7 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.openai_api.refused import Refused, busy, invalid, unavailable, unknown
-from ray_gym.run.plan import Plan, make_environment, participants_of
+from ray_gym.run.plan import Plan
 from ray_gym.seeds import derive_seed
 from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
 from ray_gym.service.offers import Offer, chosen
@@ -228,10 +228,7 @@ class Sessions:
                 session_workers=service.session_workers,
             ),
         )
-        environment = make_environment(config, offer.name)
-        participants = participants_of(config, environment, offer.name)
-        engines = {participant.model: self._engines[participant.model] for participant in participants.values()}
-        return Plan(config, environment, participants, engines, [])
+        return Plan.of(config, offer.name, engines=self._engines.__getitem__)
 
     async def _committed(self, ids: Sequence[str], file: str | None) -> None:
         for session_id in ids:
