@@ -29,12 +29,13 @@ from benchmarks.openai_double import start_double
 from benchmarks.rollout import planned
 from ray_gym.config.sections import RunConfig
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.hosting.affinity import Transport
 from ray_gym.hosting.import_paths import as_variable
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.play.play import Played as Ended
-from ray_gym.play.play import Stage, play
+from ray_gym.play.play import play
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import RunDirectory

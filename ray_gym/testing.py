@@ -18,10 +18,11 @@ from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.messages import Message, tool_call_message
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
-from ray_gym.play.play import Played, Stage, play, score_group
+from ray_gym.play.play import Played, play, score_group
 from ray_gym.task import Task
 from ray_gym.tools.runner import ToolRunner
 

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task, ToolCall
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, VersionSpan
-from ray_gym.play.play import Played, Stage, play
+from ray_gym.play.play import Played, play
 
 Reply = str | Message | Completion | Callable[[CompletionRequest], Awaitable[Completion]]
 

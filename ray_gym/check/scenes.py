@@ -18,14 +18,16 @@ from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSec
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
+from ray_gym.episode.rules import Rules
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import describe
 from ray_gym.journal.history import HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.player import Player
-from ray_gym.play.play import Played, Stage
+from ray_gym.play.play import Played
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile
 from ray_gym.run.driver.lease import Lease
@@ -127,7 +129,7 @@ class Theatre:
         finally:
             await self.close_environment(environment)
 
-    async def close_environment(self, environment: Environment[Any, Any]) -> None:
+    async def close_environment(self, environment: Rules) -> None:
         """Errors: WaitsForEver."""
         async with no_longer(environment, "closing it"):
             try:

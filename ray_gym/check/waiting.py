@@ -10,10 +10,9 @@ import traceback
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from types import FrameType
-from typing import Any
 
 from ray_gym.check.finding import Finding
-from ray_gym.environment import Environment
+from ray_gym.episode.rules import Rules
 from ray_gym.run.worker.watchdog import authors_place
 
 WAITS_S = 60.0
@@ -32,7 +31,7 @@ class WaitsForEver(Exception):
 
 
 @asynccontextmanager
-async def no_longer(environment: Environment[Any, Any], doing: str) -> AsyncIterator[Callable[[], None]]:
+async def no_longer(environment: Rules, doing: str) -> AsyncIterator[Callable[[], None]]:
     """Gives what is to be called when things go on. Errors: WaitsForEver."""
     loop, is_over = asyncio.get_running_loop(), False
 
@@ -54,7 +53,7 @@ async def no_longer(environment: Environment[Any, Any], doing: str) -> AsyncIter
         raise WaitsForEver(Finding(where, what, _MEND)) from error
 
 
-def _place(error: BaseException, environment: Environment[Any, Any]) -> str | None:
+def _place(error: BaseException, environment: Rules) -> str | None:
     """Where the environment's own code was waiting when it was cancelled."""
     for one in _reasons(error):
         stack: list[FrameType] = [frame for frame, _ in traceback.walk_tb(one.__traceback__)]

@@ -12,11 +12,12 @@ from ray_gym.environment import Environment
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_api.conversation import spoken
-from ray_gym.play.play import Stage, set_up
+from ray_gym.play.play import set_up
 from ray_gym.task import Task
 
 POLICY = "policy"
@@ -39,16 +40,13 @@ class FirstPrompts:
     """Sets episodes up, as a run would, and goes no further. Where that reaches outside, the row's own messages are all there is."""
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
+        self.environment = environment
         limits = LimitsSection()
         names = (*environment.participants, *environment.auxiliary)
         participants = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in names}
         self._model = NoModel()
         self._stage = Stage(environment, participants, dict.fromkeys(names, self._model), limits)
         self._numbers = itertools.count()
-
-    @property
-    def environment(self) -> Environment[Any, Any]:
-        return self._stage.environment
 
     @property
     def tools(self) -> Sequence[ToolSchema]:
@@ -64,10 +62,7 @@ class FirstPrompts:
             return _own_messages(task)
         number = next(self._numbers)
         spec = EpisodeSpec(f"first-prompt-{number}", "", task.task_id or "", 0, number, task="")
-        stage = self._stage
-        episode = Episode(
-            spec, stage.environment, task, stage.participants, stage.models, stage.limits, None, stage.tool_runner
-        )
+        episode = Episode(spec, self._stage, task)
         self._model.was_asked = False
         try:
             await set_up(episode)

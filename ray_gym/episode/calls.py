@@ -20,16 +20,12 @@ import xxhash
 
 from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import ActiveClock, no_longer_run_by, run_by
-from ray_gym.aio.deadlines import Deadlines
 from ray_gym.aio.held import held
-from ray_gym.aio.pace import Pace
-from ray_gym.config.sections import LimitsSection
-from ray_gym.episode.call_slots import CallSlots
+from ray_gym.episode.stage import Stage
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog, Made, Timing
 from ray_gym.journal.records import Called
-from ray_gym.metrics.playing import PlayMetrics
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.tools.answer import WhenLost
@@ -79,20 +75,16 @@ class Answered(msgspec.Struct, frozen=True):
 class Calls:
     def __init__(
         self,
-        limits: LimitsSection,
+        stage: Stage,
         log: CallLog,
         clock: ActiveClock,
-        slots: CallSlots,
-        metrics: PlayMetrics,
-        deadlines: Deadlines,
-        pace: Pace,
     ) -> None:
-        self._limits = limits
-        self._timer = deadlines.after(limits.call_deadline_s)
+        self._limits = stage.limits
+        self._timer = stage.deadlines.after(stage.limits.call_deadline_s)
         self._clock = clock
-        self._slots = slots
-        self._metrics = metrics
-        self._pace = pace
+        self._slots = stage.call_slots
+        self._metrics = stage.metrics
+        self._pace = stage.pace
         self._numbers: Counter[str] = Counter()
         self.log = log
         self.live = 0

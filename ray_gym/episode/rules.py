@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.turn import Turn
 from ray_gym.messages import ToolSchema
+from ray_gym.task import Task
 from ray_gym.tools.tool import Tool
 
 
@@ -16,6 +17,9 @@ class Rules(Protocol):
 
     participants: tuple[str, ...]
     auxiliary: tuple[str, ...]
+
+    @property
+    def task_type(self) -> type[Task]: ...
 
     @property
     def tools(self) -> Mapping[str, Tool]: ...
@@ -43,3 +47,9 @@ class Rules(Protocol):
     def finished(self, state: Any, episode: Any) -> str | None: ...
 
     def score(self, state: Any, episode: Any) -> Any: ...
+
+    def scores_groups(self) -> bool: ...
+
+    async def score_group(self, episodes: Any) -> Sequence[Any]: ...
+
+    async def close(self) -> None: ...

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
 from typing import Any
 
 from ray_gym.aio.clock import ActiveClock
-from ray_gym.aio.deadlines import Deadlines
-from ray_gym.aio.pace import Pace
-from ray_gym.config.sections import LimitsSection
-from ray_gym.episode.call_slots import CallSlots
 from ray_gym.episode.calls import Calls
 from ray_gym.episode.participant import Participant
-from ray_gym.episode.rules import Rules
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.episode.transcript import Transcript
 from ray_gym.episode.turn import Usage
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
 from ray_gym.messages import ToolSchema
-from ray_gym.metrics.playing import PlayMetrics
-from ray_gym.models.base import Model
 from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.stop import Stop, StopReason
 from ray_gym.task import Task
-from ray_gym.tools.runner import ToolRunner
 
 
 class EpisodeView:
@@ -34,27 +26,19 @@ class EpisodeView:
     def __init__(
         self,
         spec: EpisodeSpec,
-        environment: Rules,
+        stage: Stage,
         task: Task,
-        participants: Mapping[str, Participant],
-        models: Mapping[str, Model],
-        limits: LimitsSection,
         log: CallLog | None = None,
-        tool_runner: ToolRunner | None = None,
-        call_slots: CallSlots | None = None,
-        metrics: PlayMetrics | None = None,
-        deadlines: Deadlines | None = None,
-        pace: Pace | None = None,
     ) -> None:
         self.spec = spec
-        self.environment = environment
+        self.environment = environment = stage.environment
         self.task: Any = task
         self.state: Any = None
         self.tools = dict(environment.tools)
         self._shown: dict[str, tuple[ToolSchema, ...]] = {}
-        self.participants = dict(participants)
-        self.limits = limits
-        self._tool_runner = tool_runner or ToolRunner()
+        self.participants = dict(stage.participants)
+        self.limits = stage.limits
+        self._tool_runner = stage.tool_runner
         self.usage = Usage()
         self.first = "policy"
         self.stop: Stop | None = None
@@ -64,13 +48,12 @@ class EpisodeView:
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
-        self._metrics = metrics or PlayMetrics()
-        own = (call_slots or CallSlots(), self._metrics, deadlines or Deadlines(), pace or Pace())
-        self.calls = Calls(limits, log, self.clock, *own)
+        self._metrics = stage.metrics
+        self.calls = Calls(stage, log, self.clock)
         self._now = self.started_at
         self._rngs: dict[str, random.Random] = {}
         self._ids = 0
-        self.transcript = Transcript(spec, self.participants, models, task.prompts(), environment.participants)
+        self.transcript = Transcript(spec, self.participants, stage.models, task.prompts(), environment.participants)
         self.events, self.turns = self.transcript.events, self.transcript.turns
         self.threads = self.transcript.threads
 

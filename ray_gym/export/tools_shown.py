@@ -8,13 +8,13 @@ from types import TracebackType
 from typing import Any
 
 from ray_gym.data.first_prompt import NoModel
-from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, UserError
 from ray_gym.export.finished import Row
 from ray_gym.load import Run
 from ray_gym.messages import ToolSchema
-from ray_gym.play.play import Stage, new_episode, set_up
+from ray_gym.play.play import new_episode, set_up
 from ray_gym.run.directory.directory import CONFIG, RunDirectory
 from ray_gym.run.plan import cast_of, has_tools
 
@@ -37,6 +37,7 @@ class ToolsShown:
             environment, participants = cast_of(config, file)
         except UserError as error:
             raise UserError(f"the tools of the policy are asked of its environment: {error}; {WAY_OUT}") from None
+        self.environment = environment
         models = dict.fromkeys({participant.model for participant in participants.values()}, NoModel())
         self._stage = Stage(environment, participants, models, config.limits)
         self._shows_any = has_tools(environment, participants[POLICY])
@@ -47,10 +48,6 @@ class ToolsShown:
             )
         self._runner = asyncio.Runner()
         self._of_task: tuple[str, list[dict[str, Any]]] | None = None
-
-    @property
-    def environment(self) -> Environment[Any, Any]:
-        return self._stage.environment
 
     def __enter__(self) -> ToolsShown:
         return self

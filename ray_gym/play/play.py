@@ -6,30 +6,22 @@ import asyncio
 import inspect
 import time
 import traceback
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakSet
 
 from ray_gym.aio.clock import ActiveClock, in_common
-from ray_gym.aio.deadlines import Deadlines
-from ray_gym.aio.pace import Pace
-from ray_gym.config.sections import LimitsSection
 from ray_gym.environment import Environment
 from ray_gym.episode.blame import fault_of
-from ray_gym.episode.call_slots import CallSlots
 from ray_gym.episode.episode import Episode
-from ray_gym.episode.participant import Participant
 from ray_gym.episode.rules import Rules
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
-from ray_gym.metrics.playing import PlayMetrics
-from ray_gym.models.base import Model
 from ray_gym.score import Score, as_score
 from ray_gym.stop import EpisodeOver, StopReason
-from ray_gym.tools.runner import ToolRunner
 
 
 @dataclass(slots=True)
@@ -48,22 +40,6 @@ class Played:
     group_completed: int = 1
     ended_at: float = field(default_factory=time.time)
     active_s: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """All that episodes of a run have in common; one a worker."""
-
-    environment: Environment[Any, Any]
-    participants: Mapping[str, Participant]
-    models: Mapping[str, Model]
-    limits: LimitsSection
-    tool_runner: ToolRunner = field(default_factory=ToolRunner)
-    call_slots: CallSlots = field(default_factory=CallSlots)
-    under_way: WeakSet[Episode] = field(default_factory=WeakSet)
-    metrics: PlayMetrics = field(default_factory=PlayMetrics)
-    deadlines: Deadlines = field(default_factory=Deadlines)
-    pace: Pace = field(default_factory=Pace)
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
@@ -109,22 +85,19 @@ def as_it_was(played: Played) -> Played:
 
 def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> Episode:
     """Errors: EpisodeFailure (data)."""
-    environment = stage.environment
     try:
-        task = environment.task_type.model_validate_json(spec.task)
+        task = stage.environment.task_type.model_validate_json(spec.task)
     except Exception as error:
         # Rows were validated before the run: this is a worker that has other code than the driver.
         raise EpisodeFailure(FailureKind.DATA, "task", str(error)) from error
-    own = (stage.tool_runner, stage.call_slots, stage.metrics, stage.deadlines, stage.pace)
-    episode = Episode(spec, environment, task, stage.participants, stage.models, stage.limits, log, *own)
+    episode = Episode(spec, stage, task, log)
     stage.under_way.add(episode)
     return episode
 
 
 def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
     """An episode of which nothing was played."""
-    task = stage.environment.task_type.model_construct()
-    return Episode(spec, stage.environment, task, stage.participants, stage.models, stage.limits)
+    return Episode(spec, stage, stage.environment.task_type.model_construct())
 
 
 def failed(episode: Episode, failure: Failure) -> Played:

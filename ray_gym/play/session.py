@@ -18,6 +18,7 @@ import msgspec
 from ray_gym.config.sections import MOST_WAITING
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.events import Event
 from ray_gym.journal.call_log import CallLog
@@ -29,7 +30,7 @@ from ray_gym.play.capture import Capture
 from ray_gym.play.commands import Ask, Close, Command, End, Told, apply, check, decoder, encode, must_not_meet
 from ray_gym.play.deliveries import Deliveries
 from ray_gym.play.entrance import Entrance, TooManyWaiting
-from ray_gym.play.play import Played, Stage, as_it_was, blaming, failed, new_episode, score, set_up
+from ray_gym.play.play import Played, as_it_was, blaming, failed, new_episode, score, set_up
 from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
 
 MOST_UNDER_WAY = 256

@@ -14,9 +14,10 @@ from ray_gym import Episode, Participant, tool
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant as Cast
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Stage, play
+from ray_gym.play.play import play
 
 
 async def never(*_: Any) -> Any:

@@ -18,7 +18,8 @@ from benchmarks.cases import Load, Played, config_of, in_one_process
 from benchmarks.chat_environment import TURNS
 from benchmarks.measure import LOOK_EVERY_S, Cost, Costs, MeasurementFailed, Trace, run_watched
 from benchmarks.orchestration import Measured, table
-from ray_gym.play.play import Stage, play
+from ray_gym.episode.stage import Stage
+from ray_gym.play.play import play
 from ray_gym.record.rows import row_of
 from ray_gym.run.plan import make_plan
 

@@ -23,10 +23,11 @@ from ray_gym.envs.tic_tac_toe.environment import TicTacToeTask
 from ray_gym.envs.tic_tac_toe.players import occupied_player, prose_player, random_player, string_player
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import CompletionRequest, Sampling
 from ray_gym.models.player import Player
-from ray_gym.play.play import Played, Stage, play
+from ray_gym.play.play import Played, play
 from ray_gym.stop import StopReason
 
 X_WINS_AT_2 = ((0, "X"), (3, "O"), (1, "X"), (4, "O"))  # X is next and wins at 2

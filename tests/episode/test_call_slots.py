@@ -15,9 +15,10 @@ from ray_gym.config.file import validate
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Played, Stage, play, score_group
+from ray_gym.play.play import Played, play, score_group
 
 
 class Judged(Talk):

@@ -13,9 +13,10 @@ from ray_gym import Message
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Played, Stage, play
+from ray_gym.play.play import Played, play
 
 LIMITS = LimitsSection(max_turns=2, retries={"infra": 0})  # type: ignore[arg-type]
 

@@ -12,8 +12,9 @@ from playing import Alone, ScriptModel, with_tokens
 from ray_gym import Episode, Options, Participant, Task
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, Sampling
-from ray_gym.play.play import Played, Stage, play, score_group
+from ray_gym.play.play import Played, play, score_group
 
 LIMITS = LimitsSection()
 

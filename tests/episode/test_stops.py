@@ -11,8 +11,9 @@ from playing import Alone, Game, Reply, ScriptModel, Talk, calls, play_script
 from ray_gym import Episode, Message, Opening, Participant, Task, Turn, tool
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Stage, play
+from ray_gym.play.play import play
 from ray_gym.stop import EpisodeOver, StopReason
 
 

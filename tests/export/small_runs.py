@@ -14,9 +14,10 @@ import numpy as np
 import ray_gym
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task
 from ray_gym.config.sections import RunConfig
+from ray_gym.episode.stage import Stage
 from ray_gym.messages import ToolSchema, tool_call_message
 from ray_gym.models.base import Completion, CompletionRequest, Model, VersionSpan
-from ray_gym.play.play import Stage, play
+from ray_gym.play.play import play
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import as_table
 from ray_gym.run.directory.directory import create, plan_directory

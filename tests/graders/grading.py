@@ -11,11 +11,12 @@ from ray_gym import Environment, Episode, Message, Opening, Participant, Task
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure
 from ray_gym.graders import Grader
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, Model
 from ray_gym.models.player import Player
-from ray_gym.play.play import Played, Stage, play
+from ray_gym.play.play import Played, play
 from ray_gym.tools.runner import ToolRunner
 
 Makes = Callable[[Episode], Grader]

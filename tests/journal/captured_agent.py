@@ -17,6 +17,7 @@ from ray_gym import Environment, Message, Opening, Participant, Task, ToolCall, 
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant as Cast
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.frames import HEAD, Scan, frame
@@ -27,7 +28,6 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_api.request import Asked
 from ray_gym.play.agent_call import AgentCall, command_of
-from ray_gym.play.play import Stage
 from ray_gym.play.session import Done, Session
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile

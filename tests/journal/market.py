@@ -15,6 +15,7 @@ from ray_gym import Environment, Episode, IdempotencyKey, Message, Opening, Part
 from ray_gym.config.sections import MOST_WAITING, LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant as Cast
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.frames import HEAD, Scan, frame
@@ -23,7 +24,6 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play.commands import Command
-from ray_gym.play.play import Stage
 from ray_gym.play.session import Session
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile

@@ -26,12 +26,13 @@ from ray_gym import (
 from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.journal.frames import HEAD, Scan, frame
 from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Called, decode
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Played, Stage
+from ray_gym.play.play import Played
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile
 from ray_gym.run.driver.lease import Lease

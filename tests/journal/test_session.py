@@ -14,11 +14,11 @@ from market import SPEC, Market, Voices, cuts, opened
 from ray_gym import Episode, Opening, Task
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant as Cast
+from ray_gym.episode.stage import Stage
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.records import SETUP
 from ray_gym.play.commands import CallTool, Command, End, OpenThread, Reply, Tell, Turn
-from ray_gym.play.play import Stage
 from ray_gym.play.session import LetGo, Session
 from ray_gym.stop import EpisodeOver
 

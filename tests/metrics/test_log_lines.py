@@ -15,11 +15,11 @@ from errands import LIMITS, SPECS, Errand, Walker, played, setup_of_errands
 
 from ray_gym.config.sections import GroupsSection, LogSection, ParticipantSection, RetriesSection
 from ray_gym.episode.participant import Participant
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.logs import about, configure, is_json, last_words
 from ray_gym.play.commands import Turn
-from ray_gym.play.play import Stage
 from ray_gym.play.session import Session
 from ray_gym.run.driver.lease import EpisodeKey, Lease
 from ray_gym.run.worker.player import Player

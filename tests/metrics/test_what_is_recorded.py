@@ -11,6 +11,7 @@ from typing import Any
 
 from errands import LIMITS, SPECS, Errand, played, setup_of_errands
 
+from ray_gym.episode.stage import Stage
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
 from ray_gym.load import load
@@ -34,7 +35,6 @@ from ray_gym.metrics.table import (
     WORKERS_LOST,
     Metric,
 )
-from ray_gym.play.play import Stage
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.worker.worker import Worker
 

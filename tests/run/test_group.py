@@ -12,9 +12,10 @@ from ray_gym import Environment, Episode, Message, Opening, Task
 from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Played, Stage, bare_episode
+from ray_gym.play.play import Played, bare_episode
 from ray_gym.record.rows import row_of
 from ray_gym.run.driver.lease import Lease
 from ray_gym.run.worker.group import settle, to_play_again

@@ -12,12 +12,13 @@ from ray_gym import Environment, Episode, Message, Opening, Task
 from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.graders import Judge
 from ray_gym.journal.history import History
 from ray_gym.journal.records import Called
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Played, Stage
+from ray_gym.play.play import Played
 from ray_gym.run.worker.player import Player
 
 

@@ -14,9 +14,10 @@ from ray_gym import Environment, Episode, Message, Opening, Task
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.play.play import Played, Stage, play
+from ray_gym.play.play import Played, play
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.worker.receipt import receipt_of

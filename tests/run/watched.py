@@ -15,8 +15,9 @@ from playing import Alone, ScriptModel, calls
 from ray_gym import Episode, Participant, tool
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.models.base import Sampling
-from ray_gym.play.play import Stage, play
+from ray_gym.play.play import play
 from ray_gym.run.worker import watchdog
 from ray_gym.run.worker.watchdog import Charge, Watchdog, memory_bytes
 

@@ -13,10 +13,11 @@ from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.openai_api.refused import Refused
-from ray_gym.play.play import Played, Stage, bare_episode, failed
+from ray_gym.play.play import Played, bare_episode, failed
 from ray_gym.play.session import Session
 from ray_gym.service.api import MessageRequest, ToolCallRequest
 from ray_gym.service.sessions import desk

@@ -11,7 +11,8 @@ from playing import Alone, Reply, ScriptModel, calls
 from ray_gym import Episode, Participant, tool
 from ray_gym.config.sections import LimitsSection, ParticipantSection
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.play.play import Played, Stage, play
+from ray_gym.episode.stage import Stage
+from ray_gym.play.play import Played, play
 from ray_gym.stop import StopReason
 from ray_gym.tools.isolated import process_slots
 from ray_gym.tools.library import Libraries

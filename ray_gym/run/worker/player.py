@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from ray_gym.aio.backoff import pause_s
 from ray_gym.config.sections import GroupsSection, RetriesSection
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind, describe
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import SCORING, History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
 from ray_gym.logs import speak_of
-from ray_gym.play.play import Played, Stage, at_its_end, bare_episode, failed, play, score_group
+from ray_gym.play.play import Played, at_its_end, bare_episode, failed, play, score_group
 from ray_gym.run.driver.lease import Lease
 from ray_gym.run.worker.group import GROUP, settle, to_play_again
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from ray_gym.config.sections import FanoutSection, GroupsSection, LimitsSection, LogSection, OutputSection
 from ray_gym.environment import Environment
 from ray_gym.episode.participant import Participant
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import UserError
 from ray_gym.hosting.admission import Admission
 from ray_gym.journal.history import SUFFIX, HistoryReader
@@ -26,7 +27,7 @@ from ray_gym.logs import configure, last_words, speak_of
 from ray_gym.metrics.pulse import Export
 from ray_gym.metrics.working import WorkerMetrics
 from ray_gym.models.base import Engine
-from ray_gym.play.play import Played, Stage
+from ray_gym.play.play import Played
 from ray_gym.run.cluster.nodes import Hello, this_node
 from ray_gym.run.directory.storage import Storage
 from ray_gym.run.driver.lease import EpisodeKey, Group, Lease, ids_of

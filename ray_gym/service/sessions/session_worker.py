@@ -9,12 +9,13 @@ import ray
 
 from ray_gym.config.sections import GroupsSection, ServiceSection
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
-from ray_gym.play.play import Played, Stage
+from ray_gym.play.play import Played
 from ray_gym.play.session import Session
 from ray_gym.run.driver.lease import Lease
 from ray_gym.run.worker.player import Player
