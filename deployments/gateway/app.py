@@ -28,8 +28,7 @@ from ray_gym.deployments.gateway.guards.tokens import read_secret
 from ray_gym.deployments.gateway.metrics import Counting, Metrics
 from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.hosting.door import ServeDoor
-from ray_gym.models.base import Engine
-from ray_gym.models.door import HasDoor, OpensDoor
+from ray_gym.models.engine import Engine, HasDoor, OpensDoor
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
 

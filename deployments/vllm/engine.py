@@ -19,18 +19,18 @@ from ray_gym.errors import UserError
 from ray_gym.hosting.application import Application, Replicas
 from ray_gym.hosting.lanes.router import router_config
 from ray_gym.hosting.transport import ServeModel
-from ray_gym.models.base import EngineCheck
+from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.placement import Replicas as Placed
 from ray_gym.weights.holder import FirstWeights
 
 
-class VllmEngine:
+class VllmEngine(Engine):
     Options = VllmOptions
+    options: VllmOptions
     gives_tokens = True
-    reshapes = ""
 
     def __init__(self, options: VllmOptions) -> None:
-        self.options = options
+        super().__init__(options)
         self._application = Application()
         self._uses_tools = False
         self._request: EngineCheck | None = None

@@ -20,7 +20,7 @@ from ray_gym.engines.endpoint import Endpoint, EndpointOptions, error_text
 from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import UserError
-from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
+from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
 
 PROBE_IDS = [1, 2, 3]
@@ -54,15 +54,15 @@ class VllmEndpointModel:
         await self._endpoint.close()
 
 
-class VllmEndpointEngine:
+class VllmEndpointEngine(Engine):
     Options = VllmEndpointOptions
+    options: VllmEndpointOptions
     passes = PATHS[1:]
     """Chats are rendered and read as in episodes."""
     gives_tokens = True
-    reshapes = ""
 
     def __init__(self, options: VllmEndpointOptions) -> None:
-        self.options = options
+        super().__init__(options)
         self._key: str | None = None
         """The driver's, for workers whose environment lacks it."""
         self._uses_tools = False
@@ -84,9 +84,6 @@ class VllmEndpointEngine:
             self._max_model_len = length
             self._check_tokens(check)
 
-    def gpus(self) -> float:
-        return 0
-
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Nothing to bring up. Errors: UserError for a tokenizer or template that does not load or fit."""
         if not self._max_model_len:
@@ -105,9 +102,6 @@ class VllmEndpointEngine:
 
     def open_door(self) -> EndpointDoor:
         return EndpointDoor(self.options, self.options.key() or self._key)
-
-    def stop(self) -> None:
-        return None
 
     def _check_tokens(self, check: EndpointCheck) -> None:
         """One token, asked for so that the answer shows whether ids come back, and which logprobs."""

@@ -15,17 +15,16 @@ from ray_gym.deployments.vllm_reward.options import RewardOptions
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import Application
 from ray_gym.hosting.transport import ServeModel
-from ray_gym.models.base import EngineCheck
+from ray_gym.models.base import Engine, EngineCheck
 from ray_gym.models.placement import Replicas as Placed
 
 
-class VllmRewardEngine:
+class VllmRewardEngine(Engine):
     Options = RewardOptions
-    gives_tokens = False
-    reshapes = ""
+    options: RewardOptions
 
     def __init__(self, options: RewardOptions) -> None:
-        self.options = options
+        super().__init__(options)
         self._application = Application()
         self._transport = options.chosen_transport
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ray_gym.doctor import ports, storage
 from ray_gym.doctor.versions import versions_here
-from ray_gym.models.placement import OnNodes
+from ray_gym.models.engine import OnNodes
 
 
 class Examiner:

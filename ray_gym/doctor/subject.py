@@ -8,7 +8,8 @@ from pathlib import Path
 
 from ray_gym.config.file import read_config, validate
 from ray_gym.config.sections import RunConfig
-from ray_gym.models.placement import OnNodes, Replicas
+from ray_gym.models.engine import OnNodes
+from ray_gym.models.placement import Replicas
 from ray_gym.plugins import find_engine, find_environment
 from ray_gym.run.directory.directory import check_places
 from ray_gym.run.directory.location import absolute, is_uri

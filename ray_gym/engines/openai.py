@@ -20,7 +20,7 @@ from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message
-from ray_gym.models.base import Completion, CompletionRequest, EngineCheck
+from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
 
 
@@ -68,12 +68,13 @@ class OpenAIModel:
         await self._endpoint.close()
 
 
-class OpenAIEngine:
+class OpenAIEngine(Engine):
     Options = OpenAIOptions
+    options: OpenAIOptions
     passes = PATHS
 
     def __init__(self, options: OpenAIOptions) -> None:
-        self.options = options
+        super().__init__(options)
         self._key: str | None = None
         """The driver's, for workers whose environment lacks it."""
         self._exact: bool | None = None if options.token_ids == "auto" else options.token_ids
@@ -97,9 +98,6 @@ class OpenAIEngine:
         fields = wire.shaping_fields(self.options.extra_body)
         return f"extra_body: {', '.join(fields)}" if fields else ""
 
-    def gpus(self) -> float:
-        return 0
-
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Nothing to bring up. An engine that was not checked yet finds out here what the check finds out."""
         if not self._checked:
@@ -110,9 +108,6 @@ class OpenAIEngine:
 
     def open_door(self) -> EndpointDoor:
         return EndpointDoor(self.options, self.options.key() or self._key, self.options.extra_body)
-
-    def stop(self) -> None:
-        return None
 
 
 def _gives_token_ids(check: EndpointCheck, options: OpenAIOptions, request: EngineCheck) -> bool:

@@ -17,19 +17,18 @@ from typing import TYPE_CHECKING
 from ray_gym.engines.scripted_model import ScriptedOptions, _misfit, draws, load_scripted
 from ray_gym.errors import UserError
 from ray_gym.load_object import load_object
-from ray_gym.models.base import EngineCheck, Model
+from ray_gym.models.base import Engine, EngineCheck, Model
 
 if TYPE_CHECKING:
     from ray_gym.hosting.application import Application, Replicas
 
 
-class ScriptedEngine:
+class ScriptedEngine(Engine):
     Options = ScriptedOptions
-    gives_tokens = False
-    reshapes = ""
+    options: ScriptedOptions
 
     def __init__(self, options: ScriptedOptions) -> None:
-        self.options = options
+        super().__init__(options)
         self._application: Application | None = None
 
     def check(self, request: EngineCheck) -> None:
@@ -38,9 +37,6 @@ class ScriptedEngine:
         if draws(player, arguments) and (error := _misfit(player, 2, arguments)):
             where = f"models.{request.model}.arguments"
             raise UserError(f"{where}: {self.options.player}{inspect.signature(player)}: {error}")
-
-    def gpus(self) -> float:
-        return 0
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Errors: UserError, RunFailed when the replicas don't come up."""

@@ -13,9 +13,11 @@ import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Annotated, Protocol, runtime_checkable
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from ray_gym.models.engine import Gated
 
 LOOK_S = 0.5
 """How often the replicas are asked while episodes wait; what an answer allows holds as long."""
@@ -66,18 +68,6 @@ def is_crowded(load: Load, limits: AdmissionLimits) -> bool:
         or (limits.max_waiting is not None and load.waiting > limits.max_waiting)
         or (limits.max_recomputed is not None and load.recomputed > limits.max_recomputed)
     )
-
-
-@runtime_checkable
-class Gated(Protocol):
-    """A model that may have no room for more episodes."""
-
-    @property
-    def is_gated(self) -> bool: ...
-
-    async def room(self, conversations: float) -> float:
-        """For how many; `conversations` are in flight, of all workers. As many as like if nobody can say."""
-        ...
 
 
 class Gate:

@@ -1,176 +1,32 @@
-"""The interface between an episode and whatever generates its text."""
+"""`ray_gym.models.model` and `ray_gym.models.engine`, under the name that engines and players import them by."""
 
-from __future__ import annotations
+from ray_gym.models.engine import Engine, EngineCheck
+from ray_gym.models.model import (
+    NO_LOGPROBS,
+    NO_TOKENS,
+    Completion,
+    CompletionRequest,
+    FinishReason,
+    Logprobs,
+    Model,
+    Sampling,
+    SpanKind,
+    TokenIds,
+    VersionSpan,
+)
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Protocol
-
-import msgspec
-import numpy as np
-from numpy.typing import NDArray
-from pydantic import ConfigDict, Field
-
-from ray_gym.messages import Message, ToolChoice, ToolSchema
-
-TokenIds = NDArray[np.int32]
-Logprobs = NDArray[np.float32]
-FinishReason = Literal["stop", "length", "context_full"]
-SpanKind = Literal["plain", "truncated", "constrained"]
-
-NO_TOKENS: TokenIds = np.zeros(0, dtype=np.int32)
-NO_LOGPROBS: Logprobs = np.zeros(0, dtype=np.float32)
-
-
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How tokens are drawn. `max_tokens` is a limit a step; `top_k` 0 means no limit."""
-
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
-
-    temperature: Annotated[float, Field(ge=0)] = 1.0
-    max_tokens: Annotated[int, Field(ge=1)] = 512
-    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
-    top_k: Annotated[int, Field(ge=0)] = 0
-    min_p: Annotated[float, Field(ge=0, le=1)] = 0.0
-    presence_penalty: Annotated[float, Field(ge=-2, le=2)] = 0.0
-    frequency_penalty: Annotated[float, Field(ge=-2, le=2)] = 0.0
-    repetition_penalty: Annotated[float, Field(gt=0)] = 1.0
-    stop: tuple[str, ...] = ()
-    seed: int | None = None
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether a forward pass and the temperature alone give the distribution that was sampled from."""
-        unpenalised = (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) == (0, 0, 1)
-        return self.temperature > 0 and (self.top_p, self.top_k, self.min_p) == (1, 0, 0) and unpenalised
-
-    def shape(self) -> dict[str, Any]:
-        """What shapes the distribution, under vLLM's names, which are the record's too."""
-        return {
-            "temperature": self.temperature,
-            "top_p": self.top_p,
-            "top_k": self.top_k,
-            "min_p": self.min_p,
-            "presence_penalty": self.presence_penalty,
-            "frequency_penalty": self.frequency_penalty,
-            "repetition_penalty": self.repetition_penalty,
-        }
-
-
-class CompletionRequest(msgspec.Struct):
-    """One model call.
-
-    `messages` is the thread so far and `history` the exact ids of its current sample, prompts and generations alike
-    (int32, shape (n,)); `history` covers the first `known` messages. `tools` are what the prompt shows, the same at every step;
-    `allowed_tools` are the schemas as the state narrows them now. `seed` is for engines that draw at random themselves.
-    `group_id` is the same for all episodes of one task, whose prompts begin alike; empty for calls that are part of none.
-    """
-
-    messages: list[Message]
-    sampling: Sampling
-    session_id: str
-    seed: int
-    thread: str = ""
-    known: int = 0
-    history: TokenIds = NO_TOKENS
-    tools: tuple[ToolSchema, ...] = ()
-    allowed_tools: tuple[ToolSchema, ...] = ()
-    tool_choice: ToolChoice = "auto"
-    parallel_tool_calls: bool = False
-    response_format: str | None = None
-    """The form that the words have to have: OpenAI's field of chat completions, as JSON text; None for any."""
-    group_id: str = ""
-
-
-class VersionSpan(msgspec.Struct, frozen=True, gc=False):
-    """Generated tokens [start, end) of one completion came from this weight version."""
-
-    version: int
-    start: int
-    end: int
-
-
-class Completion(msgspec.Struct):
-    """What a model call gave.
-
-    `prompt_ids` are the ids that this call added to the history before it generated (the whole prompt if
-    `fork_reason` is set); `prompt_lengths` says how many of them belong to each new message, the rest is the
-    generation prompt. `token_ids` were generated and `logprobs` are theirs, under the distribution they were drawn from.
-    Endpoints that give no ids leave all four empty: ids are never invented (`has_tokens`).
-    """
-
-    message: Message
-    finish_reason: FinishReason = "stop"
-    prompt_ids: TokenIds = NO_TOKENS
-    prompt_lengths: tuple[int, ...] = ()
-    token_ids: TokenIds = NO_TOKENS
-    logprobs: Logprobs = NO_LOGPROBS
-    versions: tuple[VersionSpan, ...] = ()
-    kind: SpanKind = "plain"
-    grammar: str | None = None
-    fork_reason: str | None = None
-    prompt_tokens: int = 0
-    generated_tokens: int = 0
-    cached_tokens: int = 0
-
-    @property
-    def has_tokens(self) -> bool:
-        return len(self.prompt_ids) > 0 or len(self.token_ids) > 0
-
-
-class Model(Protocol):
-    """A connection to a model, living in one process. Safe for many concurrent calls."""
-
-    async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: `EpisodeFailure`: infra when the model can't be reached or breaks, data when it can't be asked this."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-class Engine(Protocol):
-    """A named model of the config: how it comes up, how workers reach it, how it goes away.
-
-    The driver builds it from its options and starts it; it is then pickled to the workers, who only `connect`.
-    The class is found by the `engine` of the config and has a pydantic model of its options as `Options`.
-    """
-
-    def check(self, request: EngineCheck) -> None:
-        """Find what can be found wrong before anything starts. Errors: `UserError`."""
-        ...
-
-    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Bring the model up, or find it up; `say` tells the user. Blocks. Errors: `UserError`, `RunFailed`."""
-        ...
-
-    def connect(self) -> Model: ...
-
-    def stop(self) -> None:
-        """Give back what `start` took. Called however the run ended."""
-        ...
-
-    @property
-    def gives_tokens(self) -> bool: ...
-
-    @property
-    def reshapes(self) -> str:
-        """What its options do to the distribution that tokens are drawn from, beyond a participant's sampling; "" for nothing."""
-        ...
-
-    def gpus(self) -> float:
-        """How many GPUs `start` will ask the cluster for."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class EngineCheck:
-    """What the participants will ask of an engine: `samplings` by participant, and whether any of them has tools.
-
-    `episodes` is how many are in flight at most; None where nobody can say, as in a service.
-    """
-
-    model: str
-    samplings: dict[str, Sampling]
-    uses_tools: bool
-    episodes: int | None = None
+__all__ = [
+    "NO_LOGPROBS",
+    "NO_TOKENS",
+    "Completion",
+    "CompletionRequest",
+    "Engine",
+    "EngineCheck",
+    "FinishReason",
+    "Logprobs",
+    "Model",
+    "Sampling",
+    "SpanKind",
+    "TokenIds",
+    "VersionSpan",
+]

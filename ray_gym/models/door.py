@@ -4,30 +4,10 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
 """All that is let through."""
-
-
-@runtime_checkable
-class HasDoor(Protocol):
-    """An engine whose replicas speak the protocol themselves, by a method `openai`."""
-
-    @property
-    def door(self) -> str:
-        """The Serve application of its replicas, once it was started."""
-        ...
-
-
-@runtime_checkable
-class OpensDoor(Protocol):
-    """An engine that stands for an endpoint, which speaks the protocol."""
-
-    passes: tuple[str, ...]
-    """Paths that go to the endpoint as they are."""
-
-    def open_door(self) -> Door: ...
 
 
 class Door(Protocol):

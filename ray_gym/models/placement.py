@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,16 +17,3 @@ class Replicas:
     """That its node has to have."""
     apart: int = 1
     """So many of them, those of one placement group, each need a node that has none of the others."""
-
-
-@runtime_checkable
-class OnNodes(Protocol):
-    """An engine that puts replicas on nodes of the cluster."""
-
-    def placed(self) -> Sequence[Replicas]:
-        """Empty where it starts nothing: it attaches to what is up."""
-        ...
-
-    def missing_files(self) -> str | None:
-        """On a node: which of the files that a replica loads can't be read there, and what to do. None if all can."""
-        ...

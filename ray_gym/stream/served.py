@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from ray.exceptions import RayError
 
-from ray_gym.models.base import Engine
+from ray_gym.models.engine import Engine, Served
 from ray_gym.weights.holder import find_holder
 
 LOOK_S = 1.0
 """How often it is looked, beside for each group that is taken."""
 ANSWER_S = 10.0
-
-
-@runtime_checkable
-class Served(Protocol):
-    """An engine whose model is a Serve application."""
-
-    @property
-    def app(self) -> str: ...
 
 
 class ServedVersions:

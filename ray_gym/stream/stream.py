@@ -25,6 +25,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from ray_gym.config.file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import Application
+from ray_gym.models.engine import Served
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.plan import Plan, checked
@@ -33,7 +34,6 @@ from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Files, Group
 from ray_gym.stream.host import Delivery, Host, HostSetup, Opened
 from ray_gym.stream.options import StreamOptions
-from ray_gym.stream.served import Served
 from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0

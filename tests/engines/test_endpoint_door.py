@@ -20,7 +20,8 @@ from ray_gym.deployments.vllm_endpoint.engine import VllmEndpointEngine
 from ray_gym.engines import endpoint_door
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.engines.openai import OpenAIEngine, OpenAIOptions
-from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest, OpensDoor
+from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
+from ray_gym.models.engine import OpensDoor
 from ray_gym.openai_api.refused import Refused
 
 KEY = "sk-of-the-service-only"

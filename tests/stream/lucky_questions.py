@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from ray_gym import Environment, Episode, Message, Opening, Options, Task
-from ray_gym.models.base import Completion, CompletionRequest, EngineCheck, Model, VersionSpan
+from ray_gym.models.base import Completion, CompletionRequest, Engine, Model, VersionSpan
 
 TOKENS = 32
 """Number of tokens of each answer."""
@@ -86,25 +85,10 @@ class VersionedModel:
         return int(path.read_text()) if path.exists() else 0
 
 
-class VersionedEngine:
+class VersionedEngine(Engine):
     Options = VersionedOptions
+    options: VersionedOptions
     gives_tokens = True
-    reshapes = ""
-
-    def __init__(self, options: VersionedOptions) -> None:
-        self.options = options
-
-    def check(self, request: EngineCheck) -> None:
-        return None
-
-    def gpus(self) -> float:
-        return 0
-
-    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        return None
 
     def connect(self) -> Model:
         return VersionedModel(self.options)
-
-    def stop(self) -> None:
-        return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ray_gym.models.base import Engine
-from ray_gym.models.placement import OnNodes, Replicas
+from ray_gym.models.engine import OnNodes
+from ray_gym.models.placement import Replicas
 
 
 def asked(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:

@@ -1,0 +1,156 @@
+"""All that an engine is, and may be: a kind of model in a config (`models: {policy: {engine: NAME, ...}}`).
+
+Subclass `Engine` and write `connect`; override `check`, `start` and `stop` where there is something to find wrong, to bring up and to give
+back. Export the class under an entry point of the group `ray_gym.engines`; `docs/extending.md` has a whole one.
+
+What only some engines have stands below it, each part a Protocol of its own. An engine has a part by having its members; nothing is
+registered, and nothing has to be inherited:
+
+    part        of      what it gives                                        who asks
+    OnNodes     engine  GPUs and files are looked at before anything starts  `ray-gym doctor`, every start
+    Served      engine  weights can be updated while it serves               a stream of a trainer
+    HasDoor     engine  its replicas answer OpenAI's API                     the gateway of a service
+    OpensDoor   engine  the endpoint that it stands for does                 the gateway of a service
+    Gated       model   episodes wait while it has no room for them          every worker
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, runtime_checkable
+
+from pydantic import BaseModel, ConfigDict
+
+from ray_gym.models.door import Door
+from ray_gym.models.model import Model, Sampling
+from ray_gym.models.placement import Replicas
+
+
+class NoOptions(BaseModel):
+    """Takes nothing beside `engine`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True, slots=True)
+class EngineCheck:
+    """What the participants will ask of an engine: `samplings` by participant, and whether any of them has tools.
+
+    `episodes` is how many are in flight at most; None where nobody can say, as in a service.
+    """
+
+    model: str
+    """Its name under `models` in the config."""
+    samplings: dict[str, Sampling]
+    uses_tools: bool
+    episodes: int | None = None
+
+
+class Engine(ABC):
+    """A named model of the config: how it comes up, how workers reach it, how it goes away.
+
+    The driver makes it from its options, checks and starts it; it is then pickled to the workers, who only `connect`.
+    """
+
+    Options: ClassVar[type[BaseModel]] = NoOptions
+    """The keys beside `engine` in the config."""
+
+    def __init__(self, options: Any) -> None:
+        """`options`: an instance of `Options`."""
+        self.options = options
+
+    @property
+    def gives_tokens(self) -> bool:
+        """Whether its completions hold the exact token ids and their logprobs; only then are there samples to train on.
+
+        `gives_tokens = True` in a subclass does, too; so it is with `reshapes`.
+        """
+        return False
+
+    @property
+    def reshapes(self) -> str:
+        """Say what its options do to the distribution that tokens are drawn from, beyond a participant's sampling; "" for nothing."""
+        return ""
+
+    def check(self, request: EngineCheck) -> None:
+        """Find what can be found wrong before anything starts. Errors: UserError that names `models.{request.model}` and the field."""
+        return None
+
+    def gpus(self) -> float:
+        """How many GPUs `start` will ask the cluster for."""
+        return 0
+
+    def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
+        """Bring the model up, or find it up; `say` tells the user. Blocks. Errors: UserError, RunFailed."""
+        return None
+
+    @abstractmethod
+    def connect(self) -> Model:
+        """Give a connection to the model, for one process. Called after `start`, in each worker."""
+
+    def stop(self) -> None:
+        """Give back what `start` took. Called however the run ended."""
+        return None
+
+
+# ---- parts of an engine ----
+
+
+@runtime_checkable
+class OnNodes(Protocol):
+    """An engine that puts replicas on nodes of the cluster."""
+
+    def placed(self) -> Sequence[Replicas]:
+        """Empty where it starts nothing: it attaches to what is up."""
+        ...
+
+    def missing_files(self) -> str | None:
+        """On a node: which of the files that a replica loads can't be read there, and what to do. None if all can."""
+        ...
+
+
+@runtime_checkable
+class Served(Protocol):
+    """An engine whose model is a Serve application."""
+
+    @property
+    def app(self) -> str:
+        """The name of the application, once it was started."""
+        ...
+
+
+@runtime_checkable
+class HasDoor(Protocol):
+    """An engine whose replicas speak OpenAI's protocol themselves, by a method `openai`."""
+
+    @property
+    def door(self) -> str:
+        """The Serve application of its replicas, once it was started."""
+        ...
+
+
+@runtime_checkable
+class OpensDoor(Protocol):
+    """An engine that stands for an endpoint, which speaks OpenAI's protocol."""
+
+    passes: tuple[str, ...]
+    """Paths that go to the endpoint as they are."""
+
+    def open_door(self) -> Door: ...
+
+
+# ---- a part of what `connect` gives ----
+
+
+@runtime_checkable
+class Gated(Protocol):
+    """A model that may have no room for more episodes."""
+
+    @property
+    def is_gated(self) -> bool: ...
+
+    async def room(self, conversations: float) -> float:
+        """For how many more there is room, while `conversations` are in flight, of all workers; infinity where nobody can say."""
+        ...
