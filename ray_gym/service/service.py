@@ -65,12 +65,10 @@ class Service:
 
     # ---- rollouts ----
 
-    async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
-        return await self._rollouts.submit(caller, request, key)
-
     async def submit_text(self, caller: str, text: bytes, key: str | None) -> tuple[RolloutStatus, bool]:
         """Of a request that may be large: as `wire` writes it."""
-        return await self.submit(caller, await asyncio.to_thread(wire.read, RolloutRequest, text), key)
+        request = await asyncio.to_thread(wire.read, RolloutRequest, text)
+        return await self._rollouts.submit(caller, request, key)
 
     async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
         return self._rollouts.listed(caller, cursor, limit)
@@ -89,12 +87,9 @@ class Service:
 
     # ---- sessions ----
 
-    async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
-        return await self._sessions.open(caller, request, key)
-
     async def open_session_text(self, caller: str, text: bytes, key: str | None) -> Placed:
         """As `submit_text`."""
-        return await self.open_session(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
+        return await self._sessions.open(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
         return self._sessions.listed(caller, cursor, limit)

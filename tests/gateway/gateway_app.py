@@ -39,6 +39,12 @@ class StillService:
         self.readiness = Readiness(status="ready", models=["small"])
         self.numbers: dict[str, float] | Exception = {}
 
+    async def ask(self, method: Any, *arguments: Any) -> Any:
+        return await getattr(self, method.__name__)(*arguments)
+
+    async def ask_within(self, seconds: float, method: Any, *arguments: Any) -> Any:
+        return await self.ask(method, *arguments)
+
     async def ready(self) -> Readiness:
         return self.readiness
 

@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from ray_gym.deployments.gateway.doors.placement import Placement, SessionService
+from ray_gym.deployments.gateway.doors.placement import Placement
 from ray_gym.deployments.gateway.guards.leaving import Watched
+from ray_gym.deployments.gateway.remote_service import RemoteService
 
 SCOPES = [{"type": "http", "asgi": {"spec_version": version}} for version in ("2.3", "2.4")]
 
@@ -95,7 +96,7 @@ async def test_what_is_told_apart_is_told_to_the_end_and_not_in_the_name_of_the_
         request_of.set("a request")
         await placement.apart(tell())
 
-    placement = Placement(cast(SessionService, None))
+    placement = Placement(cast(RemoteService, None))
     asked = asyncio.create_task(request())
     await begun.wait()
     asked.cancel()

@@ -14,8 +14,9 @@ from fastapi import FastAPI
 
 from ray_gym.deployments.gateway.doors import group_events, rollouts
 from ray_gym.deployments.gateway.doors.group_events import GroupEvents
-from ray_gym.deployments.gateway.doors.rollouts import RolloutService, rollout_routes
+from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
 from ray_gym.deployments.gateway.guards import errors
+from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.service.api import RolloutStatus
 
 STATUS = RolloutStatus(
@@ -29,6 +30,9 @@ class Ended:
 
     def __init__(self, run: CommittedRun) -> None:
         self._run = run
+
+    async def ask(self, method: Any, *arguments: Any) -> Any:
+        return await getattr(self, method.__name__)(*arguments)
 
     async def location(self, caller: str, run_id: str) -> str:
         return self._run.location
@@ -45,7 +49,7 @@ def run(tmp_path: Path) -> CommittedRun:
 def client(run: CommittedRun) -> httpx.AsyncClient:
     app = FastAPI()
     errors.register(app)
-    app.include_router(rollout_routes(cast(RolloutService, Ended(run)), lambda: "ann"))
+    app.include_router(rollout_routes(cast(RemoteService, Ended(run)), lambda: "ann"))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service")
 
 

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 from fastapi import APIRouter, Depends
 from ray.exceptions import RayError
 from starlette.responses import Response
 
 from ray_gym.deployments.gateway.guards.auth import bearer
 from ray_gym.deployments.gateway.metrics import CONTENT_TYPE, Metrics
+from ray_gym.deployments.gateway.remote_service import PROBE_S, RemoteService
 from ray_gym.openai_api.refused import Refused
 from ray_gym.service.api import EnvironmentList, Health, Readiness
+from ray_gym.service.service import Service
 
 
-class Service(Protocol):
-    """What these doors ask of it."""
-
-    async def ready(self) -> Readiness: ...
-
-    async def counts(self) -> dict[str, float]: ...
-
-    async def environments(self) -> EnvironmentList: ...
-
-
-def general_routes(service: Service, metrics: Metrics) -> APIRouter:
+def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
     router = APIRouter()
     guarded = [Depends(bearer)]
 
@@ -36,7 +26,7 @@ def general_routes(service: Service, metrics: Metrics) -> APIRouter:
     @router.get("/readyz", tags=["service"], dependencies=guarded)
     async def ready() -> Readiness:
         """Whether the models and the service are up; 503 until they are."""
-        readiness = await service.ready()
+        readiness = await service.ask_within(PROBE_S, Service.ready)
         if readiness.status != "ready":
             raise Refused(503, readiness.status, f"the service is {readiness.status}", retry_after_s=2)
         return readiness
@@ -51,7 +41,7 @@ def general_routes(service: Service, metrics: Metrics) -> APIRouter:
     async def text() -> Response:
         """In Prometheus' text format."""
         try:
-            counts = await service.counts()
+            counts = await service.ask_within(PROBE_S, Service.counts)
         except (RayError, Refused, TimeoutError):  # the gateway's own are worth having also then
             counts = None
         return Response(metrics.text(counts), headers={"Content-Type": CONTENT_TYPE})
@@ -59,6 +49,6 @@ def general_routes(service: Service, metrics: Metrics) -> APIRouter:
     @router.get("/v1/environments", tags=["service"], dependencies=guarded)
     async def environments() -> EnvironmentList:
         """What can be played: environments with the schema of their tasks."""
-        return await service.environments()
+        return await service.ask(Service.environments)
 
     return router

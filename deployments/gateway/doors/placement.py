@@ -8,14 +8,16 @@ import time
 from collections import OrderedDict
 from collections.abc import Coroutine
 from contextvars import Context
-from typing import Any, Protocol
+from typing import Any
 
 from ray.exceptions import RayActorError, RayTaskError
 
 from ray_gym.aio.backoff import pause_s
+from ray_gym.deployments.gateway.remote_service import SUBMIT_S, RemoteService
 from ray_gym.openai_api.refused import Refused, unavailable
-from ray_gym.service.api import SessionInfo, SessionList, SessionRequest
+from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, written
 from ray_gym.service.pages import Row, find_episode
+from ray_gym.service.service import Service
 from ray_gym.service.sessions import views
 from ray_gym.service.sessions.desk import GONE
 from ray_gym.service.sessions.sessions import Placed
@@ -29,24 +31,12 @@ COMMIT_S = 5.0
 REMEMBERED = 10_000
 
 
-class SessionService(Protocol):
-    """What is asked of the Service actor. All methods raise Refused."""
-
-    async def open_session(self, caller: str, request: SessionRequest, key: str | None) -> Placed: ...
-
-    async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList: ...
-
-    async def place(self, caller: str, session_id: str) -> Placed: ...
-
-    async def committed(self, caller: str, session_id: str, within_s: float) -> Placed: ...
-
-
 class HasEnded(Exception):
     """The session's episode is committed."""
 
 
 class Placement:
-    def __init__(self, service: SessionService) -> None:
+    def __init__(self, service: RemoteService) -> None:
         self._service = service
         self._known: OrderedDict[tuple[str, str], Placed] = OrderedDict()
         self._apart: set[asyncio.Task[None]] = set()
@@ -61,12 +51,13 @@ class Placement:
         await asyncio.shield(task)
 
     async def opened(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
-        placed = await self._service.open_session(caller, request, key)
+        text = await asyncio.to_thread(written, request)
+        placed = await self._service.ask_within(SUBMIT_S, Service.open_session_text, caller, text, key)
         self._remember(caller, placed)
         return placed
 
     async def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
-        return await self._service.sessions(caller, cursor, limit)
+        return await self._service.ask(Service.sessions, caller, cursor, limit)
 
     async def at_desk(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
         """What `Desk` answers; a command is given again to the next worker, under the same key. Errors: Refused, HasEnded.
@@ -78,7 +69,7 @@ class Placement:
         for tried in range(1_000):
             placed = self._known.get((caller, session_id))
             if placed is None:
-                placed = await self._service.place(caller, session_id)
+                placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
                 self._remember(caller, placed)
             if placed.worker is None:
                 raise HasEnded
@@ -101,13 +92,14 @@ class Placement:
 
     async def episode(self, caller: str, session_id: str) -> Row:
         """The record of a session that has ended. Errors: Refused."""
-        placed = await self._service.place(caller, session_id)
+        placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         if placed.worker is not None:
             with contextlib.suppress(HasEnded):
                 info: SessionInfo = await self.at_desk(caller, session_id, "info")
                 if info.score is None:
                     raise Refused(409, "not_ended", "the session has not ended: score it, or close it")
-            placed = await self._service.committed(caller, session_id, COMMIT_S)
+            within_s = COMMIT_S + SUBMIT_S
+            placed = await self._service.ask_within(within_s, Service.committed, caller, session_id, COMMIT_S)
         if placed.worker is not None:
             message = "the session's episode is not committed yet: ask again"
             raise Refused(409, "not_committed", message, retry_after_s=1)
@@ -118,7 +110,7 @@ class Placement:
 
     async def ended(self, caller: str, session_id: str) -> SessionInfo:
         """Of a session whose episode is committed. Errors: Refused."""
-        placed = await self._service.place(caller, session_id)
+        placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         return views.of_row(session_id, placed.offer, await self.episode(caller, session_id))
 
     def _remember(self, caller: str, placed: Placed) -> None:

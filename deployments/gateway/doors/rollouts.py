@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import math
 from collections.abc import AsyncIterator, Callable
-from typing import Annotated, Any, NamedTuple, Protocol
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -14,9 +14,11 @@ from ray_gym.deployments.gateway.doors.group_events import Events, GroupEvents, 
 from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
 from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
 from ray_gym.deployments.gateway.guards.pace import PACED
+from ray_gym.deployments.gateway.remote_service import ANSWER_S, SUBMIT_S, RemoteService
 from ray_gym.openai_api.refused import Refused
-from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus
+from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus, written
 from ray_gym.service.pages import Cursor, episodes_after, has_more
+from ray_gym.service.service import Service
 
 KEEP_ALIVE_S = 15.0
 UNPACED_BYTES = 4 * 2**20
@@ -35,22 +37,6 @@ Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_le
 EventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
 
 
-class RolloutService(Protocol):
-    """What the routes of rollouts ask. All methods raise Refused."""
-
-    async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]: ...
-
-    async def rollouts(self, caller: str, cursor: str | None, limit: int) -> RolloutList: ...
-
-    async def rollout(self, caller: str, run_id: str) -> RolloutStatus: ...
-
-    async def cancel(self, caller: str, run_id: str) -> RolloutStatus: ...
-
-    async def location(self, caller: str, run_id: str) -> str: ...
-
-    async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]: ...
-
-
 class Begun(NamedTuple):
     """Where a stream is when it begins."""
 
@@ -61,7 +47,7 @@ class Begun(NamedTuple):
     commits: int
 
 
-def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> APIRouter:
+def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> APIRouter:
     """`caller_of` is the dependency that gives the caller's name."""
     router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=ParsedBodyRoute)
     groups = GroupEvents()
@@ -85,7 +71,8 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         key: Key = None,
     ) -> RolloutStatus:
         """Queue a rollout. With an Idempotency-Key the request can be sent again."""
-        status, made = await service.submit(caller, request, key)
+        text = await asyncio.to_thread(written, request)
+        status, made = await service.ask_within(SUBMIT_S, Service.submit_text, caller, text, key)
         response.status_code = 201 if made else 200
         return status
 
@@ -94,12 +81,12 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
     ) -> RolloutList:
         """The caller's, the newest first."""
-        return await service.rollouts(caller, cursor, limit)
+        return await service.ask(Service.rollouts, caller, cursor, limit)
 
     @router.get("/{run_id}", responses=own)
     async def rollout(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:
         """How it stands."""
-        return await service.rollout(caller, run_id)
+        return await service.ask(Service.rollout, caller, run_id)
 
     @router.delete(
         "/{run_id}",
@@ -108,7 +95,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
     )
     async def cancel(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:
         """Cancel it; the episodes that were finished are kept."""
-        return await service.cancel(caller, run_id)
+        return await service.ask(Service.cancel, caller, run_id)
 
     @router.get("/{run_id}/episodes", responses=own, response_model=EpisodePage)
     async def episodes(
@@ -119,8 +106,10 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         samples: Samples = True,
     ) -> Response:
         """The episodes that are over, in the order in which they were committed."""
-        status, commits = await service.wait(caller, run_id, -1, 0)  # first: what it says is over is all committed
-        location = await service.location(caller, run_id)
+        status, commits = await service.ask(
+            Service.wait, caller, run_id, -1, 0
+        )  # first: what it says is over is all committed
+        location = await service.ask(Service.location, caller, run_id)
         ended = status.ended_at is not None
         page = await asyncio.to_thread(_page, location, cursor, limit, samples, ended, commits)
         return Response(page, media_type="application/json")
@@ -139,9 +128,9 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
         last_event_id: EventId = None,
     ) -> StreamingResponse:
         """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
-        location = await service.location(caller, run_id)
+        location = await service.ask(Service.location, caller, run_id)
         place = last_event_id or cursor  # a client that connects again sends both
-        status, commits = await service.wait(caller, run_id, -1, 0)
+        status, commits = await service.ask(Service.wait, caller, run_id, -1, 0)
         # Read before the stream begins, so that a bad place, and files that can't be read, are refused by a status.
         found = await groups.after(location, place, samples, commits)
         begun = Begun(location, place, found, status, commits)
@@ -153,7 +142,7 @@ def rollout_routes(service: RolloutService, caller_of: Callable[..., Any]) -> AP
 
 
 async def _events(
-    service: RolloutService,
+    service: RemoteService,
     caller: str,
     run_id: str,
     begun: Begun,
@@ -177,7 +166,8 @@ async def _events(
                 yield event("end", msgspec.json.encode(status.model_dump(mode="json")))
                 return
             before = commits
-            status, commits = await service.wait(caller, run_id, commits, KEEP_ALIVE_S)
+            waits = service.ask_within(KEEP_ALIVE_S + ANSWER_S, Service.wait, caller, run_id, commits, KEEP_ALIVE_S)
+            status, commits = await waits
             if commits == before:
                 yield b": waiting\n\n"
             found = await groups.after(location, cursor, samples, commits)
