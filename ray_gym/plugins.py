@@ -14,7 +14,8 @@ import importlib
 import importlib.util
 import pkgutil
 import tomllib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
@@ -31,11 +32,13 @@ from ray_gym.load_object import load_object
 class Kind:
     what: str
     group: str
-    packages: tuple[str, ...]
-    suffix: str
+    packages: tuple[str, ...] = ()
+    suffix: str = ""
     """Classes by convention end with it, or are exported under the module's only class that does."""
     users_package: str | None = None
     """A package of the user's in which a name is looked for last."""
+    ours: Mapping[str, str] = field(default_factory=dict)
+    """Names of this package's own, each as package.module:Class."""
 
 
 ENVIRONMENT = Kind("environment", "ray_gym.environments", ("ray_gym.envs",), "", users_package="envs")
@@ -47,7 +50,7 @@ PROJECT = Path("pyproject.toml")
 
 def find_environment(name: str, where: str = "environment.id") -> type[Environment[Any, Any]]:
     """Errors: `UserError` that names `where`, and lists the environments there are."""
-    found = _find(ENVIRONMENT, name, where)
+    found = find(ENVIRONMENT, name, where)
     if not (isinstance(found, type) and issubclass(found, Environment)):
         raise UserError(f"{where}: {name} is not a subclass of ray_gym.Environment")
     return found
@@ -65,17 +68,17 @@ def as_listed(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
 
 def find_engine(name: str, where: str) -> Any:
     """The engine class of a name. Errors: `UserError` that lists the engines there are."""
-    return _find(ENGINE, name, where)
+    return find(ENGINE, name, where)
 
 
 def find_gateway(name: str = "gateway") -> Any:
     """The class of the gateway that opens a service to the network. Errors: `UserError`."""
-    return _find(GATEWAY, name, "ray-gym serve")
+    return find(GATEWAY, name, "ray-gym serve")
 
 
 def names(kind: Kind) -> list[str]:
     """All that can be named without a path, sorted."""
-    found = {entry.name for entry in entry_points(group=kind.group)} | _of_this_project(kind).keys()
+    found = {entry.name for entry in entry_points(group=kind.group)} | _of_this_project(kind).keys() | kind.ours.keys()
     for package in kind.packages:
         found.update(name for name in _modules(package) if _exported(kind, f"{package}.{name}") is not None)
     for name, module in _users_modules(kind).items():
@@ -89,13 +92,16 @@ def module_path(kind: Kind, name: str) -> str:
     return _of_this_project(kind).get(name, name)
 
 
-def _find(kind: Kind, name: str, where: str) -> Any:
+def find(kind: Kind, name: str, where: str) -> Any:
+    """The class of a name. Errors: `UserError` that names `where`, and lists the names there are."""
     if ":" in name:
         return load_object(name, where)
     if (own := _of_this_project(kind).get(name)) is not None:
         return load_object(own, where)
     for entry in entry_points(group=kind.group, name=name):
         return load_object(entry.value, where)
+    if name in kind.ours:
+        return load_object(kind.ours[name], where)
     for package in kind.packages:
         if name in _modules(package):
             found = _exported(kind, f"{package}.{name}")

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from ray_gym.export.conversation import Chat, conversation
 from ray_gym.export.finished import Row
+from ray_gym.export.form import Form, FormOptions
 from ray_gym.export.selection import Counts, LeftOut, scored
 from ray_gym.export.tools_shown import POLICY
 
@@ -21,11 +24,18 @@ SAME_REWARD = "pairs whose rewards are too close"
 WITH_TOOLS = "pairs with tool calls: NeMo RL renders preferences without the tools that the policy was shown"
 
 
+class PreferenceOptions(FormOptions):
+    min_gap: Annotated[float, Field(ge=0)] = 0.0
+    single_response: bool = False
+
+
 @dataclass(frozen=True)
-class Preference:
+class Preference(Form):
     min_gap: float
     """Pairs whose rewards differ by less are left out; without any difference, all."""
     single_response: bool
+    Options = PreferenceOptions
+    to = "nemo-rl"
     columns = ("episode_id", "group_id", "task_id", "repeat", "status", "reward", "events")
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from ray_gym.export.finished import Row
+from ray_gym.export.form import Form
 from ray_gym.export.message_log import Log, message_log, prompt_length, split, token_ids
 from ray_gym.export.selection import Counts, LeftOut, scored
 from ray_gym.stop import StopReason
@@ -24,7 +25,8 @@ PROMPTS_DIFFER = "groups whose prompts differ: `prompt` is what they have in com
 TRUNCATED = (StopReason.MAX_TOKENS.value, StopReason.CONTEXT_FULL.value, StopReason.TOKEN_BUDGET.value)
 
 
-class Rollouts:
+class Rollouts(Form):
+    to = "nemo-rl"
     columns = (
         *("run_id", "episode_id", "group_id", "task_id", "env_id", "repeat", "status", "stop_reason"),
         *("reward", "task", "events", "samples"),

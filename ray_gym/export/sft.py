@@ -3,26 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from ray_gym.errors import UserError
 from ray_gym.export.conversation import conversation
 from ray_gym.export.finished import Row
+from ray_gym.export.form import Form, FormOptions
 from ray_gym.export.selection import Counts, LeftOut, scored
 from ray_gym.export.tools_shown import POLICY, ToolsShown
+from ray_gym.load import Run
 
 EARLIER_WORDS = "conversations that a task began with words of the assistant's, which NeMo RL trains on as well"
 
 
+class SftOptions(FormOptions):
+    min_reward: float | None = None
+    """The lowest reward that is taken; it has to be said."""
+    no_tools: bool = False
+    """Leave out the tools that prompts showed."""
+
+
 @dataclass(frozen=True)
-class Sft:
+class Sft(Form):
     min_reward: float
     tools: ToolsShown | None
     """None: without them."""
+    Options = SftOptions
+    to = "nemo-rl"
     columns = (
         *("episode_id", "group_id", "task_id", "repeat", "seed", "try", "status", "reward"),
         *("turns", "task", "events"),
     )
+
+    @classmethod
+    @contextmanager
+    def opened(cls, options: SftOptions, run: Run) -> Iterator[Sft]:
+        """Errors: UserError."""
+        if options.min_reward is None:
+            raise UserError(
+                "--min-reward: --form sft takes the conversations with at least that reward, e.g. --min-reward 1"
+            )
+        with nullcontext() if options.no_tools else ToolsShown(run) as tools:
+            yield cls(options.min_reward, tools)
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
         for group in groups:

@@ -14,9 +14,9 @@ from small_runs import GAMES, LIBRARY, QUESTIONS, lines_of, played_run, rendered
 from ray_gym import Message, ToolCall
 from ray_gym.errors import UserError
 from ray_gym.export.conversation import MALFORMED
-from ray_gym.export.nemo_rl import export
 from ray_gym.export.sft import Sft
 from ray_gym.export.tools_shown import ToolsShown
+from ray_gym.export.writing import export
 from ray_gym.load import load
 from ray_gym.plugins import find_environment
 

@@ -56,7 +56,11 @@ def test_each_form_is_written(shell: Shell, games: Path) -> None:
         (("run", "--form", "sft", "--min-reward", "2"), "nothing was written: episodes with a reward below 2: 24"),
         (("run", "--form", "rollouts", "--min-reward", "1"), "--min-reward: it is an option of --form sft"),
         (("run", "--form", "sft", "--min-reward", "1", "--min-gap", "1"), "an option of --form preference, not of sft"),
-        (("run", "--form", "verl"), "verl"),
+        (("run", "--form", "verl"), "--form: there is no form 'verl'; known: preference, rollouts, sft"),
+        (("run", "--form", "ray_gym.load:Run"), "--form: ray_gym.load:Run is not a subclass of"),
+        (("run", "min_gap=far", "--form", "preference"), "min_gap: Input should be a valid number"),
+        (("run", "gap=1", "--form", "preference"), "gap: --form preference has no such option; known: min_gap"),
+        (("run", "gap", "--form", "preference"), "gap: options of a form are given as KEY=VALUE"),
         (("run", "--form", "rollouts", "--out", "run"), "run is a folder"),
         (("run", "--form", "rollouts", "--out", "run/run.yaml"), "there is a file run/run.yaml already"),
     ],
@@ -68,6 +72,12 @@ def test_bad_input_exits_with_2_and_writes_nothing(
     code, said = shell(*arguments, "--to", "nemo-rl", *(() if "--out" in arguments else ("--out", "out.jsonl")))
     assert code == 2 and told in said
     assert everything(games.parent) == before
+
+
+def test_whose_form_it_is(shell: Shell, games: Path) -> None:
+    code, said = shell("run", "--to", "verl", "--form", "rollouts", "--out", "out.jsonl")
+    assert code == 2 and "--to: --form rollouts is nemo-rl's, not verl's" in said
+    assert shell("run", "min_gap=0.5", "--form", "preference", "--out", "out.jsonl")[0] == 0
 
 
 def everything(folder: Path) -> dict[str, bytes]:

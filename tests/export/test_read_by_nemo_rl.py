@@ -12,10 +12,10 @@ import pytest
 from small_runs import GAMES, QUESTIONS, lines_of, played_run, rows_of
 
 from ray_gym.deployments.small_model import checkpoint_dir
-from ray_gym.export.nemo_rl import export
 from ray_gym.export.preference import Preference
 from ray_gym.export.rollouts import Rollouts
 from ray_gym.export.sft import Sft
+from ray_gym.export.writing import export
 from ray_gym.load import load
 
 PYTHON = os.environ.get("RAY_GYM_NEMO_RL_PYTHON")

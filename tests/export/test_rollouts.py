@@ -11,8 +11,8 @@ from nemo_rl_forms import check_prompt_group
 from small_runs import GAMES, lines_of, played_run, rows_of, texts
 
 from ray_gym.errors import UserError
-from ray_gym.export.nemo_rl import export
 from ray_gym.export.rollouts import FORKED, NOT_PLAIN, PROMPTS_DIFFER, Rollouts
+from ray_gym.export.writing import export
 from ray_gym.load import load
 
 Line = dict[str, Any]

@@ -1,25 +1,17 @@
-"""A run as a file of JSON lines that NeMo RL reads. `docs/nemo_rl.md` says how, and which of its sources define each form."""
+"""Writes a run as a file of JSON lines, in any form."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
 
 from ray_gym.data.writing import write_chunks
 from ray_gym.errors import UserError
-from ray_gym.export.finished import Row, groups, refuse_unfinished
+from ray_gym.export.finished import groups, refuse_unfinished
+from ray_gym.export.form import Form
 from ray_gym.export.selection import Counts
 from ray_gym.load import Run
-
-
-class Form(Protocol):
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Of an episode's row: what it needs."""
-
-    def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]: ...
 
 
 def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite: bool = False) -> Counts:

@@ -1,0 +1,83 @@
+"""A form that a finished run can be exported in. `docs/extending.md` has a whole one in a package of its own."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ray_gym.config.file import explain
+from ray_gym.errors import UserError
+from ray_gym.export.finished import Row
+from ray_gym.export.selection import Counts
+from ray_gym.load import Run
+from ray_gym.plugins import Kind, find, names
+
+FORM = Kind(
+    "form",
+    "ray_gym.exporters",
+    ours={
+        "sft": "ray_gym.export.sft:Sft",
+        "preference": "ray_gym.export.preference:Preference",
+        "rollouts": "ray_gym.export.rollouts:Rollouts",
+    },
+)
+"""Forms of other packages are entry points of this group."""
+
+
+class FormOptions(BaseModel):
+    """The options of a form: `KEY=VALUE` arguments of `ray-gym export`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Form(ABC):
+    """Turns the rows of episodes, group by group, into lines of JSON."""
+
+    Options: ClassVar[type[FormOptions]] = FormOptions
+    to: ClassVar[str] = ""
+    """Whose form it is, as `--to` names it: a trainer's."""
+    columns: ClassVar[tuple[str, ...]]
+    """The columns of an episode's row that it needs; docs/record.md has them all."""
+
+    @classmethod
+    @contextmanager
+    def opened(cls, options: Any, run: Run) -> Iterator[Form]:
+        """Make the form of its options, for one run. Override it where there is something to close. Errors: UserError."""
+        yield cls(**dict(options))
+
+    @abstractmethod
+    def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
+        """Give the lines; what gets none is counted in `counts`, so that nothing is missing unsaid."""
+
+
+def find_form(name: str, to: str | None) -> type[Form]:
+    """Errors: UserError that names the forms that there are."""
+    found = find(FORM, name, "--form")
+    if not (isinstance(found, type) and issubclass(found, Form)):
+        raise UserError(f"--form: {name} is not a subclass of ray_gym.export.form.Form")
+    if to is not None and to != found.to:
+        raise UserError(f"--to: --form {name} is {found.to or 'no trainer'}'s, not {to}'s")
+    return found
+
+
+def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormOptions:
+    """`given`: values by the words that they were given by, `--min-reward` or `min_reward`. Errors: UserError that names the word."""
+    words = {word.removeprefix("--").replace("-", "_"): word for word in given}
+    for key, word in words.items():
+        if key not in form.Options.model_fields:
+            whose = [other for other in names(FORM) if key in find_form(other, None).Options.model_fields]
+            known = ", ".join(form.Options.model_fields) or "none"
+            told = (
+                f"it is an option of --form {whose[0]}, not of {name}"
+                if whose
+                else f"--form {name} has no such option; known: {known}"
+            )
+            raise UserError(f"{word}: {told}")
+    try:
+        return form.Options.model_validate({key: given[word] for key, word in words.items()})
+    except ValidationError as error:
+        raise UserError("\n".join(explain(error, form.Options))) from None
