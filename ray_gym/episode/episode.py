@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from ray_gym.episode import limits
 from ray_gym.episode.blame import blame_simulator, fault_of, is_policy
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Asked, Thread
@@ -324,10 +325,8 @@ class Episode(EpisodeView):
 
     def _is_used_up(self) -> bool:
         """Whether a limit leaves nothing for another call; then the episode has ended."""
-        if self._remaining_tokens() <= 0:
-            self.end(StopReason.TOKEN_BUDGET, f"{self.usage.budgeted_tokens} tokens generated")
-        elif self.clock.elapsed_s >= self.limits.episode_deadline_s and self.calls.log.is_live:
-            self.end(StopReason.DEADLINE, f"{self.limits.episode_deadline_s:g} s")
+        if (stop := limits.reached(self)) is not None:
+            self.end(stop.reason, stop.text)
         return self.stopped
 
     def _judges(self, participant: Participant) -> bool:

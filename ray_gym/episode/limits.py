@@ -1,0 +1,32 @@
+"""The limits of a whole episode: asked before each model call whether one of them leaves nothing for it.
+
+A limit that is new is one function here, a field of `LimitsSection` and, as a rule, a reason of its own in `StopReason`.
+"""
+
+from __future__ import annotations
+
+from ray_gym.episode.view import EpisodeView
+from ray_gym.stop import Stop, StopReason
+
+
+def reached(episode: EpisodeView) -> Stop | None:
+    """Return how the first limit that is used up ends the episode; None while there is room for another call."""
+    return next((stop for limit in _ALL if (stop := limit(episode)) is not None), None)
+
+
+def _token_budget(episode: EpisodeView) -> Stop | None:
+    budget, spent = episode.limits.token_budget, episode.usage.budgeted_tokens
+    if budget is None or spent < budget:
+        return None
+    return Stop(StopReason.TOKEN_BUDGET, f"{spent} tokens generated")
+
+
+def _deadline(episode: EpisodeView) -> Stop | None:
+    """Counts active time; while calls are answered from the journal, time says nothing."""
+    limit_s = episode.limits.episode_deadline_s
+    if episode.clock.elapsed_s < limit_s or not episode.calls.log.is_live:
+        return None
+    return Stop(StopReason.DEADLINE, f"{limit_s:g} s")
+
+
+_ALL = (_token_budget, _deadline)
