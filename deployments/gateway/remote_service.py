@@ -13,7 +13,7 @@ from ray_gym.openai_api.refused import unavailable
 from ray_gym.service.service import Service
 
 Given = ParamSpec("Given")
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 ANSWER_S = 30.0
 SUBMIT_S = 120.0
@@ -35,23 +35,23 @@ class RemoteService:
 
     async def ask(
         self,
-        method: Callable[Concatenate[Service, Given], Awaitable[Answer]],
+        method: Callable[Concatenate[Service, Given], Awaitable[Result]],
         *arguments: Given.args,
         **named: Given.kwargs,
-    ) -> Answer:
+    ) -> Result:
         return await self.ask_within(ANSWER_S, method, *arguments, **named)
 
     async def ask_within(
         self,
         seconds: float,
-        method: Callable[Concatenate[Service, Given], Awaitable[Answer]],
+        method: Callable[Concatenate[Service, Given], Awaitable[Result]],
         *arguments: Given.args,
         **named: Given.kwargs,
-    ) -> Answer:
+    ) -> Result:
         actor = await self._found()
         try:
             async with asyncio.timeout(seconds):
-                answer: Answer = await getattr(actor, method.__name__).remote(*arguments, **named)
+                answer: Result = await getattr(actor, method.__name__).remote(*arguments, **named)
                 return answer
         except RayActorError:
             self._actor = None  # one of the same name may have been started since

@@ -1,4 +1,4 @@
-"""The limits of a whole episode: asked before each model call whether one of them leaves nothing for it.
+"""Looks, before each model call, whether a limit of the whole episode leaves nothing for it.
 
 A limit that is new is one function here, a field of `LimitsSection` and, as a rule, a reason of its own in `StopReason`.
 """
@@ -10,7 +10,7 @@ from ray_gym.stop import Stop, StopReason
 
 
 def reached(episode: EpisodeView) -> Stop | None:
-    """Return how the first limit that is used up ends the episode; None while there is room for another call."""
+    """Returns how the first limit that is used up ends the episode; None while there is room for another call."""
     return next((stop for limit in _ALL if (stop := limit(episode)) is not None), None)
 
 

@@ -1,4 +1,4 @@
-"""All that the episodes of a run have in common: who plays with which models, by which rules and limits, and what they share."""
+"""A stage is what the episodes of a run have in common: who plays with which models, by which rules and limits."""
 
 from __future__ import annotations
 

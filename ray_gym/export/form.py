@@ -1,4 +1,4 @@
-"""A form that a finished run can be exported in. `docs/extending.md` has a whole one in a package of its own."""
+"""A form is a way to write a finished run down for a trainer. `docs/extending.md` has a whole one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class FormOptions(BaseModel):
 
 
 class Form(ABC):
-    """Turns the rows of episodes, group by group, into lines of JSON."""
+    """A form turns the rows of episodes, group by group, into lines of JSON."""
 
     Options: ClassVar[type[FormOptions]] = FormOptions
     to: ClassVar[str] = ""
@@ -46,16 +46,19 @@ class Form(ABC):
     @classmethod
     @contextmanager
     def opened(cls, options: Any, run: Run) -> Iterator[Form]:
-        """Make the form of its options, for one run. Override it where there is something to close. Errors: UserError."""
+        """Makes the form of its options, for one run. Errors: UserError.
+
+        Override it where there is something to close.
+        """
         yield cls(**dict(options))
 
     @abstractmethod
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
-        """Give the lines; what gets none is counted in `counts`, so that nothing is missing unsaid."""
+        """Yields the lines; a row that gets none is counted in `counts`, with the reason."""
 
 
 def find_form(name: str, to: str | None) -> type[Form]:
-    """Errors: UserError that names the forms that there are."""
+    """Finds a form by its name. Errors: UserError that names the forms that there are."""
     found = find(FORM, name, "--form")
     if not (isinstance(found, type) and issubclass(found, Form)):
         raise UserError(f"--form: {name} is not a subclass of ray_gym.export.form.Form")
@@ -65,19 +68,22 @@ def find_form(name: str, to: str | None) -> type[Form]:
 
 
 def read_options(name: str, form: type[Form], given: Mapping[str, Any]) -> FormOptions:
-    """`given`: values by the words that they were given by, `--min-reward` or `min_reward`. Errors: UserError that names the word."""
+    """Reads the options of a form. The keys of `given` are the words of the command: `--min-reward` or `min_reward`.
+
+    Errors: UserError that names the word.
+    """
     words = {word.removeprefix("--").replace("-", "_"): word for word in given}
-    for key, word in words.items():
-        if key not in form.Options.model_fields:
-            whose = [other for other in names(FORM) if key in find_form(other, None).Options.model_fields]
-            known = ", ".join(form.Options.model_fields) or "none"
-            told = (
-                f"it is an option of --form {whose[0]}, not of {name}"
-                if whose
-                else f"--form {name} has no such option; known: {known}"
-            )
-            raise UserError(f"{word}: {told}")
+    for key in words.keys() - form.Options.model_fields.keys():
+        raise UserError(f"{words[key]}: {_who_takes(key, name, form)}")
     try:
         return form.Options.model_validate({key: given[word] for key, word in words.items()})
     except ValidationError as error:
         raise UserError("\n".join(explain(error, form.Options))) from None
+
+
+def _who_takes(key: str, name: str, form: type[Form]) -> str:
+    """Says which form has an option that this one lacks, or which options this one has."""
+    for other in names(FORM):
+        if key in find_form(other, None).Options.model_fields:
+            return f"it is an option of --form {other}, not of {name}"
+    return f"--form {name} has no such option; known: {', '.join(form.Options.model_fields) or 'none'}"

@@ -1,4 +1,4 @@
-"""All that an engine is, and may be: a kind of model in a config (`models: {policy: {engine: NAME, ...}}`).
+"""An engine is a kind of model in a config: `models: {policy: {engine: NAME, ...}}`. Its parts all stand here.
 
 Subclass `Engine` and write `connect`; override `check`, `start` and `stop` where there is something to find wrong, to bring up and to give
 back. Export the class under an entry point of the group `ray_gym.engines`; `docs/extending.md` has a whole one.
@@ -63,35 +63,41 @@ class Engine(ABC):
 
     @property
     def gives_tokens(self) -> bool:
-        """Whether its completions hold the exact token ids and their logprobs; only then are there samples to train on.
+        """Says whether its completions hold the exact token ids and their logprobs: only then there are samples.
 
-        `gives_tokens = True` in a subclass does, too; so it is with `reshapes`.
+        A subclass may also write `gives_tokens = True`; so it is with `reshapes`.
         """
         return False
 
     @property
     def reshapes(self) -> str:
-        """Say what its options do to the distribution that tokens are drawn from, beyond a participant's sampling; "" for nothing."""
+        """Says what its options do to the distribution that tokens are drawn from, beyond a participant's sampling.
+
+        Empty where they do nothing to it.
+        """
         return ""
 
     def check(self, request: EngineCheck) -> None:
-        """Find what can be found wrong before anything starts. Errors: UserError that names `models.{request.model}` and the field."""
+        """Finds what can be found wrong before anything starts.
+
+        Errors: UserError that names `models.{request.model}` and the field.
+        """
         return None
 
     def gpus(self) -> float:
-        """How many GPUs `start` will ask the cluster for."""
+        """Returns how many GPUs `start` will ask the cluster for."""
         return 0
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Bring the model up, or find it up; `say` tells the user. Blocks. Errors: UserError, RunFailed."""
+        """Brings the model up, or finds it up; `say` tells the user. Blocks. Errors: UserError, RunFailed."""
         return None
 
     @abstractmethod
     def connect(self) -> Model:
-        """Give a connection to the model, for one process. Called after `start`, in each worker."""
+        """Makes a connection to the model, for one process. Called after `start`, in each worker."""
 
     def stop(self) -> None:
-        """Give back what `start` took. Called however the run ended."""
+        """Gives back what `start` took. Called however the run ended."""
         return None
 
 
@@ -103,11 +109,11 @@ class OnNodes(Protocol):
     """An engine that puts replicas on nodes of the cluster."""
 
     def placed(self) -> Sequence[Replicas]:
-        """Empty where it starts nothing: it attaches to what is up."""
+        """Returns the replicas that `start` will put on nodes; none where it attaches to an application that is up."""
         ...
 
     def missing_files(self) -> str | None:
-        """On a node: which of the files that a replica loads can't be read there, and what to do. None if all can."""
+        """Says, on a node, which files of a replica can't be read there, and what to do; None if all can."""
         ...
 
 
@@ -146,11 +152,14 @@ class OpensDoor(Protocol):
 
 @runtime_checkable
 class Gated(Protocol):
-    """A model that may have no room for more episodes."""
+    """A model that may have no room for more episodes is gated."""
 
     @property
     def is_gated(self) -> bool: ...
 
     async def room(self, conversations: float) -> float:
-        """For how many more there is room, while `conversations` are in flight, of all workers; infinity where nobody can say."""
+        """Returns for how many more episodes there is room, while all workers together have `conversations` in flight.
+
+        Infinity means that nobody can say.
+        """
         ...

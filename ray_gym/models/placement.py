@@ -1,4 +1,4 @@
-"""What a model's replicas ask of the nodes of a cluster: for whoever looks, before they are started, whether there is room."""
+"""Describes what a model's replicas need of a cluster's nodes, so that room can be looked for before they are started."""
 
 from __future__ import annotations
 

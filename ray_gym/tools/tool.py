@@ -27,7 +27,7 @@ _MARK = "__ray_gym_tool__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOptions:
-    """Make a method a tool: `@tool(...)` takes these options, and the tool carries them wherever it goes.
+    """Makes a method a tool: `@tool(...)` takes these options, and the tool carries them wherever it goes.
 
     Errors: TypeError for options that contradict each other.
     """
@@ -36,23 +36,28 @@ class ToolOptions:
     """Names of the participants who may call it; None means everyone."""
 
     blocking: bool = False
-    """Run it in a thread, for code that would hold up the event loop. A thread can't be killed: what may never return is better
-    isolated."""
+    """Run it in a thread, for code that would hold up the event loop.
+
+    A thread can't be killed: what may never return is better isolated."""
 
     isolated: bool = False
-    """Run it in a process of its own, for code that may crash, hang or eat memory. It works on a copy of the state: **what it changes in
-    the state is lost**, only its result comes back. So state and arguments must be picklable, and so must the environment. At the deadline
-    the process is killed, with all that it started. It is forked from a process that has imported the environment's module, which must not
-    start threads when it is imported."""
+    """Run it in a process of its own, for code that may crash, hang or eat memory.
+
+    It works on a copy of the state: **what it changes in the state is lost**, only its result comes back. So state and
+    arguments must be picklable, and so must the environment. At the deadline the process is killed, with all that it
+    started. It is forked from a process that has imported the environment's module, which must not start threads when
+    it is imported."""
 
     memory_mb: int | None = None
-    """How much memory (megabytes) an isolated tool may take beyond that of the imported modules; more raises MemoryError in it."""
+    """Megabytes that an isolated tool may take beyond the imported modules; more raises MemoryError in it."""
 
     effect: WhenLost | None = None
-    """The tool changes something outside of the session (it books, pays, sends). It is then called once, whatever dies: what it answered is
-    recorded, and given again when the episode goes on elsewhere, **without running its code**, so it must not change the state (a tool that
-    has to do both awaits `episode.effect`). If its worker died in the middle, "retry" calls it again, "fail" fails the episode. A parameter
-    with the type `IdempotencyKey` is given a key that is the same in every attempt; models don't see it."""
+    """The tool changes something outside of the session: it books, pays, sends.
+
+    It is then called once, whatever dies: its answer is recorded, and given again when the episode goes on elsewhere,
+    **without running its code**, so it must not change the state (a tool that has to do both awaits `episode.effect`).
+    If its worker died in the middle, "retry" calls it again, "fail" fails the episode. A parameter with the type
+    `IdempotencyKey` is given a key that is the same in every attempt; models don't see it."""
 
     def __post_init__(self) -> None:
         if self.isolated and self.blocking:
@@ -61,7 +66,7 @@ class ToolOptions:
             raise TypeError("@tool: memory_mb is a positive number of megabytes, of a tool with isolated=True")
 
     def __call__(self, method: Method) -> Method:
-        """Mark the method. Errors: TypeError for a method that the options don't fit."""
+        """Marks the method. Errors: TypeError for a method that the options don't fit."""
         if self.blocking and inspect.iscoroutinefunction(method):
             raise TypeError(
                 f"@tool: {method.__name__} is async, and would not run in a thread; drop async or blocking=True"
@@ -70,7 +75,7 @@ class ToolOptions:
         return method
 
     def take_time(self, method: Callable[..., Any]) -> bool:
-        """Whether others may go on while the method runs: it is async, or runs in a thread or a process."""
+        """Says whether others may go on while the method runs: it is async, or runs in a thread or a process."""
         return self.blocking or self.isolated or inspect.iscoroutinefunction(method)
 
 

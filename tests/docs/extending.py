@@ -1,4 +1,4 @@
-"""What is cut out of docs/extending.md: the files of its package, and its changes, made in a copy of the code."""
+"""Cuts docs/extending.md up: writes the files of its package, and makes its changes in a copy of the code."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COPIED = ("ray_gym", "envs", "deployments", "docs", "pyproject.toml", "tests/gat
 
 
 def command(start: str) -> list[str]:
-    """The words of the page's only command that starts so, after that start."""
+    """Returns the words of the page's only command that starts so, after that start."""
     [found] = [line for line in COMMANDS if line.startswith(start)]
     return found.removeprefix(start).split()
 
@@ -33,7 +33,7 @@ def write_files(folder: Path) -> None:
 
 
 def copied(folder: Path) -> Path:
-    """The code, to be changed. `ray_gym/envs` and `ray_gym/deployments` stay links into the copy."""
+    """Copies the code, to be changed. `ray_gym/envs` and `ray_gym/deployments` stay links into the copy."""
     for name in COPIED:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         if (REPOSITORY / name).is_dir():
@@ -63,7 +63,7 @@ def _side(piece: str, sign: str) -> str:
 
 
 def run_in(folder: Path, *arguments: str) -> str:
-    """A Python in which `ray_gym` is that of the folder. Gives what it printed."""
+    """Runs a Python in which `ray_gym` is that of the folder; returns what it printed."""
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, *arguments],

@@ -1,4 +1,4 @@
-"""docs/extending.md: its package is installed and used by the real commands, its changes are made and asked for."""
+"""Tests docs/extending.md: its package is installed and used by the real commands, its changes are made and asked for."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ test_an_endpoint_is_whole("GET", "/v1/limits")
 
 @pytest.fixture(scope="module")
 def extras(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the files of the page, and its package installed in `site`."""
+    """Makes a folder with the files of the page, and its package installed in `site`."""
     folder = tmp_path_factory.mktemp("extras")
     write_files(folder)
     [package] = command("pip install ")
@@ -88,7 +88,7 @@ def extras(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def command_line(folder: Path, environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`ray-gym` where the package is installed, and ray_gym itself is."""
+    """Runs `ray-gym` where the package is installed, and ray_gym itself is."""
     paths = f"{folder / 'site'}:{Path(ray_gym.__file__).parents[1]}"
     return subprocess.run(
         [sys.executable, "-m", "ray_gym", *arguments],
@@ -106,7 +106,7 @@ def test_the_engine_is_small() -> None:
 
 
 def test_bad_options_are_told(extras: Path, tmp_path: Path) -> None:
-    """Found before Ray is started."""
+    """Both are found before Ray is started."""
     rollout, export = command("ray-gym rollout "), command("ray-gym export ")
     done = command_line(extras, dict(os.environ), "rollout", *rollout, "models.canned.path=nowhere")
     assert done.returncode == 2 and "models.canned.path: there is no file nowhere" in done.stderr

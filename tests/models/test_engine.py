@@ -1,4 +1,4 @@
-"""The base class of engines, and the parts that only some have."""
+"""Tests the base class of engines, and the parts that only some have."""
 
 from __future__ import annotations
 
