@@ -54,7 +54,7 @@ def failed_in_tool(play: Play) -> bool:
 def _declared_for_nobody(evidence: Evidence) -> Iterator[Finding]:
     environment = evidence.subject.make()
     for tool in environment.tools.values():
-        for name in set(tool.options.participants or ()) - set(environment.participants):
+        for name in set(tool.participants or ()) - set(environment.participants):
             known = ", ".join(environment.participants)
             yield Finding(f"tool {tool.method}", f"it is for {name!r}, who does not take part", f"known: {known}")
 

@@ -99,8 +99,13 @@ class Tool:
     was_brought: bool = False
     """Its method answers for others, too: it is given the tool's name, and the arguments as one dict."""
 
+    @property
+    def participants(self) -> tuple[str, ...] | None:
+        """Returns the names of the participants who may call it; None means everyone."""
+        return self.options.participants
+
     def offered_to(self, participant: str) -> bool:
-        return self.options.participants is None or participant in self.options.participants
+        return self.participants is None or participant in self.participants
 
 
 def tools_of(environment_class: type) -> dict[str, Tool]:

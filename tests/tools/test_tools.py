@@ -242,6 +242,6 @@ def test_a_subclass_inherits_tools_and_replaces_those_that_it_writes_anew() -> N
 
     tools = tools_of(Shop)
     assert list(tools) == list(Desk.tools)
-    assert list(tools["whisper"].schema.parameters["properties"]) == ["words"] and tools[
-        "whisper"
-    ].options.participants == ("policy",)
+    assert list(tools["whisper"].schema.parameters["properties"]) == ["words"] and tools["whisper"].participants == (
+        "policy",
+    )
