@@ -36,7 +36,6 @@ from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.play.play import Played as Ended
 from ray_gym.play.play import play
-from ray_gym.record.schema import SCHEMA
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.driver import carry_out
@@ -135,7 +134,7 @@ class _Prepared:
         """Plays all episodes and counts their rows. `play_all` may return when it ended. Errors: MeasurementFailed if none."""
         asked_at, ended_at = time.time(), play_all(self) or time.time()
         counts = _Counts()
-        for table in self.directory.storage.tables(READ_BACK, SCHEMA):
+        for table in self.directory.storage.tables(READ_BACK):
             counts.add(table)
         if not counts.rows:
             raise MeasurementFailed("no episode was committed")

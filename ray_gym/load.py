@@ -29,8 +29,11 @@ class Run:
 
     @cached_property
     def episodes(self) -> pa.Table:
-        """One row an episode (`ray_gym.record.schema.SCHEMA`)."""
-        tables = list(self.storage.tables(schema=SCHEMA))
+        """The table has one row an episode (`ray_gym.record.schema.SCHEMA`), also of files that earlier versions wrote.
+
+        Errors: UserError for a file of a later version.
+        """
+        tables = list(self.storage.tables())
         return pa.concat_tables(tables) if tables else SCHEMA.empty_table()
 
     @cached_property
@@ -40,7 +43,7 @@ class Run:
         Nothing is padded, and tokens are not copied after they were read: `token_ids`, `loss_mask` and `logprobs` are lists over one
         flat array a chunk (`column.chunk(i).values`, `.offsets`). Reads nothing of the file but these columns.
         """
-        tables = list(self.storage.tables(_OF_SAMPLES, SCHEMA))
+        tables = list(self.storage.tables(_OF_SAMPLES))
         return flat_samples(pa.concat_tables(tables) if tables else SCHEMA.empty_table())
 
 

@@ -152,6 +152,9 @@ def _print_end(console: Console, row: dict[str, Any]) -> None:
         console.print(f"[red]{failure['kind']} failure in {escape(failure['where'])}: {escape(failure['message'])}[/]")
     for reward in row["rewards"]:
         console.print(f"{reward['participant']} {reward['name']}: {reward['value']:g}")
+    for thread, tools in json.loads(row["tools_shown"] or "{}").items():
+        names = ", ".join(tool["function"]["name"] for tool in tools)
+        console.print(f"[dim]tools shown to {escape(thread)}: {escape(names)}[/]", highlight=False)
     for sample in row["samples"]:
         trained = sum(sample["loss_mask"])
         fork = f", forked: {sample['fork_reason']}" if sample["fork_reason"] else ""

@@ -167,6 +167,11 @@ class Episode(EpisodeView):
         self._require_open()
         self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by
 
+    def speak(self, name: str, said: Message) -> None:
+        """Put words into a participant's own thread that its model was not asked for, beside the tools that it has been offered."""
+        self.transcript.put(name, "message", said)
+        self.threads[name].show(self._shown_to(self.participants[name]))
+
     def open_thread(self, participant: str) -> str:
         """Another conversation of a participant with its model, beside its own: for drafts, sub-agents, best of n. Gives its name.
 
@@ -299,7 +304,7 @@ class Episode(EpisodeView):
         except EpisodeFailure as error:
             blame_simulator(participant, error, judges=self._judges(participant))
             raise
-        self.transcript.put_answer(thread, kind, answered, asked.sampling)
+        self.transcript.put_answer(thread, kind, answered, asked)
         self.usage.count(answered.completion, answered.duration_s, counts)
         self._now = answered.started_at + answered.duration_s
         return answered.completion
@@ -341,15 +346,19 @@ class Episode(EpisodeView):
 
     def tools_of(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """The tools as the prompt shows them, and as the state narrows them now."""
+        shown = self._shown_to(participant)
+        if not shown or not self.environment.narrows():
+            return shown, shown
+        return shown, tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
+
+    def _shown_to(self, participant: Participant) -> tuple[ToolSchema, ...]:
         if participant.tool_choice == "none":
-            return (), ()
+            return ()
         shown = self._shown.get(participant.name)
         if shown is None:
             shown = tuple(tool.schema for tool in self.tools.values() if tool.offered_to(participant.name))
             self._shown[participant.name] = shown
-        if not self.environment.narrows():
-            return shown, shown
-        return shown, tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
+        return shown
 
     def _remaining_tokens(self) -> int:
         budget = self.limits.token_budget

@@ -49,6 +49,8 @@ class Thread:
     calls: int = 0
     known: int = 0
     busy: bool = False
+    shown: tuple[ToolSchema, ...] = ()
+    """All tools that its prompts have shown, each once."""
     _hash: Any = field(default_factory=xxhash.xxh3_128)
     _hashed: int = 0
 
@@ -66,6 +68,13 @@ class Thread:
     def append(self, message: Message, event_seq: int) -> None:
         self.messages.append(message)
         self.event_seqs.append(event_seq)
+
+    def show(self, tools: tuple[ToolSchema, ...]) -> None:
+        """Write down that a prompt showed these tools: as a rule, all prompts of a thread show the same."""
+        if not self.shown:
+            self.shown = tools
+        elif tools and tools != self.shown:
+            self.shown = tuple({tool.name: tool for tool in (*self.shown, *tools)}.values())
 
     def forget(self, kept: int) -> None:
         """All but the first messages, which the model could not be asked."""

@@ -10,11 +10,11 @@ from typing import Any
 from ray_gym.episode.calls import Answered
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.episode.thread import Thread
+from ray_gym.episode.thread import Asked, Thread
 from ray_gym.episode.turn import Turn
 from ray_gym.events import Event, EventKind
 from ray_gym.messages import Message
-from ray_gym.models.base import Model, Sampling
+from ray_gym.models.base import Model
 from ray_gym.seeds import derive_seed
 
 
@@ -79,7 +79,7 @@ class Transcript:
         on.append(message, event.seq)
         return event
 
-    def put_answer(self, thread: Thread, kind: EventKind, answered: Answered, sampling: Sampling) -> None:
+    def put_answer(self, thread: Thread, kind: EventKind, answered: Answered, asked: Asked) -> None:
         """What a thread's model said: to its messages and its token ledger, and as an event."""
         completion, participant = answered.completion, thread.participant
         event = self.write(
@@ -96,7 +96,8 @@ class Transcript:
             started_at=answered.started_at,
             duration_s=answered.duration_s,
         )
-        thread.accept(completion, event.seq, sampling)
+        thread.show(asked.tools)
+        thread.accept(completion, event.seq, asked.sampling)
 
     def write(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:
         """Errors: TypeError for content that is no text."""

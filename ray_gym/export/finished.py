@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from ray_gym.errors import UserError
 from ray_gym.load import Run
-from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.location import typed
 
@@ -22,7 +21,7 @@ ROWS_AT_ONCE = 16
 def refuse_unfinished(run: Run) -> None:
     """Errors: UserError for a run without episodes, or with fewer than were planned."""
     try:
-        there = run.storage.count(SCHEMA)
+        there = run.storage.count()
     except (pa.ArrowException, OSError) as error:
         raise _unreadable(run, error) from None
     planned = RunDirectory(run.storage).read_fingerprint()
@@ -57,7 +56,7 @@ def whole_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _rows(run: Run, columns: Sequence[str]) -> Iterator[Row]:
-    for batch in run.storage.batches(list(dict.fromkeys(columns)), SCHEMA, ROWS_AT_ONCE):
+    for batch in run.storage.batches(list(dict.fromkeys(columns)), ROWS_AT_ONCE):
         yield from batch.to_pylist()
 
 

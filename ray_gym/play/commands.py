@@ -225,7 +225,7 @@ async def _call_tool(episode: Episode, participant: str, call: ToolCall, capture
     if turn is None:
         return
     if not captured:
-        episode.transcript.put(participant, "message", Message("assistant", tool_calls=(call,)))
+        episode.speak(participant, Message("assistant", tool_calls=(call,)))
     answer = await episode.call(participant, call, tells=not captured)
     turn.tool_results.append(answer.content)
     turn.tool_errors += answer.error is not None
@@ -238,7 +238,7 @@ async def _say(episode: Episode, participant: str, text: str, captured: bool) ->
         return
     said = Message("assistant", text)
     if not captured or without_thought(turn.text) != without_thought(text):
-        episode.transcript.put(participant, "message", said)
+        episode.speak(participant, said)
     turn.text = text
     episode.yield_floor(turn, said)
     speaker: Spoken = turn

@@ -5,6 +5,7 @@ With a dictionary for each event and span, as Arrow reads Python's rows, they to
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -23,6 +24,7 @@ from ray_gym.record.schema import (
     EVENTS,
     LOGPROBS,
     LOSS_MASK,
+    REPEATED,
     SAMPLES,
     SCHEMA,
     SPANS,
@@ -35,8 +37,8 @@ from ray_gym.record.schema import (
 from ray_gym.score import Score
 
 Facts = dict[str, Any]
-"""A row but for what happened in the episode: its events and samples."""
-FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "samples")])
+"""A row but for what happened in the episode: its events and samples, and the tools that prompts showed."""
+FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "samples", "tools_shown")])
 
 
 def row_of(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
@@ -53,6 +55,7 @@ def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
     columns = dict(zip(FACTS.names, column(FACTS, facts).flatten(), strict=True))
     columns["events"] = _events([one.episode.events for one in played])
     columns["samples"] = _samples(played)
+    columns["tools_shown"] = _tools_shown(played)
     return pa.Table.from_arrays([columns[name] for name in SCHEMA.names], schema=SCHEMA)
 
 
@@ -122,6 +125,22 @@ def _samples(played: Sequence[Played]) -> pa.Array:
         "fork_reason": [sample.fork_reason for sample in samples],
     }
     return lists_of_structs(SAMPLES, of_each, fields)
+
+
+def _tools_shown(played: Sequence[Played]) -> pa.Array:
+    """Make each text once, for there are few for many episodes. Tools are told apart by identity."""
+    texts: list[str] = []
+    numbers: dict[tuple[Any, ...], int] = {}
+    of_each = []
+    for one in played:
+        threads = [thread for thread in one.episode.threads.values() if thread.shown]
+        key = tuple((thread.name, *map(id, thread.shown)) for thread in threads)
+        if key not in numbers:
+            numbers[key] = len(texts)
+            shown = {thread.name: [tool.as_openai() for tool in thread.shown] for thread in threads}
+            texts.append(json.dumps(shown, ensure_ascii=False))
+        of_each.append(numbers[key])
+    return pa.DictionaryArray.from_arrays(pa.array(of_each, REPEATED.index_type), column(REPEATED.value_type, texts))
 
 
 def _reward_of(participant: str, score: Score | None) -> float | None:

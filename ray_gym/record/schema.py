@@ -11,6 +11,13 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import FailureKind
 from ray_gym.messages import utf8
 
+VERSION = 2
+"""Version of this schema. A change of a column raises it; `ray_gym.record.versions` reads files of all versions."""
+READ_SINCE = "0.2.0"
+"""The first release of ray_gym that reads this version."""
+VERSION_KEY, READ_SINCE_KEY = "ray_gym.record.version", "ray_gym.record.read_since"
+"""Keys of a Parquet file's metadata. They are part of the Arrow schema, so that no writer can leave them out."""
+
 
 def _rows(**fields: pa.DataType) -> pa.DataType:
     return pa.list_(pa.struct(list(fields.items())))
@@ -71,6 +78,8 @@ SAMPLES = _rows(
     spans=SPANS,
     fork_reason=TEXT,
 )
+REPEATED = pa.dictionary(INT, TEXT)
+"""Texts of which there are few for many rows: each is in memory once a file, too."""
 USAGE = pa.struct(
     [
         (name, LONG)
@@ -102,11 +111,13 @@ SCHEMA = pa.schema(
         ("task", TEXT),
         ("events", EVENTS),
         ("samples", SAMPLES),
+        ("tools_shown", REPEATED),
         ("usage", USAGE),
         ("timing", TIMING),
         ("started_at", REAL),
         ("ended_at", REAL),
-    ]
+    ],
+    metadata={VERSION_KEY: str(VERSION), READ_SINCE_KEY: READ_SINCE},
 )
 
 VOLATILE_COLUMNS = (
@@ -174,6 +185,7 @@ def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dic
         "task": spec.task,
         "events": [],
         "samples": [],
+        "tools_shown": "{}",
         "usage": None,
         "timing": None,
         "started_at": now,

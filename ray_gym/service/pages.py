@@ -16,8 +16,8 @@ from itertools import groupby
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
+from ray_gym.errors import UserError
 from ray_gym.openai_api.refused import Refused, invalid
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.commit_order import number_of
@@ -190,23 +190,23 @@ class _Part:
     commit: int
 
     def count(self) -> int:
-        with self._readable(), self.storage.filesystem.open_input_file(_path(self.storage, self.name)) as file:
-            return int(pq.read_metadata(file).num_rows)
+        with self._readable(), self.storage.opened(self.name) as file:
+            return len(file)
 
     def rows(self, samples: bool) -> pa.Table:
         with self._readable():
             return _read(self.storage.location, self.name, samples)
 
     def ids(self) -> list[str]:
-        with self._readable():
-            found: list[str] = _ids(self.storage, self.name)
+        with self._readable(), self.storage.opened(self.name) as file:
+            found: list[str] = file.table(["episode_id"]).column("episode_id").to_pylist()
         return found
 
     @contextmanager
     def _readable(self) -> Iterator[None]:
         try:
             yield
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UserError) as error:
             raise _damaged(self.storage, self.commit, f"can't be read: {error}") from None
 
 
@@ -248,19 +248,8 @@ def _committed(storage: Storage, commits: int) -> dict[int, str]:
 
 @lru_cache(maxsize=FILES_KEPT)
 def _read(location: str, name: str, samples: bool) -> pa.Table:
-    storage = storage_at(location)
-    columns = [column for column in SCHEMA.names if samples or column != "samples"]
-    return pq.read_table(_path(storage, name), columns=columns, filesystem=storage.filesystem, partitioning=None)
-
-
-def _ids(storage: Storage, name: str) -> Any:
-    path = _path(storage, name)
-    table = pq.read_table(path, columns=["episode_id"], filesystem=storage.filesystem, partitioning=None)
-    return table.column("episode_id").to_pylist()
-
-
-def _path(storage: Storage, name: str) -> str:
-    return storage.at(f"{EPISODES}/{name}")
+    with storage_at(location).opened(name) as file:
+        return file.table([column for column in SCHEMA.names if samples or column != "samples"])
 
 
 def _group_ends(table: pa.Table) -> list[int]:

@@ -9,12 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyarrow.fs import LocalFileSystem
 
 from ray_gym.load import flat_samples
-from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.commit_order import number_of as commit_of
+from ray_gym.run.directory.parquet import open_rows
 from ray_gym.run.directory.storage import EPISODES, Storage
 from ray_gym.stream.source import number_of
 
@@ -51,8 +50,8 @@ def groups_of(storage: Storage, file: str) -> list[Finished]:
     commit = commit_of(file)
     if commit is None:
         raise ValueError(f"{file} is no file of a stream's")
-    with storage.filesystem.open_input_file(storage.at(f"{EPISODES}/{file}")) as opened:
-        rows: list[dict[str, Any]] = pq.ParquetFile(opened).read(columns=COLUMNS).to_pylist()
+    with storage.opened(file) as opened:
+        rows: list[dict[str, Any]] = opened.table(COLUMNS).to_pylist()
     found, start = [], 0
     for group_id, members in groupby(rows, key=lambda row: str(row["group_id"])):
         group = list(members)
@@ -121,8 +120,8 @@ class Files:
 
     def _table(self, name: str) -> pa.Table:
         if name not in self._tables:
-            path = self._storage.at(f"{EPISODES}/{name}")
-            self._tables[name] = pq.read_table(path, filesystem=self._filesystem, schema=SCHEMA, partitioning=None)
+            with open_rows(self._filesystem, self._storage.at(f"{EPISODES}/{name}")) as file:
+                self._tables[name] = file.table()
             while len(self._tables) > FILES_KEPT:
                 self._tables.popitem(last=False)
         return self._tables[name]

@@ -7,10 +7,11 @@ import json
 from pathlib import Path
 
 import pytest
-from captured_agent import HELLO, SYSTEM, Echo, cuts, echoed, opened, user
+from captured_agent import HELLO, SHELF, SYSTEM, Echo, Shop, cuts, echoed, opened, user
 
 from ray_gym import Message
 from ray_gym.journal.history import HistoryReader
+from ray_gym.messages import ToolSchema
 from ray_gym.play.agent_call import TurnIsOver
 from ray_gym.play.commands import CallTool, Close, End, Say
 from ray_gym.stop import EpisodeOver
@@ -123,3 +124,25 @@ async def test_the_end_does_not_wait_for_answers(tmp_path: Path, last: End | Clo
     again = await opened(tmp_path, cuts(agent.file)[-1], model=Echo({"slow": asyncio.Event()}))
     await again.session.settle()
     assert again.row == agent.row
+
+
+async def test_the_record_has_the_tools_that_an_agent_showed_on_each_thread(tmp_path: Path) -> None:
+    agent = await opened(tmp_path)
+    first = await agent.say(SYSTEM, HELLO)
+    other = ToolSchema("search", "Find something.", {"type": "object", "properties": {}})
+    await agent.say(SYSTEM, HELLO, echoed(first), user("more"), tools=(SHELF, other))
+    await agent.say(user("a third conversation"), tools=())
+    await agent.session.perform("end", End())
+    shown = {"policy": [SHELF.as_openai()], "policy/1": [SHELF.as_openai(), other.as_openai()]}
+    assert json.loads(agent.row["tools_shown"]) == shown
+    again = await opened(tmp_path, cuts(agent.file)[-1])
+    await again.session.settle()
+    assert again.row == agent.row and again.model.asked == []
+
+
+async def test_who_is_spoken_for_was_shown_the_tools_that_the_environment_offers(tmp_path: Path) -> None:
+    """No model was asked for these words, but a trainer's prompt before them has to show the tools."""
+    agent = await opened(tmp_path)
+    await agent.session.perform("t", CallTool("policy", "x", "take", '{"item": "pen"}'))
+    await agent.session.perform("end", End())
+    assert json.loads(agent.row["tools_shown"]) == {"policy": [Shop.tools["take"].schema.as_openai()]}

@@ -1,22 +1,73 @@
-"""How rows become a Parquet file."""
+"""Writes rows as a Parquet file, and reads a file of any version back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow.fs import FileSystem
+
+from ray_gym.record.schema import SCHEMA
+from ray_gym.record.versions import reader_of
 
 UNLIKE = {"logprobs", "started_at", "ended_at", "duration_s", "timing"}
 """Numbers that hardly ever are the same twice: a dictionary of them takes longer to be made, and more room than they do."""
 
 
 def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
-    """Errors: OSError."""
+    """Write a table under `SCHEMA`, whose version gets into the file's metadata. Errors: OSError."""
     columns = [path for field in table.schema for path in _columns(field.name, field.type)]
     repeating = [path for path in columns if UNLIKE.isdisjoint(path.split("."))]
-    pq.write_table(table, file, compression="zstd", use_dictionary=repeating)
+    one = (
+        table.unify_dictionaries()
+    )  # Arrow writes the texts anew for each row after a chunk whose dictionary is another one
+    pq.write_table(one, file, compression="zstd", use_dictionary=repeating)
+
+
+class RowsFile:
+    """An open file, whose rows are read as rows under `SCHEMA`, whatever version of it the file has.
+
+    Errors of all methods: OSError and pa.ArrowException for a file that is damaged.
+    """
+
+    def __init__(self, file: pq.ParquetFile, path: str) -> None:
+        """Choose the reader. Errors: UserError for a file of a version that is not known."""
+        self._file = file
+        self._reader = reader_of(file.metadata.metadata, path)
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return int(self._file.metadata.num_rows)
+
+    def table(self, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
+        """Read these columns, each by its name or by the path of a Parquet column within it (`samples.list.element.trainable`)."""
+        return self._reader(self._file.read(columns=list(columns)), _names(columns))
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read as `table` does, few `rows` at a time."""
+        for batch in self._file.iter_batches(rows, columns=list(columns)):
+            yield from self._reader(pa.Table.from_batches([batch]), _names(columns)).to_batches()
+
+
+@contextmanager
+def open_rows(filesystem: FileSystem, path: str) -> Iterator[RowsFile]:
+    """Open a file for as long as it is read. Errors: OSError, pa.ArrowException, UserError: as of `RowsFile`; all name the file."""
+    try:
+        with pq.ParquetFile(path, filesystem=filesystem, pre_buffer=True) as file:
+            yield RowsFile(file, path)
+    except pa.ArrowException as error:
+        raise pa.ArrowInvalid(f"{path}: {error}") from error
+    except OSError as error:
+        if error.errno is not None:  # it says so itself
+            raise
+        raise OSError(f"{path}: {error}") from error
+
+
+def _names(columns: Sequence[str]) -> list[str]:
+    return list(dict.fromkeys(path.partition(".")[0] for path in columns))
 
 
 def _columns(path: str, kind: pa.DataType) -> Iterator[str]:

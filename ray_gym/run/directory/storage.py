@@ -8,19 +8,22 @@ All of it blocks: call it off the event loop.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow.fs import FileSelector, FileSystem, FileType
 
-if TYPE_CHECKING:
-    import pyarrow.dataset as ds
+from ray_gym.record.schema import SCHEMA
+from ray_gym.run.directory.parquet import RowsFile, open_rows
 
+if TYPE_CHECKING:
     from ray_gym.run.directory.ownership import Owner
+
+Read = TypeVar("Read")
 
 EPISODES = "episodes"
 STAGING = ".staging"
@@ -60,34 +63,41 @@ class Storage(ABC):
         found = self.filesystem.get_file_info(FileSelector(self.at(folder), allow_not_found=True))
         return sorted(info.base_name for info in found if info.type == FileType.File)
 
-    def tables(self, columns: Sequence[str] | None = None, schema: pa.Schema | None = None) -> Iterator[pa.Table]:
-        """The committed files, in the order of their names."""
-        parts = self._parts()
-        options: dict[str, Any] = {"columns": columns and list(columns), "schema": schema, "partitioning": None}
+    def opened(self, name: str) -> AbstractContextManager[RowsFile]:
+        """Open a committed file. Errors: those of `open_rows`."""
+        return open_rows(self.filesystem, self.at(f"{EPISODES}/{name}"))
+
+    def tables(self, columns: Sequence[str] = SCHEMA.names) -> Iterator[pa.Table]:
+        """Read the committed files, in the order of their names, as tables under `SCHEMA`. Errors: those of `open_rows`."""
+
+        def read(name: str) -> pa.Table:
+            with self.opened(name) as file:
+                return file.table(columns)
+
+        yield from self._of_each(read)
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
+        """Read as `tables` does, few `rows` at a time."""
+        for name in self.committed():
+            with self.opened(name) as file:
+                yield from file.batches(columns, rows)
+
+    def count(self) -> int:
+        """Count the committed rows; only the files' footers are read. Errors: those of `open_rows`."""
+
+        def rows(name: str) -> int:
+            with self.opened(name) as file:
+                return len(file)
+
+        return sum(self._of_each(rows))
+
+    def committed(self) -> list[str]:
+        """List the names of the committed files, sorted."""
+        return [name for name in self.names(EPISODES) if name.endswith(".parquet")]
+
+    def _of_each(self, read: Callable[[str], Read]) -> Iterator[Read]:
         with ThreadPoolExecutor(READERS) as pool:
-            yield from pool.map(lambda part: pq.read_table(part, filesystem=self.filesystem, **options), parts)
-
-    def batches(self, columns: Sequence[str], schema: pa.Schema, rows: int) -> Iterator[pa.RecordBatch]:
-        """The same, few `rows` at a time. Errors: pyarrow.ArrowException, OSError for a file that is broken."""
-        scanned = self._scanned(schema)
-        if scanned is not None:
-            yield from scanned.to_batches(
-                columns=list(columns), batch_size=rows, batch_readahead=1, fragment_readahead=1
-            )
-
-    def count(self, schema: pa.Schema) -> int:
-        """The committed rows; reads the files' footers only. Errors: as for `batches`."""
-        scanned = self._scanned(schema)
-        return 0 if scanned is None else int(scanned.count_rows())
-
-    def _parts(self) -> list[str]:
-        return [self.at(f"{EPISODES}/{name}") for name in self.names(EPISODES) if name.endswith(".parquet")]
-
-    def _scanned(self, schema: pa.Schema) -> ds.Dataset | None:
-        import pyarrow.dataset as ds  # late: with pyarrow.compute, which it imports
-
-        parts = self._parts()
-        return ds.dataset(parts, schema=schema, format="parquet", filesystem=self.filesystem) if parts else None
+            yield from pool.map(read, self.committed())
 
     # ---- writing ----
 

@@ -1,0 +1,68 @@
+"""Reads tables of every version that the episode record has had, as tables under today's schema.
+
+Authors who raise `ray_gym.record.schema.VERSION` add a line to `READERS` and two stored runs to `tests/record/versions/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import pyarrow as pa
+
+from ray_gym.errors import UserError
+from ray_gym.record.schema import READ_SINCE_KEY, SCHEMA, VERSION, VERSION_KEY
+
+Reader = Callable[[pa.Table, Sequence[str]], pa.Table]
+"""Takes the columns that a file of its version has of those asked for, and gives those asked for, in their order, as they are today."""
+Metadata = Mapping[bytes, bytes]
+"""The keys and values of a Parquet file."""
+
+
+def reader_of(metadata: Metadata | None, file: str) -> Reader:
+    """Choose the reader for a file's version. Errors: UserError for a version that is not known; it names the `file`."""
+    version = version_of(metadata, file)
+    if version in READERS:
+        return READERS[version]
+    since = (metadata or {}).get(READ_SINCE_KEY.encode(), b"").decode("utf-8", "replace")
+    needed = f"ray_gym {since} or a later one" if since else "a later ray_gym"
+    raise UserError(
+        f"{file}: it has version {version} of the record, and versions up to {VERSION} are known: {needed} reads it"
+    )
+
+
+def version_of(metadata: Metadata | None, file: str) -> int:
+    """Read the version in a file's metadata. Errors: UserError if it is no number."""
+    said = (metadata or {}).get(VERSION_KEY.encode())
+    if said is None:
+        return 1
+    try:
+        return int(said)
+    except ValueError:
+        raise UserError(f"{file}: its metadata say {VERSION_KEY} = {said!r}, which is no number") from None
+
+
+def _read_1(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    """Fill in nulls for the tools that prompts showed, of which version 1 said nothing. A null is not the same as none."""
+    return _as_today(table, columns, later=("tools_shown",))
+
+
+def _read_2(table: pa.Table, columns: Sequence[str]) -> pa.Table:
+    return _as_today(table, columns)
+
+
+READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2}
+"""By the version of the files that each reads."""
+
+
+def _as_today(table: pa.Table, columns: Sequence[str], later: Sequence[str] = ()) -> pa.Table:
+    """Put the columns into their order, with nulls for those that came `later` than the table's version.
+
+    Errors: pa.ArrowInvalid if it lacks another one.
+    """
+    if lacking := set(columns) - set(table.column_names) - set(later):
+        raise pa.ArrowInvalid(f"it has no column {min(lacking)!r}")
+    fields = [SCHEMA.field(name) if name in later else table.schema.field(name) for name in columns]
+    given = [
+        pa.nulls(table.num_rows, field.type) if field.name in later else table.column(field.name) for field in fields
+    ]
+    return pa.Table.from_arrays(given, schema=pa.schema(fields, metadata=SCHEMA.metadata))
