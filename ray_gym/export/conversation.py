@@ -8,6 +8,8 @@ from typing import Any, Literal
 
 from ray_gym.export.selection import LeftOut
 
+POLICY = "policy"
+
 Chat = list[dict[str, Any]]
 ArgumentsAs = Literal["object", "text"]
 

@@ -11,11 +11,10 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from ray_gym.export.conversation import Chat, conversation
+from ray_gym.export.conversation import POLICY, Chat, conversation
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
 from ray_gym.export.selection import Counts, LeftOut, scored
-from ray_gym.export.tools_shown import POLICY
 
 MORE_THAN_A_RESPONSE = "pairs that differ in more than the last response"
 NOTHING_IN_COMMON = "pairs with nothing in common at their beginning"

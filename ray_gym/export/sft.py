@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ray_gym.errors import UserError
-from ray_gym.export.conversation import conversation
+from ray_gym.export.conversation import POLICY, conversation
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
 from ray_gym.export.selection import Counts, LeftOut, scored
-from ray_gym.export.tools_shown import POLICY, ToolsShown
+from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.load import Run
 
 EARLIER_WORDS = "conversations that a task began with words of the assistant's, which NeMo RL trains on as well"
@@ -34,7 +34,7 @@ class Sft(Form):
     to = "nemo-rl"
     columns = (
         *("episode_id", "group_id", "task_id", "repeat", "seed", "try", "status", "reward"),
-        *("turns", "task", "events"),
+        *("turns", "task", "events", "tools_shown"),
     )
 
     @classmethod

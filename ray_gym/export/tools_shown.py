@@ -1,85 +1,39 @@
-"""The tools that the policy's prompts showed. A record doesn't hold them: they are asked of the environment again."""
+"""Finds the tools that the policy's prompts showed: in the record, or, for runs of before 0.2, by asking the environment again."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Iterable
+import json
 from types import TracebackType
 from typing import Any
 
-from ray_gym.data.first_prompt import NoModel
-from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.episode.stage import Stage
-from ray_gym.errors import EpisodeFailure, UserError
+from ray_gym.export.conversation import POLICY
 from ray_gym.export.finished import Row
+from ray_gym.export.tools_asked import ToolsAsked
 from ray_gym.load import Run
-from ray_gym.messages import ToolSchema
-from ray_gym.play.play import new_episode, set_up
-from ray_gym.run.directory.directory import CONFIG, RunDirectory
-from ray_gym.run.plan import cast_of, has_tools
 
-POLICY = "policy"
-WAY_OUT = "--no-tools writes the conversations without tools"
+Tool = dict[str, Any]
 
 
 class ToolsShown:
-    """Where tasks bring tools along, episodes are set up again, as far as before anyone speaks."""
-
     def __init__(self, run: Run) -> None:
-        """Errors: UserError if the run's environment isn't there (any more), or can't tell."""
-        directory = RunDirectory(run.storage)
-        try:
-            config = directory.read_config()
-        except OSError as error:
-            raise UserError(f"{run.location}: {CONFIG} can't be read ({error.strerror or error}); {WAY_OUT}") from None
-        file = str(directory.config_file)
-        try:
-            environment, participants = cast_of(config, file)
-        except UserError as error:
-            raise UserError(f"the tools of the policy are asked of its environment: {error}; {WAY_OUT}") from None
-        self.environment = environment
-        models = dict.fromkeys({participant.model for participant in participants.values()}, NoModel())
-        self._stage = Stage(environment, participants, models, config.limits)
-        self._shows_any = has_tools(environment, participants[POLICY])
-        self._brought = self._shows_any and environment.brings_tools()
-        if self._brought and environment.opens_outside:
-            raise UserError(
-                f"{run.location}: the tools of {config.environment.id} come from outside, and its record doesn't hold them; {WAY_OUT}"
-            )
-        self._runner = asyncio.Runner()
-        self._of_task: tuple[str, list[dict[str, Any]]] | None = None
+        self._run = run
+        self._asked: ToolsAsked | None = None
 
     def __enter__(self) -> ToolsShown:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        with self._runner:
-            self._runner.run(self._stage.tool_runner.close())
-            self._runner.run(self.environment.close())
+        if self._asked is not None:
+            self._asked.close()
 
-    def of(self, row: Row) -> list[dict[str, Any]]:
-        """As chat templates are given them. Errors: UserError if the task can't be set up."""
-        if not self._shows_any:
-            return []
-        if not self._brought:
-            tools = self.environment.tools.values()
-            return _as_openai(tool.schema for tool in tools if tool.offered_to(POLICY))
-        if self._of_task is None or self._of_task[0] != row["task"]:  # a group has one task
-            self._of_task = row["task"], self._runner.run(self._set_up(row))
-        return self._of_task[1]
+    def of(self, row: Row) -> list[Tool]:
+        """Give all that the policy's own thread showed, in OpenAI's form, as chat templates are given them.
 
-    async def _set_up(self, row: Row) -> list[dict[str, Any]]:
-        spec = EpisodeSpec(
-            row["episode_id"], row["group_id"], row["task_id"], row["repeat"], row["seed"], row["task"], row["try"]
-        )
-        try:
-            episode = new_episode(spec, self._stage)
-            await set_up(episode)
-        except EpisodeFailure as error:
-            what = f"{error.failure.where}: {error.failure.message}"
-            raise UserError(f"episode {spec.episode_id} can't be set up for its tools: {what}; {WAY_OUT}") from None
-        return _as_openai(episode.tools_of(episode.participants[POLICY])[0])
-
-
-def _as_openai(schemas: Iterable[ToolSchema]) -> list[dict[str, Any]]:
-    return [schema.as_openai() for schema in schemas]
+        Errors: UserError for a row without a record of them, whose environment isn't there or can't set the task up.
+        """
+        if row["tools_shown"] is not None:
+            recorded: list[Tool] = json.loads(row["tools_shown"]).get(POLICY, [])
+            return recorded
+        if self._asked is None:
+            self._asked = ToolsAsked(self._run)
+        return self._asked.of(row)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 import ray_gym
 from ray_gym import Environment, Episode, Message, Opening, Participant, Task
@@ -49,6 +50,7 @@ LIBRARY = {
     "participants": {"policy": {"model": "reader"}},
     "limits": {"max_steps_per_turn": 2},
 }
+FAR_LIBRARY = {**LIBRARY, "environment": {"id": "small_runs:FarLibrary"}}
 
 
 def guesser(request: CompletionRequest, rng: random.Random) -> Message:
@@ -166,6 +168,13 @@ async def _rows(plan: Plan, tokens: bool, forks_at: int | None, name: str) -> As
         for one in group:
             yield row_of(one, name, plan.config.environment.id)
     await stage.tool_runner.close()
+
+
+def as_version_1(run: Path) -> None:
+    """Rewrite its files as those of before 0.2, which say no version and have no column for the tools."""
+    for file in (run / "episodes").iterdir():
+        table = pq.read_table(file).drop_columns(["tools_shown"])
+        pq.write_table(table.replace_schema_metadata(None), file)
 
 
 def batched(items: Sequence[Any], size: int) -> Iterator[Sequence[Any]]:

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 from nemo_rl_forms import check_openai_format
-from small_runs import GAMES, LIBRARY, QUESTIONS, lines_of, played_run, rendered, rows_of, texts
+from small_runs import (
+    FAR_LIBRARY,
+    GAMES,
+    LIBRARY,
+    QUESTIONS,
+    as_version_1,
+    lines_of,
+    played_run,
+    rendered,
+    rows_of,
+    texts,
+)
 
 from ray_gym import Message, ToolCall
 from ray_gym.errors import UserError
@@ -19,12 +30,17 @@ from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.export.writing import export
 from ray_gym.load import load
 from ray_gym.plugins import find_environment
+from ray_gym.record.schema import VERSION
 
 Line = dict[str, Any]
 
 
-async def exported(folder: Path, config: Line, min_reward: float = 0.0) -> tuple[Path, list[Line], Any]:
+async def exported(
+    folder: Path, config: Line, min_reward: float = 0.0, version: int = VERSION
+) -> tuple[Path, list[Line], Any]:
     run = await played_run(folder, config)
+    if version == 1:
+        as_version_1(run)
     with_tools = load(run)
     counts = await in_thread(lambda: write(with_tools, min_reward, folder / "out.jsonl"))
     lines = lines_of(folder / "out.jsonl")
@@ -62,8 +78,9 @@ async def test_the_messages_are_those_that_the_tokens_spell(tmp_path: Path) -> N
         assert texts(shown[line["episode_id"]]["token_ids"]) == text
 
 
-async def test_tools_are_those_of_the_policy(tmp_path: Path) -> None:
-    _, lines, _ = await exported(tmp_path, GAMES)
+@pytest.mark.parametrize("version", [1, VERSION])
+async def test_tools_are_those_of_the_policy(tmp_path: Path, version: int) -> None:
+    _, lines, _ = await exported(tmp_path, GAMES, version=version)
     schema = find_environment("tic_tac_toe").tools["make_move"].schema
     assert all(line["tools"] == [schema.as_openai()] for line in lines)
 
@@ -79,18 +96,27 @@ async def test_reasoning_is_kept_beside_the_words(tmp_path: Path) -> None:
     assert all(line["messages"][-1]["reasoning_content"] == "I guess." for line in lines)
 
 
-async def test_tools_that_a_task_brings_are_asked_of_it_again_and_malformed_calls_left_out(tmp_path: Path) -> None:
-    _, lines, counts = await exported(tmp_path, LIBRARY)
+@pytest.mark.parametrize("version", [1, VERSION])
+async def test_tools_that_a_task_brings_are_told_and_malformed_calls_left_out(tmp_path: Path, version: int) -> None:
+    """Of the record; where it doesn't hold them, of the task that is set up again."""
+    _, lines, counts = await exported(tmp_path, LIBRARY, version=version)
     assert counts.left_out[MALFORMED] + len(lines) == 6 and 0 < len(lines) < 6
     for line in lines:
         (tool,) = line["tools"]
         assert line["messages"][0]["content"] == f"Read {tool['function']['name']}."
 
 
-async def test_tools_from_outside_are_refused_and_can_be_left_out(tmp_path: Path) -> None:
-    run = load(await played_run(tmp_path, {**LIBRARY, "environment": {"id": "small_runs:FarLibrary"}}))
+async def test_tools_from_outside_are_in_the_record(tmp_path: Path) -> None:
+    _, lines, _ = await exported(tmp_path, FAR_LIBRARY)
+    assert all(line["tools"][0]["function"]["name"].startswith("book_") for line in lines)
+
+
+async def test_without_a_record_tools_from_outside_are_refused_and_can_be_left_out(tmp_path: Path) -> None:
+    folder = await played_run(tmp_path, FAR_LIBRARY)
+    as_version_1(folder)
+    run = load(folder)
     with pytest.raises(UserError, match=r"come from outside.*--no-tools"):
-        ToolsShown(run)
+        await in_thread(lambda: write(run, 0, tmp_path / "out.jsonl"))
     export(run, Sft(0, None), tmp_path / "out.jsonl")
     assert not any("tools" in line for line in lines_of(tmp_path / "out.jsonl"))
 

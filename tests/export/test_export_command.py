@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from small_runs import GAMES, lines_of, played_run
+from small_runs import GAMES, as_version_1, lines_of, played_run
 
 from ray_gym.cli import main
 from ray_gym.export.finished import whole_groups
@@ -114,13 +114,15 @@ def test_a_broken_file_is_told(shell: Shell, games: Path) -> None:
     assert not Path("out.jsonl").exists()
 
 
-def test_a_run_whose_environment_is_gone_can_be_exported_without_tools(shell: Shell, games: Path) -> None:
+def test_a_run_whose_environment_is_gone_can_be_exported_and_of_before_without_tools(shell: Shell, games: Path) -> None:
     config = games / "run.yaml"
     config.write_text(config.read_text().replace("tic_tac_toe", "chess_on_mars"))
     arguments = ("run", "--to", "nemo-rl", "--form", "sft", "--min-reward", "1", "--out", "out.jsonl")
-    code, said = shell(*arguments)
+    assert shell(*arguments)[0] == 0 and all(line["tools"] for line in lines_of(Path("out.jsonl")))
+    as_version_1(games)
+    code, said = shell(*arguments, "--overwrite")
     assert code == 2 and "chess_on_mars" in said and "--no-tools" in said
-    assert shell(*arguments, "--no-tools")[0] == 0
+    assert shell(*arguments, "--overwrite", "--no-tools")[0] == 0
 
 
 def test_failed_episodes_are_left_out_and_counted(shell: Shell, games: Path) -> None:
