@@ -22,13 +22,18 @@ def load_module(name: str) -> ModuleType:
         is_missing = error.name is not None and f"{name}.".startswith(f"{error.name}.")
         if not is_missing or name.partition(".")[0] not in FORMER_PACKAGES:
             raise
-        renamed = f"ray_gym.{name}"
+        renamed = called_today(name)
         try:
             module = importlib.import_module(renamed)
         except ModuleNotFoundError:
             raise error from None
     warn_renamed(name, renamed)
     return module
+
+
+def called_today(name: str) -> str:
+    """Give the name that a module of a former package has now; other names stay as they are."""
+    return f"ray_gym.{name}" if name.partition(".")[0] in FORMER_PACKAGES else name
 
 
 def load_object(path: str, where: str) -> Any:

@@ -13,6 +13,7 @@ from ray_gym.config.file import as_yaml, read_config, read_config_text
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.tasks import locate
 from ray_gym.errors import UserError
+from ray_gym.load_object import called_today
 
 MAY_CHANGE = (
     "fanout.*",
@@ -56,8 +57,13 @@ def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CH
         for key in dict.fromkeys([*before, *after])
         if not may_change(key, allowed)
         and key not in PLACE
-        and (key not in before or key not in after or before[key] != after[key])
+        and (key not in before or key not in after or not _is_same(before[key], after[key]))
     ]
+
+
+def _is_same(old: Any, new: Any) -> bool:
+    """Compare two values; a module of ours is the same under the name that it had before 0.2."""
+    return bool(old == new) or (isinstance(old, str) and called_today(old) == new)
 
 
 def may_change(key: str, allowed: Sequence[str] = MAY_CHANGE) -> bool:

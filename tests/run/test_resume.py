@@ -81,6 +81,16 @@ def test_what_means_nothing_is_not(key: str) -> None:
     assert new != OLD and meaning_diff(OLD, new) == []
 
 
+@pytest.mark.parametrize(
+    ("before", "now"), [("envs.x:y", "ray_gym.envs.x:y"), ("deployments.x:y", "ray_gym.deployments.x:y")]
+)
+def test_a_module_of_ours_is_the_same_under_its_former_name(before: str, now: str) -> None:
+    """A run of before 0.2 may be gone on with under the config of today."""
+    assert meaning_diff(changed("models.small.player", before), changed("models.small.player", now)) == []
+    others = changed("models.small.player", now.replace("x:y", "x:z"))
+    assert len(meaning_diff(changed("models.small.player", before), others)) == 1
+
+
 def test_keys_of_limits_that_are_about_time_and_retries_may_change() -> None:
     assert may_change("limits.retries.infra") and may_change("limits.max_failed") and may_change("limits.x_deadline_s")
     assert not may_change("limits.max_turns") and not may_change("output.dir") and not may_change("fanout")
