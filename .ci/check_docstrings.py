@@ -8,8 +8,6 @@ this driver, from 1.`). None begins with a word that only continues something el
 a question.
 """
 
-# ruff: noqa: SIM905 (words are easier to read as text than as lists)
-
 from __future__ import annotations
 
 import ast

@@ -48,9 +48,9 @@ def test_a_wrong_key_exits_with_2_and_names_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = str(REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml")
-    assert exit_code(["config", config, "tasks.limt=8"], monkeypatch) == 2
+    assert exit_code(["config", config, "tasks.limitt=8"], monkeypatch) == 2
     [line] = capsys.readouterr().err.splitlines()
-    assert config in line and "tasks.limt" in line and "limit" in line
+    assert config in line and "tasks.limitt" in line and "limit" in line
 
 
 @pytest.mark.ray
