@@ -1,4 +1,4 @@
-"""What an environment author writes: one class.
+"""An environment is one class that its author writes.
 
     class Doubling(Environment[DoublingTask, Counter]):
         '''Double a number with one tool call.'''
@@ -39,31 +39,35 @@ StateT = TypeVar("StateT")
 
 
 class Options(BaseModel):
-    """The keys beside `id` under `environment:` in a config. Environments subclass it."""
+    """Options are the keys beside `id` under `environment:` in a config. Environments subclass it."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Environment(Generic[TaskT, StateT]):
-    """Override `setup` and `score`, and what else differs from the defaults.
+    """An environment overrides `setup` and `score`, and what else differs from the defaults.
 
     Where `participants`, `auxiliary` or `reward_range` depend on the options, set them in `__init__`.
     """
 
     participants: tuple[str, ...] = ("policy",)
-    """Who speaks, in the order of their turns."""
+    """Participants that speak, in the order of their turns."""
     auxiliary: tuple[str, ...] = ()
-    """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each is in the config."""
+    """Participants without turns, which `episode.ask` asks: judges, reward models, simulators of tools. Each is in the
+    config.
+    """
     opens_outside: ClassVar[bool] = False
-    """Whether `setup` reaches outside of the worker (a server's session, say): then nobody asks it just to look at data."""
+    """True if `setup` reaches outside of the worker (a server's session, say): then it is never called just to look at
+    data.
+    """
     pattern: ClassVar[str] = "multi-turn"
     """single-step, multi-step, multi-turn or user modelling: for the listing only."""
     scoring: ClassVar[str] = ""
-    """How it is scored, in a few words: for the listing only."""
+    """A few words on how episodes are scored: for the listing only."""
     reward_range: tuple[float, float] = (0.0, 1.0)
     """The lowest and the highest reward that `score` gives."""
     metrics_columns: ClassVar[tuple[str, ...]] = ("status", "group_id", "task_id", "repeat", "reward", "rewards")
-    """What `metrics` is given of each row; `events` are most of a run, and are better left out."""
+    """Columns of each row that `metrics` is given; `events` are most of a run, and are better left out."""
     Options: ClassVar[type[BaseModel]] = Options
 
     task_type: ClassVar[type[Task]] = Task
@@ -78,20 +82,25 @@ class Environment(Generic[TaskT, StateT]):
         cls.tools = tools_of(cls)
 
     def scores_groups(self) -> bool:
-        """Whether `score_group` is asked instead of `score`: by default if it is overridden. Override this where an option decides."""
+        """Says whether `score_group` is asked instead of `score`: by default if it is overridden.
+
+        Override this where an option decides.
+        """
         return type(self).score_group is not Environment.score_group
 
     @classmethod
     def narrows(cls) -> bool:
+        """Says whether the environment overrides `narrow`."""
         return cls.narrow is not Environment.narrow
 
     @classmethod
     def brings_tools(cls) -> bool:
-        """Whether a session may have other tools than those of the class."""
+        """Says whether a session may have other tools than those of the class: `tools_for` is overridden."""
         return cls.tools_for is not Environment.tools_for
 
     @classmethod
     def has_metrics(cls) -> bool:
+        """Says whether the environment overrides `metrics`."""
         return cls.metrics.__func__ is not Environment.metrics.__func__  # type: ignore[attr-defined]
 
     def __init__(self, options: BaseModel | None = None) -> None:
@@ -100,36 +109,45 @@ class Environment(Generic[TaskT, StateT]):
     # ---- the task ----
 
     def generate(self, rng: random.Random, index: int) -> TaskT:
-        """Task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
+        """Returns task number `index` of an endless, seeded supply. `rng` belongs to this task alone."""
         raise NotImplementedError(f"{type(self).__name__} has no task generator: set tasks.path to a file of tasks")
 
     def check(self, task: TaskT) -> None:
-        """Asked for every row of a file before a run: ValueError (which names the field) refuses it, for what the schema can't see."""
+        """Refuses a task with a ValueError that names the field, for what the schema can't see.
+
+        Asked for every row of a file before a run.
+        """
 
     def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
-        """The session's state, from the task alone (and `episode.rng(name)`). May be a coroutine function."""
+        """Makes the session's state from the task alone (and `episode.rng(name)`). May be a coroutine function."""
         raise NotImplementedError
 
     def opening(self, task: TaskT, state: StateT) -> Opening:
-        """First messages, written from the state, so that the two cannot drift apart."""
+        """Returns the first messages, written from the state, so that the two cannot drift apart."""
         return Opening()
 
     opening_observes: ClassVar[bool] = False
-    """Whether `opening` shows a state that only the game itself brings forth. Then it comes after what a row's messages say, which may be
-    a prompt, but no play: nothing could bring the state to where an earlier conversation has left it."""
+    """True if `opening` shows a state that only the game itself brings forth. Then it comes after a row's messages,
+    which may be a prompt, but no play: nothing could bring the state to where an earlier conversation has left it.
+    """
 
     async def close(self) -> None:
-        """The worker ends: give back what was opened for all its sessions (connections, say). It may be used again afterwards."""
+        """Gives back what was opened for all sessions of the worker (connections, say), when the worker ends.
+
+        The environment may be used again afterwards.
+        """
 
     def perfect(self, task: TaskT) -> Mapping[str, Player]:
-        """Scripted players by participant (judges too) with which the policy gets the highest reward; they may know the task.
+        """Returns scripted players by participant (judges too) with which the policy gets the highest reward; they may
+        know the task.
 
         For tests and baselines.
         """
         return {}
 
     def tools_for(self, task: TaskT, state: StateT) -> Sequence[Tool]:
-        """Tools of this session that the task or a library brings along (see `tool_by_schema`), after the `@tool` methods.
+        """Returns further tools of this session, from the task or a library (see `tool_by_schema`); they come after the
+        `@tool` methods.
 
         Asked once, after `setup`: they stay the same for the whole session.
         """
@@ -138,7 +156,7 @@ class Environment(Generic[TaskT, StateT]):
     # ---- the conversation ----
 
     async def run(self, episode: Episode) -> None:
-        """The control flow: turns until something stops the episode. Override it to do anything else."""
+        """Runs the control flow: turns until something stops the episode. Override it to do anything else."""
         speaker = episode.first
         while not episode.stopped:
             turn = await episode.turn(speaker)
@@ -148,13 +166,16 @@ class Environment(Generic[TaskT, StateT]):
             speaker = following
 
     def next_speaker(self, state: StateT, episode: Episode, turn: Turn) -> str | None:
-        """Who speaks after `turn`; None ends the episode. By default the participants take turns; one alone has one turn."""
+        """Returns the participant that speaks after `turn`; None ends the episode.
+
+        By default the participants take turns; one alone has one turn.
+        """
         if len(self.participants) == 1:
             return None
         return self.participants[(self.participants.index(turn.speaker) + 1) % len(self.participants)]
 
     def relay(self, state: StateT, episode: Episode, turn: Turn, listener: Participant) -> str | None:
-        """What `listener` is told of a turn that has ended, as a user message of its own view; None is nothing.
+        """Returns what `listener` is told of a turn that has ended, as a user message of its own view; None is nothing.
 
         By default the others hear what was said, or, if nothing was said, all results of the turn's tool calls.
         """
@@ -163,27 +184,40 @@ class Environment(Generic[TaskT, StateT]):
         return turn.text or "\n".join(turn.tool_results) or None
 
     def narrow(self, tool: ToolSchema, state: StateT, caller: Participant) -> ToolSchema:
-        """The tool's schema as the state allows it now (only the empty cells, say). Prompts show the whole schema."""
+        """Returns the tool's schema as the state allows it now (only the empty cells, say).
+
+        Prompts show the whole schema.
+        """
         return tool
 
     def finished(self, state: StateT, episode: Episode) -> str | None:
-        """Asked after every step and message: the outcome if the episode is over (kept as the stop's text), else None."""
+        """Returns the outcome if the episode is over (kept as the stop's text), else None.
+
+        Asked after every step and message.
+        """
         return None
 
     # ---- the score ----
 
     async def score_group(self, episodes: Sequence[Episode]) -> Sequence[Scored]:
-        """The scores of a whole group's episodes (those that were played to their end), in their order, once all are over.
+        """Returns the scores of a whole group's episodes (those that were played to their end), in their order, once
+        all are over.
 
         Overridden, it is asked instead of `score`, and may compare: `episode.state`, `episode.events`, `episode.ask`.
         """
         raise NotImplementedError
 
     def score(self, state: StateT, episode: Episode) -> Scored | Awaitable[Scored]:
-        """The policy's reward: a number, named parts (their sum is the reward), or a `Score`. May be a coroutine function."""
+        """Returns the policy's reward: a number, named parts (their sum is the reward), or a `Score`.
+
+        May be a coroutine function.
+        """
         raise NotImplementedError
 
     @classmethod
     def metrics(cls, rows: Sequence[Mapping[str, Any]]) -> Mapping[str, float]:
-        """Figures of a whole run, from its rows: `metrics_columns` of `ray_gym.load(run).episodes`. `ray-gym show` prints them."""
+        """Returns figures of a whole run, from its rows: `metrics_columns` of `ray_gym.load(run).episodes`.
+
+        `ray-gym show` prints them.
+        """
         return {}

@@ -1,11 +1,9 @@
-"""What can go wrong, and whose fault it is.
+"""Defines the errors, in two families that are kept apart by whose fault they are.
 
-Two families, kept apart:
-
-* `UserError`: the input of a run is wrong (config, task row, endpoint). Raised before anything is played; the command
-  line prints it without a traceback and exits with 2.
-* `EpisodeFailure`: one episode can't go on. Raised where it happened, with a kind, and recorded on the episode. A bad
-  episode is data, not a crash: it never ends the run or its neighbours.
+* `UserError`: the input of a run is wrong (config, task row, endpoint). It is raised before anything is played; the
+  command line prints it without a traceback and exits with 2.
+* `EpisodeFailure`: one episode can't go on. It is raised where that happened, with a kind, and recorded on the episode. A
+  bad episode is data, not a crash: it never ends the run or its neighbours.
 """
 
 from __future__ import annotations
@@ -15,15 +13,15 @@ from enum import StrEnum
 
 
 class UserError(Exception):
-    """Wrong input. The message says what was wrong, where (file, field, row) and what to do."""
+    """Raised for wrong input. The message says what was wrong, where (file, field, row) and what to do."""
 
 
 class RunFailed(Exception):
-    """The run as a whole could not be carried out, with correct input (exit code 1)."""
+    """Raised when the run as a whole could not be carried out although its input was correct (exit code 1)."""
 
 
 class FailureKind(StrEnum):
-    """Whose fault it was. Only `policy` ever counts against the policy."""
+    """Says whose fault a failure was. Only `policy` ever counts against the policy."""
 
     INFRA = "infra"
     DATA = "data"
@@ -35,7 +33,7 @@ class FailureKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What the record keeps of a failure."""
+    """A failure says whose fault it was, where it happened, and how it was reported. The record keeps it."""
 
     kind: FailureKind
     where: str
@@ -43,9 +41,10 @@ class Failure:
 
 
 class EpisodeFailure(Exception):
-    """Ends one episode without a score. Survives pickling, so that it keeps its kind across actor boundaries.
+    """Ends one episode without a score. It survives pickling, so that it keeps its kind across actor boundaries.
 
-    `retry`: whether asking again could help. Only asked of infrastructure's failures; a wrong key stays wrong.
+    `retry` says whether asking again could help. Only failures of infrastructure are asked for it; a wrong key stays
+    wrong.
     """
 
     def __init__(self, kind: FailureKind, where: str, message: str, retry: bool = True) -> None:
@@ -54,7 +53,7 @@ class EpisodeFailure(Exception):
         self.failure = Failure(kind, where, message)
 
     def to_keep(self) -> EpisodeFailure:
-        """Without the traceback, which keeps alive all that was going on."""
+        """Returns a copy without the traceback, which would keep alive everything that was going on."""
         return EpisodeFailure(self.failure.kind, self.failure.where, self.failure.message, self.retry)
 
     def __str__(self) -> str:
@@ -62,5 +61,5 @@ class EpisodeFailure(Exception):
 
 
 def describe(error: BaseException) -> str:
-    """`TypeName: message`, for errors whose text alone says little."""
+    """Returns `TypeName: message`, for errors whose message alone says little."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,4 +1,4 @@
-"""What happened in an episode, in order: the readable half of its record."""
+"""Events tell in order what happened in an episode: they are the readable half of its record."""
 
 from __future__ import annotations
 
@@ -14,9 +14,13 @@ EventKind = Literal[
 
 
 class Event(msgspec.Struct, gc=False):
-    """`tool_call` is a call from outside, whose result the one who made it was given, and tells its model.
+    """An event is one thing that happened in an episode.
 
-    `turn` counts turns of all participants from 0 and is -1 before the first; `step` counts model calls within a turn."""
+    `turn` counts turns of all participants from 0 and is -1 before the first; `step` counts model calls within a turn.
+    `thread` names the conversation that the event belongs to. `started_at` is Unix time, in seconds.
+
+    `tool_call` is a call from outside of the episode: its result is given to the caller, who tells its own model.
+    """
 
     seq: int
     kind: EventKind
@@ -33,7 +37,7 @@ class Event(msgspec.Struct, gc=False):
     finish_reason: str | None = None
     error: str | None = None
     reward: float | None = None
-    """What a verdict gave."""
+    """The reward that a verdict gave."""
     model: str | None = None
     started_at: float = 0.0
     duration_s: float = 0.0

@@ -1,4 +1,4 @@
-"""From package.module:name to the object."""
+"""Loads the object that package.module:name stands for."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from ray_gym.deprecation import warn_renamed
 from ray_gym.errors import UserError, describe
 
 FORMER_PACKAGES = ("envs", "deployments")
-"""Top-level packages of before 0.2, which lie in `ray_gym` now: a user's own package of such a name goes first."""
+"""Top-level packages of before 0.2, which lie in `ray_gym` now. A user's own package of such a name goes first."""
 
 
 def load_module(name: str) -> ModuleType:
-    """Import a module. A name under `FORMER_PACKAGES` that nobody has is looked up in `ray_gym`. Errors: ImportError."""
+    """Imports a module.
+
+    A name under `FORMER_PACKAGES` that nobody has is looked up in `ray_gym`. Errors: ImportError.
+    """
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -37,7 +40,7 @@ def called_today(name: str) -> str:
 
 
 def load_object(path: str, where: str) -> Any:
-    """The object at package.module:name. Errors: `UserError` that names `where` (the config's field)."""
+    """Loads the object at package.module:name. Errors: `UserError` that names `where` (the config's field)."""
     module_name, _, attribute = path.partition(":")
     if not module_name or not attribute:
         raise UserError(f"{where}: {path!r} is not of the form package.module:name")
@@ -50,14 +53,16 @@ def load_object(path: str, where: str) -> Any:
     for part in attribute.split("."):
         if not hasattr(found, part):
             close = difflib.get_close_matches(part, dir(found), n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else _if_a_mere_folder(found)
+            hint = f"; did you mean {close[0]!r}?" if close else _folder_hint(found)
             raise UserError(f"{where}: {module_name} has no {part!r}{hint}")
         found = getattr(found, part)
     return found
 
 
-def _if_a_mere_folder(found: Any) -> str:
-    """A folder without __init__.py, as a project's folder is, is imported in the place of the package of that name inside of it."""
+def _folder_hint(found: Any) -> str:
+    """Returns a hint if the module is a folder without __init__.py: a project's folder is imported in the place of the
+    package of that name inside of it.
+    """
     if not isinstance(found, ModuleType) or found.__file__ is not None:
         return ""
     return f", for it is a folder without __init__.py ({', '.join(found.__path__)}): go into the folder with the package, or install it"

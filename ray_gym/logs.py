@@ -1,6 +1,7 @@
-"""Log lines, by Python's `logging`: plain ones for people, or JSON. Each carries what it speaks of: run, worker, episode, attempt.
+"""Writes log lines with Python's `logging`: plain ones for people, or JSON. Each names its run, worker, episode and
+attempt.
 
-Whoever logs while an episode is played (its environment's author, too) need not name it: the context does.
+Code that logs while an episode is played (an environment's, too) need not name these: the context does.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _ABOUT: ContextVar[Mapping[str, Any]] = ContextVar("about")
 
 @contextmanager
 def about(**ids: Any) -> Iterator[None]:
-    """Meanwhile, and in tasks that are begun meanwhile, lines speak of these: run, episode, attempt."""
+    """Adds ids (run, episode, attempt) to all log lines inside the block, and in tasks that are started there."""
     token = _ABOUT.set({**_ABOUT.get({}), **ids})
     try:
         yield
@@ -33,7 +34,7 @@ def about(**ids: Any) -> Iterator[None]:
 
 
 def speak_of(**ids: Any) -> None:
-    """From now on, until the task ends that says so."""
+    """Adds ids to all log lines from now on, until the current task ends."""
     _ABOUT.set({**_ABOUT.get({}), **ids})
 
 
@@ -43,7 +44,7 @@ class _About(logging.Formatter):
         self._always = dict(always)
 
     def about(self, record: logging.LogRecord) -> dict[str, Any]:
-        """What the line speaks of, and (`extra={"data": {...}}`) its figures."""
+        """Returns the ids that a line carries, and its figures (given by `extra={"data": {...}}`)."""
         return {**self._always, **_ABOUT.get({}), **getattr(record, "data", {})}
 
 
@@ -71,7 +72,7 @@ class JsonLines(_About):
 
 
 class _Stderr(logging.Handler):
-    """Whatever is `sys.stderr` at the moment: a progress bar puts itself in its place."""
+    """Writes to whatever `sys.stderr` is at the moment, since a progress bar puts itself in its place."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
@@ -81,7 +82,10 @@ class _Stderr(logging.Handler):
 
 
 def configure(section: LogSection, **always: Any) -> None:
-    """For this process: where lines go and how they look. `always`: what all of them speak of."""
+    """Sets, for this process, the format and the level of log lines, and writes them to standard error.
+
+    All lines carry `always`.
+    """
     handler = _Stderr()
     handler.setFormatter((JsonLines if section.format == "json" else PlainLines)(always))
     root = logging.getLogger()
@@ -92,7 +96,7 @@ def configure(section: LogSection, **always: Any) -> None:
 
 
 def last_words(logger: str, text: str, **ids: Any) -> None:
-    """A line of a process that ends itself. Takes no lock, which the thread that is stuck may hold."""
+    """Writes the last log line of a process that ends itself. It takes no lock, which a stuck thread may hold."""
     formatters = [handler.formatter for handler in logging.getLogger().handlers if isinstance(handler, _Stderr)]
     record = logging.LogRecord(logger, logging.ERROR, "", 0, text, (), None)
     record.__dict__["data"] = ids
@@ -101,5 +105,5 @@ def last_words(logger: str, text: str, **ids: Any) -> None:
 
 
 def is_json() -> bool:
-    """Whether this process was told to log JSON: then it writes nothing else."""
+    """Says whether this process logs JSON; if so, it writes nothing else."""
     return any(isinstance(handler.formatter, JsonLines) for handler in logging.getLogger().handlers)

@@ -1,4 +1,4 @@
-"""What participants say and what they see."""
+"""Defines what participants say and see: messages, tool calls, and the schemas of tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ToolChoice = Literal["auto", "required", "none"]
 
 
 class ToolCall(msgspec.Struct, frozen=True, gc=False):
-    """A call as the model wrote it: `arguments` is the JSON text, perhaps malformed."""
+    """A tool call is kept as the model wrote it: `arguments` is its JSON text, perhaps malformed."""
 
     id: str
     name: str
@@ -23,7 +23,10 @@ class ToolCall(msgspec.Struct, frozen=True, gc=False):
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """To change one, `msgspec.structs.replace`. (A dataclass takes thirty times as long to make, and episodes are made of these.)"""
+    """A message of a conversation is immutable: `msgspec.structs.replace` makes a changed copy.
+
+    (Making a dataclass takes thirty times as long, and episodes are made of messages.)
+    """
 
     role: Role
     content: str = ""
@@ -32,37 +35,46 @@ class Message(msgspec.Struct, frozen=True, gc=False):
     tool_call_id: str | None = None
 
     def encodable(self) -> Message:
-        """Without lone surrogates, which JSON can spell and UTF-8 can't."""
+        """Returns the message with "?" in the place of lone surrogates, which JSON can spell and UTF-8 can't."""
         calls = tuple(ToolCall(utf8(call.id), utf8(call.name), utf8(call.arguments)) for call in self.tool_calls)
         reasoning = None if self.reasoning is None else utf8(self.reasoning)
         return replace(self, content=utf8(self.content), reasoning=reasoning, tool_calls=calls)
 
 
 def tool_call_message(name: str, arguments: Mapping[str, Any] | str, call_id: str = "call") -> Message:
-    """A message of the assistant's that calls one tool. Arguments that are a text stay as they are, perhaps malformed."""
+    """Returns an assistant message that calls one tool.
+
+    Arguments that are a text stay as they are, perhaps malformed.
+    """
     text = arguments if isinstance(arguments, str) else json.dumps(arguments)
     return Message("assistant", tool_calls=(ToolCall(call_id, name, text),))
 
 
 def utf8(text: str) -> str:
+    """Returns the text with "?" in the place of lone surrogates."""
     return text.encode("utf-8", "replace").decode()
 
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as a model sees it; `parameters` is a JSON schema of type object."""
+    """A tool schema describes a tool to a model; `parameters` is a JSON schema of type object."""
 
     name: str
     description: str
     parameters: dict[str, Any]
 
     def as_openai(self) -> dict[str, Any]:
+        """Returns the schema as chat completions spell it, with name and parameters under `function`."""
         function = {"name": self.name, "description": self.description, "parameters": self.parameters}
         return {"type": "function", "function": function}
 
     @classmethod
     def from_openai(cls, given: Any) -> ToolSchema:
-        """As chat completions spell it (name and parameters under `function`), or the Responses API. Errors: ValueError."""
+        """Reads a schema as chat completions spell it (name and parameters under `function`), or as the Responses API
+        does.
+
+        Errors: ValueError.
+        """
         if not isinstance(given, Mapping) or given.get("type", "function") != "function":
             raise ValueError("expected a tool of type function")
         function = given.get("function", given)

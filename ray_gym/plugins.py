@@ -1,9 +1,10 @@
-"""From names in a config to classes.
+"""Finds the classes that names in a config stand for.
 
 A name is looked for, in this order: as package.module:Class; among the entry points of the group (how other
 distributions add theirs; those of the project in the working directory come first, and need no installation); and by
 convention, as a module of a known package that has the class (how this repository's own `envs/` and `deployments/` are
-found without the engine knowing any of them by name). Environments are looked for in a package `envs` of the user's, too.
+found without the engine knowing any of them by name). Environments are looked for in a package `envs` of the user's,
+too.
 """
 
 from __future__ import annotations
@@ -29,35 +30,48 @@ from ray_gym.load_object import load_object
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class PluginKind:
+    """A kind of plugin says where classes of its sort are looked for.
+
+    `what` is its name in messages, `group` its entry-point group, `packages` are the packages with modules by
+    convention.
+    """
+
     what: str
     group: str
     packages: tuple[str, ...] = ()
     suffix: str = ""
-    """Classes by convention end with it, or are exported under the module's only class that does."""
+    """End of the names of such classes, by convention."""
     users_package: str | None = None
     """A package of the user's in which a name is looked for last."""
     ours: Mapping[str, str] = field(default_factory=dict)
     """Names of this package's own, each as package.module:Class."""
 
 
-ENVIRONMENT = Kind("environment", "ray_gym.environments", ("ray_gym.envs",), "", users_package="envs")
-ENGINE = Kind("engine", "ray_gym.engines", ("ray_gym.engines", "ray_gym.deployments"), "Engine")
-GATEWAY = Kind("gateway", "ray_gym.gateways", ("ray_gym.deployments",), "Gateway")
+ENVIRONMENT = PluginKind("environment", "ray_gym.environments", ("ray_gym.envs",), "", users_package="envs")
+ENGINE = PluginKind("engine", "ray_gym.engines", ("ray_gym.engines", "ray_gym.deployments"), "Engine")
+GATEWAY = PluginKind("gateway", "ray_gym.gateways", ("ray_gym.deployments",), "Gateway")
 
 PROJECT = Path("pyproject.toml")
 
 
 def find_environment(name: str, where: str = "environment.id") -> type[Environment[Any, Any]]:
-    """Errors: `UserError` that names `where`, and lists the environments there are."""
+    """Finds the environment class of a name.
+
+    Errors: `UserError` that names `where`, and lists the known environments.
+    """
     found = find(ENVIRONMENT, name, where)
     if not (isinstance(found, type) and issubclass(found, Environment)):
         raise UserError(f"{where}: {name} is not a subclass of ray_gym.Environment")
     return found
 
 
-def as_listed(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
-    """With its default options, which may decide who plays; as it is where options have to be given. Errors: UserError."""
+def load_for_listing(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
+    """Returns the environment with its default options, which may decide who plays; the class where options have to be
+    given.
+
+    Errors: UserError.
+    """
     found = find_environment(name)
     try:
         options = found.Options()
@@ -67,36 +81,38 @@ def as_listed(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
 
 
 def find_engine(name: str, where: str) -> Any:
-    """The engine class of a name. Errors: `UserError` that lists the engines there are."""
+    """Finds the engine class of a name. Errors: `UserError` that names `where`, and lists the known engines."""
     return find(ENGINE, name, where)
 
 
 def find_gateway(name: str = "gateway") -> Any:
-    """The class of the gateway that opens a service to the network. Errors: `UserError`."""
+    """Finds the class of the gateway that opens a service to the network. Errors: `UserError`."""
     return find(GATEWAY, name, "ray-gym serve")
 
 
-def names(kind: Kind) -> list[str]:
-    """All that can be named without a path, sorted."""
-    found = {entry.name for entry in entry_points(group=kind.group)} | _of_this_project(kind).keys() | kind.ours.keys()
+def names(kind: PluginKind) -> list[str]:
+    """Lists all names of a kind that can be given without a path, sorted."""
+    found = {entry.name for entry in entry_points(group=kind.group)} | _project_entry_points(kind).keys() | kind.ours.keys()
     for package in kind.packages:
-        found.update(name for name in _modules(package) if _exported(kind, f"{package}.{name}") is not None)
+        found.update(name for name in _modules(package) if _exported_class(kind, f"{package}.{name}") is not None)
     for name, module in _users_modules(kind).items():
-        with contextlib.suppress(Exception):  # for whoever asks for it by its name
-            found.update({name} if _exported(kind, module) is not None else ())
+        with contextlib.suppress(Exception):  # the error is for the user who asks for it by its name
+            found.update({name} if _exported_class(kind, module) is not None else ())
     return sorted(found)
 
 
-def module_path(kind: Kind, name: str) -> str:
-    """For processes with another working directory: what this project calls by the name, as package.module:Class. Errors: UserError."""
-    return _of_this_project(kind).get(name, name)
+def module_path(kind: PluginKind, name: str) -> str:
+    """Returns what this project's entry points give for a name, as package.module:Class, for processes with another
+    working directory; else the name itself. Errors: UserError.
+    """
+    return _project_entry_points(kind).get(name, name)
 
 
-def find(kind: Kind, name: str, where: str) -> Any:
-    """The class of a name. Errors: `UserError` that names `where`, and lists the names there are."""
+def find(kind: PluginKind, name: str, where: str) -> Any:
+    """Finds the class of a name. Errors: `UserError` that names `where`, and lists the known names."""
     if ":" in name:
         return load_object(name, where)
-    if (own := _of_this_project(kind).get(name)) is not None:
+    if (own := _project_entry_points(kind).get(name)) is not None:
         return load_object(own, where)
     for entry in entry_points(group=kind.group, name=name):
         return load_object(entry.value, where)
@@ -104,12 +120,12 @@ def find(kind: Kind, name: str, where: str) -> Any:
         return load_object(kind.ours[name], where)
     for package in kind.packages:
         if name in _modules(package):
-            found = _exported(kind, f"{package}.{name}")
+            found = _exported_class(kind, f"{package}.{name}")
             if found is not None:
                 return found
     if name in (users := _users_modules(kind)):
         try:
-            found = _exported(kind, users[name])
+            found = _exported_class(kind, users[name])
         except Exception as error:
             raise UserError(f"{where}: importing {users[name]} failed: {describe(error)}") from error
         if found is not None:
@@ -123,8 +139,10 @@ def find(kind: Kind, name: str, where: str) -> Any:
     )
 
 
-def _of_this_project(kind: Kind) -> dict[str, str]:
-    """The entry points that ./pyproject.toml declares, as a checkout has them, or the working directory of a submitted job."""
+def _project_entry_points(kind: PluginKind) -> dict[str, str]:
+    """Reads the entry points that ./pyproject.toml declares, of a checkout or of the working directory of a submitted
+    job.
+    """
     try:
         project = tomllib.loads(PROJECT.read_text()).get("project", {})
         return {str(name): str(path) for name, path in project.get("entry-points", {}).get(kind.group, {}).items()}
@@ -140,8 +158,10 @@ def _modules(package: str) -> list[str]:
     return [info.name for info in pkgutil.iter_modules(importlib.import_module(package).__path__)]
 
 
-def _users_modules(kind: Kind) -> dict[str, str]:
-    """The modules, by name, of the user's package that speak of ray_gym. Others may do anything when they are imported."""
+def _users_modules(kind: PluginKind) -> dict[str, str]:
+    """Returns the modules of the user's package that mention ray_gym, by name: importing any other could do
+    anything.
+    """
     spec = importlib.util.find_spec(kind.users_package) if kind.users_package else None
     folders = list(spec.submodule_search_locations or ()) if spec is not None else []
     ours = {str(Path(folder).resolve()) for package in kind.packages for folder in _folders(package)}
@@ -150,7 +170,7 @@ def _users_modules(kind: Kind) -> dict[str, str]:
         for folder in folders
         if str(Path(folder).resolve()) not in ours
         for info in pkgutil.iter_modules([folder])
-        if _speaks_of_us(Path(folder), info.name)
+        if _mentions_ray_gym(Path(folder), info.name)
     }
 
 
@@ -158,18 +178,18 @@ def _folders(package: str) -> list[str]:
     return list(importlib.import_module(package).__path__)
 
 
-def _speaks_of_us(folder: Path, name: str) -> bool:
+def _mentions_ray_gym(folder: Path, name: str) -> bool:
     files = [folder / f"{name}.py", *(folder / name).glob("*.py")]
     return any(b"ray_gym" in file.read_bytes() for file in files if file.is_file())
 
 
-def _exported(kind: Kind, module_name: str) -> Any | None:
+def _exported_class(kind: PluginKind, module_name: str) -> Any | None:
     module = importlib.import_module(module_name)
     found = [value for value in vars(module).values() if _fits(kind, value, module)]
     return found[0] if found else None
 
 
-def _fits(kind: Kind, value: Any, module: ModuleType) -> bool:
+def _fits(kind: PluginKind, value: Any, module: ModuleType) -> bool:
     if not isinstance(value, type) or not f"{value.__module__}.".startswith(f"{module.__name__}."):
         return False
     if kind is ENVIRONMENT:

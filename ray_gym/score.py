@@ -1,4 +1,4 @@
-"""What an environment's `score` may give."""
+"""Defines what an environment's `score` may return."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A reward, with named parts and other participants' rewards where an environment has them."""
+    """A score is a reward, with named parts and other participants' rewards where an environment has them."""
 
     reward: float
     parts: Mapping[str, float] = field(default_factory=dict)
@@ -21,12 +21,15 @@ class Score:
 
 
 Scored = Score | float | Mapping[str, float]
-"""What `score` may give: a number, named parts (their sum is the reward), or a `Score`."""
+"""The types that `score` may return: a number, named parts (their sum is the reward), or a `Score`."""
 
 
 def as_score(value: Scored) -> Score:
-    """Errors: TypeError if it is none of the three, ValueError if a number is not finite."""
-    if isinstance(value, float):  # most are, and to look whether something else is like a number takes longer
+    """Converts what `score` returned.
+
+    Errors: TypeError if it is none of the three, ValueError if a number is not finite.
+    """
+    if isinstance(value, float):  # the common case first: the checks below take longer
         return Score(_number(value))
     if isinstance(value, Score):
         return Score(_number(value.reward), _numbers(value.parts), _numbers(value.others))

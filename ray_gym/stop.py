@@ -1,4 +1,4 @@
-"""Why an episode ended."""
+"""Says why an episode ended."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from enum import StrEnum
 
 
 class StopReason(StrEnum):
+    """A stop reason says why an episode ended, as the record spells it."""
+
     FINISHED = "finished"  # the environment said so
     COMPLETED = "completed"  # the control flow came to its end
     MAX_TURNS = "max_turns"
@@ -17,21 +19,24 @@ class StopReason(StrEnum):
     TOKEN_BUDGET = "token_budget"
     DEADLINE = "deadline"
     POLICY_FAILED = "policy_failed"  # the policy's own fault, by the environment's rule; scored all the same
-    CLOSED = "closed"  # given up by whoever drove the session from outside, or silent for too long
+    CLOSED = "closed"  # given up by its driver outside, or silent for too long
     FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """`text` is what triggered it: the environment's verdict, the stop text's message."""
+    """A stop says why an episode ended.
+
+    `text` is what triggered it: the outcome that the environment gave, or the message with the stop text.
+    """
 
     reason: StopReason
     text: str = ""
 
 
 class EpisodeOver(Exception):
-    """A command was given to an episode that has ended. Raised so that no model is called after the end."""
+    """Raised when a command is given to an episode that has ended, so that no model is called after the end."""
 
 
 class Closed(EpisodeOver):
-    """The session was closed before this command was done."""
+    """Raised when the session was closed before this command was done."""

@@ -1,4 +1,4 @@
-"""What an episode starts from: a task, and what is there before anyone speaks."""
+"""Defines what an episode starts from: a task, and what is there before anyone speaks."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ if TYPE_CHECKING:
 
 
 class Task(BaseModel):
-    """One row of a dataset. Environments subclass it with their own fields; unknown fields are errors.
+    """A task is one row of a dataset. Environments subclass it with their own fields; unknown fields are errors.
 
-    `system_prompts` (by participant) win over those of the config and of the environment. `messages` are a conversation to go on with:
-    the policy sees it in the place of the opening's messages (a user sees its side of it), nothing in it is trained on, and whoever
-    did not speak last speaks next. Its tool calls are not made again: `setup` gives the state that they led to.
+    `system_prompts` (by participant) win over those of the config and of the environment. `messages` are a conversation
+    to go on with: the policy sees it in the place of the opening's messages (a user sees its side of it), nothing in it
+    is trained on, and the participant that did not speak last speaks next. Its tool calls are not made again: `setup`
+    gives the state that they led to.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     takes_nemo_gym_rows: ClassVar[bool] = False
-    """Whether rows with `responses_create_params` are given to the task as they are, instead of under our names."""
+    """True if rows with `responses_create_params` are given to the task as they are, instead of under our names."""
 
     task_id: Annotated[str, Field(min_length=1, max_length=256)] | None = None
     system_prompts: dict[str, str] = {}
@@ -36,13 +37,15 @@ class Task(BaseModel):
     @field_validator("task_id")
     @classmethod
     def _is_one_line(cls, value: str | None) -> str | None:
-        """It stands in tables and messages."""
+        """Refuses control characters, since the id stands in tables and messages."""
         if value is not None and any(unicodedata.category(character) == "Cc" for character in value):
             raise ValueError("it has control characters")
         return value
 
     def prompts(self) -> dict[str, str]:
-        """System prompts by participant, that of `messages` among them."""
+        """Returns the system prompts by participant; the system messages of `messages` are the policy's unless it has
+        one.
+        """
         earlier = system_prompt(self.messages)
         return ({"policy": earlier} if earlier else {}) | self.system_prompts
 
@@ -52,10 +55,11 @@ TaskT = TypeVar("TaskT", bound=Task)
 
 @dataclass(frozen=True, slots=True)
 class Opening:
-    """What is there before anyone speaks.
+    """An opening is what is there before anyone speaks.
 
-    `system` and `messages` are by participant: a default system prompt (the config's and the task's win over it), and the
-    messages that its thread starts with. A plain string is one user message. Earlier assistant and tool turns are prompt.
+    `system` and `messages` are by participant: a default system prompt (the config's and the task's win over it), and
+    the messages that its thread starts with. A plain string is one user message. Earlier assistant and tool turns are
+    prompt. `first` names the participant that speaks first.
     """
 
     messages: Mapping[str, str | list[Message]] = field(default_factory=dict)

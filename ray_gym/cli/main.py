@@ -118,11 +118,11 @@ def show(
 @app.command()
 def envs() -> None:
     """List the environments that a config can name."""
-    from ray_gym.plugins import ENVIRONMENT, as_listed, names
+    from ray_gym.plugins import ENVIRONMENT, load_for_listing, names
 
     table = Table("id", "pattern", "participants", "tools", "scoring", "what it is", box=None, header_style="bold")
     for name in names(ENVIRONMENT):
-        environment = as_listed(name)
+        environment = load_for_listing(name)
         summary = (environment.__doc__ or "").strip().splitlines()
         tools = ", ".join([*environment.tools, *(["the task's own"] if environment.brings_tools() else [])]) or "-"
         speakers = ", ".join([*environment.participants, *environment.auxiliary])
