@@ -1,1 +1,1 @@
-"""What asyncio lacks here: clocks, deadlines and back-off that thousands of episodes share."""
+"""Adds to asyncio what it lacks here: clocks, deadlines and back-off that thousands of episodes share."""

@@ -1,4 +1,4 @@
-"""The time of an episode: seconds that it was really played, over all its attempts."""
+"""Measures the time of an episode: the seconds that it was really played, over all its attempts."""
 
 from __future__ import annotations
 
@@ -11,34 +11,43 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 
 REPLAY_S = 600.0
-"""At least this long may a replay take, whatever the limits of live play are."""
+"""Seconds that a replay may take at least, whatever the limits of live play are."""
 
-_running: ContextVar[ActiveClock] = ContextVar("the clock of the episode that something is called for")
+_running: ContextVar[ActiveClock] = ContextVar("running_clock")
 
 
-def run_by(clock: ActiveClock) -> Token[ActiveClock]:
-    """What is called now lies outside of an episode, and is on its clock, until `no_longer_run_by`."""
+def set_running_clock(clock: ActiveClock) -> Token[ActiveClock]:
+    """Sets the clock that engines and other code outside of an episode are called on, until `reset_running_clock`."""
     return _running.set(clock)
 
 
-def no_longer_run_by(token: Token[ActiveClock]) -> None:
+def reset_running_clock(token: Token[ActiveClock]) -> None:
+    """Restores the clock that was set before `set_running_clock` returned this token."""
     _running.reset(token)
 
 
 def running_clock() -> ActiveClock:
-    """That of the episode which something is called for; one that nobody looks at, if it is for none."""
+    """Returns the clock of the episode that the current code is called for; a new one that nobody reads if there is
+    none.
+    """
     return _running.get(None) or ActiveClock()
 
 
 def exclude(since: float, next_s: float = 0) -> None:
-    """For engines that try again by themselves: this time is not the calling episode's (see `ActiveClock.exclude`)."""
+    """Leaves the time since `since` out of the calling episode's clock, for engines that retry by themselves (see
+    `ActiveClock.exclude`).
+    """
     clock = _running.get(None)
     if clock is not None:
         clock.exclude(since, next_s)
 
 
 class ActiveClock:
-    """Goes on where a recorded call left it, and stands still while a broken model, or a turn to ask one, is waited for."""
+    """An active clock tells how long an episode has been played.
+
+    It goes on where a recorded call left it, and stands still while the episode waits for a broken model, or for a turn
+    to ask one.
+    """
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -53,14 +62,17 @@ class ActiveClock:
 
     @property
     def elapsed_s(self) -> float:
+        """Returns the seconds that the episode has been played."""
         return self._now() - self._began
 
     def go_on_from(self, elapsed_s: float) -> None:
-        """A replayed call was answered when the episode was this old."""
+        """Sets the clock to the age (in seconds) that the episode had when a replayed call was answered."""
         self._shift_to(self._now() - elapsed_s)
 
     def exclude(self, since: float, next_s: float = 0) -> None:
-        """The time since then (of `time.monotonic`), and the next seconds, do not count; what several calls lose at once counts once."""
+        """Leaves out the time since then (of `time.monotonic`) and the next seconds; time that several calls lose at
+        once counts once.
+        """
         self._leave_out(since, next_s)
         if self._common is not None:
             self._common.exclude(since, next_s)
@@ -73,52 +85,65 @@ class ActiveClock:
             self._shift_to(self._began + lost)
 
     def waiting(self) -> _Counted:
-        """For a turn to ask a model, however long: time in which nothing else goes on (`going_on`) does not count, and limits wait too."""
+        """Counts a wait for a turn to ask a model, however long.
+
+        Time in which nothing else goes on (`going_on`) is left out, and limits wait, too.
+        """
         return _Counted(self, waiting=1, going_on=0)
 
     def going_on(self) -> _Counted:
-        """Something that others of the episode may be waiting for: this does count."""
+        """Counts work that others of the episode may be waiting for: its time is not left out."""
         return _Counted(self, waiting=0, going_on=1)
 
     async def take(self, slots: asyncio.Semaphore) -> None:
-        """One of the slots, as soon as there is one: the wait does not count (see `waiting`)."""
+        """Takes one of the slots, as soon as there is one: the wait is left out (see `waiting`)."""
         if slots.locked():
             with self.waiting():
                 await slots.acquire()
         else:
             await slots.acquire()
 
-    def resting(self, resting: bool) -> None:
-        """Nobody drives the episode now: this time does not count."""
+    def set_resting(self, resting: bool) -> None:
+        """Says whether nobody drives the episode now: such time is left out."""
         if resting != self._resting:
             self._resting = resting
             self._count(waiting=1 if resting else -1)
 
-    def replaying(self, replaying: bool) -> None:
-        """While recorded calls are answered again, limits do not count what was played before; each gets time enough for the replay."""
+    def set_replaying(self, replaying: bool) -> None:
+        """Says whether recorded calls are answered again.
+
+        Meanwhile limits do not count what was played before; each gets time enough for the replay.
+        """
         if replaying != bool(self._replaying):
             self._count(replaying=1 if replaying else -1)
 
     def limit(self, at_s: float) -> _Limit:
-        """Like `asyncio.timeout`, at an age of the episode. Errors: TimeoutError."""
+        """Returns a limit like `asyncio.timeout`, which passes when the episode reaches an age in seconds.
+
+        Errors: TimeoutError.
+        """
         return _Limit(asyncio.timeout_at(self._when(at_s)), at_s, self._limits)
 
     @property
     def is_late(self) -> bool:
-        """Whether one of the limits that hold now was passed."""
+        """Returns True if one of the limits that hold now was passed."""
         late = any(timeout.expired() for timeout in self._limits)
         return late or (self._common is not None and self._common.is_late)
 
     @property
     def overdue_s(self) -> float:
-        """How long ago a limit was passed that has not taken effect: the code under it does not let itself be cancelled."""
+        """Returns the seconds since a limit was passed that has not taken effect: the code under it does not let itself
+        be cancelled.
+        """
         now = asyncio.get_running_loop().time()
         passed = [timeout.when() or now for timeout in self._limits if timeout.expired()]
         own = now - min(passed) if passed else 0.0
         return max(own, self._common.overdue_s) if self._common is not None else own
 
     def _count(self, waiting: int = 0, going_on: int = 0, replaying: int = 0) -> None:
-        """What there is of the episode now, or of one of those that share this clock."""
+        """Adds to the counts of what waits, goes on and is replayed, in the episode or in one of those that share this
+        clock.
+        """
         self._waiting += waiting
         self._going_on += going_on
         self._replaying += replaying
@@ -143,7 +168,9 @@ class ActiveClock:
         return max(min(time.monotonic(), self._stands_since), self._stands_until)
 
     def _when(self, at_s: float) -> float | None:
-        """By the loop's clock; at once if the episode is that old already, and never while it waits."""
+        """Returns when an age is reached, in the loop's time: now if the episode is that old already, and None (never)
+        while it waits.
+        """
         if self._stands_since < math.inf:
             return None
         now = time.monotonic()
@@ -159,7 +186,7 @@ class ActiveClock:
 
 
 class _Limit:
-    """Among those of a clock, which moves them, as long as it holds."""
+    """A limit is one of a clock's limits, which the clock moves, as long as it is entered."""
 
     __slots__ = ("_at_s", "_limits", "_timeout")
 
@@ -179,7 +206,10 @@ class _Limit:
 
 
 class _Counted:
-    """What there is of an episode while this lasts. A class, as each model call enters one: a generator takes five times as long."""
+    """Counts a wait, or work that goes on, on a clock while it is entered.
+
+    It is a class, as each model call enters one: a generator takes five times as long.
+    """
 
     __slots__ = ("_clock", "_going_on", "_waiting")
 
@@ -194,10 +224,11 @@ class _Counted:
 
 
 @contextmanager
-def in_common(clocks: Sequence[ActiveClock]) -> Iterator[ActiveClock]:
-    """A clock, from now on, for what is done for several episodes at once.
+def share_clock(clocks: Sequence[ActiveClock]) -> Iterator[ActiveClock]:
+    """Yields a new clock for what is done for several episodes at once.
 
-    It stands while any of them waits and none goes on, and leaves out what they leave out, and all until their replays are over.
+    It stands while any of them waits and none goes on, and leaves out what they leave out, and all until their replays
+    are over.
     """
     common = ActiveClock()
     for clock in clocks:

@@ -1,4 +1,4 @@
-"""Several coroutines at the same time; the first error is the caller's, as it is, and ends the others."""
+"""Runs several coroutines at the same time; the first error reaches the caller as it is, and ends the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ Result = TypeVar("Result")
 
 
 async def concurrently(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
-    """Their results, in their order. Errors: the first that any of them raised (a TaskGroup would wrap it, and hide its kind)."""
+    """Returns the coroutines' results, in their order.
+
+    Errors: the first that any of them raised (a TaskGroup would wrap it, and hide its kind).
+    """
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(coroutine) for coroutine in coroutines]

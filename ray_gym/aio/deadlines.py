@@ -1,7 +1,7 @@
-"""Deadlines of calls to models: calls that have the same time to answer share one timer.
+"""Sets deadlines for calls to models: calls that have the same time to answer share one timer.
 
-They pass their deadlines in the order in which they were made, so the timer is always that of the oldest one. A timer for each
-(`asyncio.timeout`) would cost a tenth of all that a call costs us.
+They pass their deadlines in the order in which they were made, so the timer is always that of the oldest one. A timer
+for each (`asyncio.timeout`) would cost a tenth of all that a call costs us.
 """
 
 from __future__ import annotations
@@ -11,7 +11,10 @@ from types import TracebackType
 
 
 class Deadline:
-    """Cancels the task that has entered it, once it has passed. Errors (when it is left): TimeoutError if that has cancelled the task."""
+    """A deadline cancels the task that has entered it, once it has passed.
+
+    Errors (when it is left): TimeoutError if that has cancelled the task.
+    """
 
     __slots__ = ("_cancelling", "_shared", "_task", "due", "has_passed")
 
@@ -35,23 +38,27 @@ class Deadline:
         if self.has_passed and self._task.uncancel() <= self._cancelling and kind is asyncio.CancelledError:
             raise TimeoutError from error
 
-    def pass_(self) -> None:
+    def expire(self) -> None:
+        """Cancels the task: the deadline has passed."""
         self.has_passed = True
         self._task.cancel()
 
 
 class SharedTimer:
-    """For deadlines so many seconds ahead. Nothing is left of it while there are none."""
+    """A shared timer serves deadlines that lie the same number of seconds ahead. Nothing runs while there are none."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
         self._ahead: dict[Deadline, None] = {}
-        """In their order."""
+        """Deadlines that have not passed, the earliest first."""
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def loop(self) -> asyncio.AbstractEventLoop:
-        """The one that runs. Remembered as long as the timer runs: asking for it is a system call."""
+        """Returns the running event loop.
+
+        It is remembered as long as the timer runs: asking for it is a system call.
+        """
         return self._loop or asyncio.get_running_loop()
 
     @property
@@ -75,7 +82,10 @@ class SharedTimer:
             self._timer = self._loop = None
 
     def _look(self) -> None:
-        """The timer is that of a call which may have been answered long ago."""
+        """Cancels the tasks whose deadlines have passed.
+
+        The timer may be that of a call which was answered long ago.
+        """
         loop = self.loop()
         self._timer = None
         while self._ahead:
@@ -84,15 +94,16 @@ class SharedTimer:
                 self._timer = loop.call_at(first.due, self._look)
                 return
             del self._ahead[first]
-            first.pass_()
+            first.expire()
         self._loop = None
 
 
-class Deadlines:
-    """Of one worker."""
+class SharedTimers:
+    """Holds the shared timers of one worker, by their seconds."""
 
     def __init__(self) -> None:
         self._timers: dict[float, SharedTimer] = {}
 
     def after(self, seconds: float) -> SharedTimer:
+        """Returns the timer for deadlines that lie this many seconds ahead."""
         return self._timers.setdefault(seconds, SharedTimer(seconds))

@@ -1,4 +1,4 @@
-"""An awaitable that is held before it goes on after a wait."""
+"""Runs an awaitable that is held before it goes on after a wait."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ Result = TypeVar("Result")
 
 
 @types.coroutine
-def held(
+def run_held(
     awaitable: Awaitable[Result], hold: Callable[[], Awaitable[None]] | None, counts: Callable[[], bool]
 ) -> Generator[Any, Any, tuple[Result, bool]]:
-    """The result, and whether it had to wait for anything that counts (asked when the wait is over): after the first such wait it is held.
+    """Returns the result, and whether it had to wait for anything that counts (`counts` is asked when a wait is over).
+    After the first such wait, `hold` is awaited before it goes on.
 
     What comes before its first wait is done at once.
     """

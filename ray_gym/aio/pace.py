@@ -1,4 +1,6 @@
-"""How much is done in one turn of the event loop: with a thousand episodes in flight, answers that come together would hold it up."""
+"""Limits how much is done in one turn of the event loop: with a thousand episodes in flight, answers that come together
+would hold it up.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,21 @@ AT_ONCE = 20
 
 
 class Pace:
-    """Of the calls of a worker, or the answers of an endpoint. Those who wait go on in their order."""
+    """A pace limits how many calls of a worker, or answers of an endpoint, go on in one turn.
+
+    Those that wait go on in their order.
+    """
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
         self._at_once = self._left = at_once
         self._waiting: deque[tuple[asyncio.Future[Any], Any]] = deque()
         self._loop: asyncio.AbstractEventLoop | None = None
-        """While the next turn is looked for: asking for the loop that runs is a system call."""
+        """The running loop while the next turn is scheduled, else None: asking for the loop is a system call."""
 
-    def goes_on(self) -> bool:
-        """Whether there is room for one more in this turn, which it takes; else it has to `wait`."""
+    def take_room(self) -> bool:
+        """Takes a place in this turn and returns True; returns False if there is none: then the caller has to
+        `wait`.
+        """
         if not self._left or self._waiting:
             return False
         self._left -= 1
@@ -32,15 +39,17 @@ class Pace:
         return True
 
     async def wait(self) -> None:
-        """For a turn with room."""
+        """Waits for a turn with room."""
         assert self._loop is not None
         future = self._loop.create_future()
         self._waiting.append((future, None))
         await future
 
     def settle(self, future: asyncio.Future[Result], result: Result) -> None:
-        """In this turn, or the next with room: whoever awaits it is woken once, and then goes on."""
-        if self.goes_on():
+        """Sets a future's result in this turn, or in the next with room: the coroutine that awaits it is woken once,
+        and then goes on.
+        """
+        if self.take_room():
             future.set_result(result)
         else:
             self._waiting.append((future, result))

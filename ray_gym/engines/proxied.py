@@ -52,7 +52,7 @@ class Proxied:
                 answer = Answer(response.status, given, await response.read())
         except aiohttp.ClientError as error:
             raise ConnectionError(describe(error)) from None
-        if not self._pace.goes_on():
+        if not self._pace.take_room():
             await self._pace.wait()
         return answer
 

@@ -19,8 +19,8 @@ import msgspec
 import xxhash
 
 from ray_gym.aio.backoff import pause_s
-from ray_gym.aio.clock import ActiveClock, no_longer_run_by, run_by
-from ray_gym.aio.held import held
+from ray_gym.aio.clock import ActiveClock, reset_running_clock, set_running_clock
+from ray_gym.aio.held import run_held
 from ray_gym.episode.stage import Stage
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
@@ -57,10 +57,10 @@ class _UnderWay:
         self._inside = _INSIDE.get()
         if self._inside is not None:
             self._inside.calls += 1
-        self._token = run_by(self._clock)
+        self._token = set_running_clock(self._clock)
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
-        no_longer_run_by(self._token)
+        reset_running_clock(self._token)
         self._log.answered(self._made, error)
         if self._inside is not None:
             self._inside.calls -= 1
@@ -90,7 +90,7 @@ class Calls:
         self.live = 0
         """Model calls that a model answered, and no journal."""
         if not log.is_live:
-            clock.replaying(True)
+            clock.set_replaying(True)
         self.broken: EpisodeFailure | None = None
         """Infrastructure failed for good: whatever the environment makes of it, such an episode is never scored."""
 
@@ -133,7 +133,7 @@ class Calls:
         started_at, began = time.time(), time.monotonic()
         try:
             completion = await self._until_answered(thread, request)
-            if not self._pace.goes_on():
+            if not self._pace.take_room():
                 await self._pace.wait()
             completion, stored = _storable(completion)
         except EpisodeFailure as error:
@@ -174,7 +174,7 @@ class Calls:
         inside = _Inside()
         outside = _INSIDE.set(inside)
         try:
-            result, took_time = await held(make(), hold, lambda: inside.calls == 0)
+            result, took_time = await run_held(make(), hold, lambda: inside.calls == 0)
         finally:
             _INSIDE.reset(outside)
         await self.log.held_if_cut(made)
@@ -193,7 +193,7 @@ class Calls:
         await self.log.recall(recorded)
         self._clock.go_on_from(recorded.active_s)
         if self.log.is_live:
-            self._clock.replaying(False)
+            self._clock.set_replaying(False)
 
     def _numbered(self, name: str) -> tuple[str, int]:
         self._numbers[name] += 1

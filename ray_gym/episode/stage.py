@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakSet
 
-from ray_gym.aio.deadlines import Deadlines
+from ray_gym.aio.deadlines import SharedTimers
 from ray_gym.aio.pace import Pace
 from ray_gym.config.sections import LimitsSection
 from ray_gym.episode.call_slots import CallSlots
@@ -31,5 +31,5 @@ class Stage:
     under_way: WeakSet[Any] = field(default_factory=WeakSet)
     """The episodes that are played on it, as long as anybody holds them."""
     metrics: PlayMetrics = field(default_factory=PlayMetrics)
-    deadlines: Deadlines = field(default_factory=Deadlines)
+    deadlines: SharedTimers = field(default_factory=SharedTimers)
     pace: Pace = field(default_factory=Pace)

@@ -14,9 +14,9 @@ from ray_gym.errors import UserError
 from ray_gym.export.finished import Row
 from ray_gym.export.selection import Counts
 from ray_gym.load import Run
-from ray_gym.plugins import Kind, find, names
+from ray_gym.plugins import PluginKind, find, names
 
-FORM = Kind(
+FORM = PluginKind(
     "form",
     "ray_gym.exporters",
     ours={

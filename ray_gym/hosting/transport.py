@@ -14,7 +14,7 @@ from ray import exceptions as ray_errors
 from ray import serve
 from ray.serve.schema import ApplicationStatus
 
-from ray_gym.aio.backoff import PATIENCE_S, _waits
+from ray_gym.aio.backoff import PATIENCE_S, retry_waits
 from ray_gym.aio.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.hosting.admission import AdmissionLimits, Load, room
@@ -68,7 +68,7 @@ class ServeModel:
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""
-        for wait_s in _waits():
+        for wait_s in retry_waits():
             began = time.monotonic()
             try:
                 handle = await self._open()

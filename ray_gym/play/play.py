@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ray_gym.aio.clock import ActiveClock, in_common
+from ray_gym.aio.clock import ActiveClock, share_clock
 from ray_gym.environment import Environment
 from ray_gym.episode.blame import fault_of
 from ray_gym.episode.episode import Episode
@@ -200,7 +200,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
         with blaming(environment, "score_group"):
             for episode in episodes:
                 episode.begin_scoring()
-            with in_common([episode.clock for episode in episodes]) as clock:
+            with share_clock([episode.clock for episode in episodes]) as clock:
                 async with _at_most(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
                     scores = [as_score(given) for given in await environment.score_group(episodes)]
             if len(scores) != len(played):

@@ -129,7 +129,7 @@ class Session:
             await self._guarded(self._fold())
             if self.played is not None:
                 await self._give_up(self._under_way)
-        self.episode.clock.resting(not self._under_way)
+        self.episode.clock.set_resting(not self._under_way)
 
     async def close(self) -> None:
         """Let go of what is being carried out: it is recorded, and is carried out when the session is gone on with."""
@@ -275,7 +275,7 @@ class Session:
     async def _carry_out(self, number: int, command: Command, cut: Sequence[asyncio.Task[Done]]) -> Done:
         episode, before = self.episode, len(self.episode.events)
         speak_of(episode=episode.spec.episode_id, attempt=episode.spec.attempt)
-        episode.clock.resting(False)
+        episode.clock.set_resting(False)
         try:
             if cut:
                 await asyncio.wait(cut, timeout=CUT_S)
@@ -289,7 +289,7 @@ class Session:
         finally:
             del self._under_way[number]
             self.touch()
-            episode.clock.resting(not self._under_way)
+            episode.clock.set_resting(not self._under_way)
 
     async def _guarded(self, step: Awaitable[Result]) -> Result | None:
         """Whatever is raised ends the session with the failure that it is."""

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from ray_gym.aio.clock import ActiveClock, in_common
+from ray_gym.aio.clock import ActiveClock, share_clock
 
 
 def aged(seconds: float) -> ActiveClock:
@@ -136,7 +136,7 @@ async def test_a_limit_that_is_set_meanwhile_waits_too() -> None:
 async def test_what_is_done_in_common_stands_while_one_waits_and_none_goes_on() -> None:
     """Each of them has a clock of its own, which its own waiting alone stops."""
     first, second = aged(50), aged(0)
-    with in_common([first, second]) as common:
+    with share_clock([first, second]) as common:
         assert common.elapsed_s == about(0)
         with second.waiting():
             await asyncio.sleep(0.3)
@@ -153,14 +153,14 @@ async def test_what_is_done_in_common_stands_while_one_waits_and_none_goes_on() 
 
 async def test_who_waits_already_when_something_common_begins_is_counted() -> None:
     clock = ActiveClock()
-    with clock.waiting(), in_common([clock]) as common:
+    with clock.waiting(), share_clock([clock]) as common:
         await asyncio.sleep(0.3)
         assert common.elapsed_s == pytest.approx(0, abs=0.1)
 
 
 async def test_what_one_of_them_loses_is_not_the_time_of_what_is_done_in_common() -> None:
     first, second = aged(0), aged(0)
-    with in_common([first, second]) as common:
+    with share_clock([first, second]) as common:
         asyncio.get_running_loop().call_soon(lambda: second.exclude(time.monotonic(), 0.4))
         assert 0.4 <= await fires(common, 0.05) < 1.5
     assert first.elapsed_s >= 0.4
@@ -169,19 +169,19 @@ async def test_what_one_of_them_loses_is_not_the_time_of_what_is_done_in_common(
 async def test_the_replays_of_one_of_them_are_not_its_time_either() -> None:
     """Nor is what is recorded as played in them: it had waited for the rest of its group, say."""
     first, second = aged(0), aged(0)
-    second.replaying(True)
-    with in_common([first, second]) as common:
+    second.set_replaying(True)
+    with share_clock([first, second]) as common:
         async with common.limit(0.05) as limit:
             await asyncio.sleep(0.2)
             second.go_on_from(1000)
         assert not limit.expired()
-        second.replaying(False)
+        second.set_replaying(False)
         assert common.elapsed_s == pytest.approx(0, abs=0.1) and await fires(common, 0.1) == pytest.approx(0.1, abs=0.2)
 
 
 async def test_code_that_swallows_the_end_of_what_is_done_in_common_is_overdue_in_each_episode() -> None:
     clock = ActiveClock()
-    with in_common([clock]) as common:
+    with share_clock([clock]) as common:
         async with common.limit(0.01):
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.Event().wait()

@@ -8,7 +8,7 @@ from ray_gym.aio.pace import AT_ONCE, Pace
 
 
 async def passed(pace: Pace, number: int, into: list[int]) -> None:
-    if not pace.goes_on():
+    if not pace.take_room():
         await pace.wait()
     into.append(number)
 
@@ -27,7 +27,7 @@ async def test_so_many_go_on_in_a_turn_and_all_in_their_order() -> None:
 async def test_few_never_wait() -> None:
     pace = Pace()
     for _ in range(10):
-        assert all(pace.goes_on() for _ in range(AT_ONCE)) and not pace.goes_on()
+        assert all(pace.take_room() for _ in range(AT_ONCE)) and not pace.take_room()
         await asyncio.sleep(0)
         await asyncio.sleep(0)
 

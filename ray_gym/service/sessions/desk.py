@@ -89,9 +89,9 @@ class Desk:
         if session_id not in self.suspects:
             await session.open()
             return
-        session.episode.clock.resting(True)  # until it is its turn
+        session.episode.clock.set_resting(True)  # until it is its turn
         async with self._one_suspect:
-            session.episode.clock.resting(False)
+            session.episode.clock.set_resting(False)
             await session.open()
             await session.settle()
         self.suspects.discard(session_id)

@@ -173,7 +173,7 @@ def test_who_leaves_before_being_told_disturbs_nobody(make_loop: MakeLoop) -> No
         rested = _rests_of(pool)
         calls = [ask(pool) for _ in range(40)]
         came = [await double.asked.get() for _ in calls]
-        while pool._pace.goes_on():
+        while pool._pace.take_room():
             pass  # nobody is told in this turn
         leaving, told = calls[0], asyncio.get_running_loop().create_future()
         pool._pace.settle(told, None)
