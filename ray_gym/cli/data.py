@@ -152,11 +152,13 @@ def generate(
 
 def _environment(name: str, options: list[str] | None) -> Any:
     """Errors: UserError."""
-    from ray_gym.config.file import merged, validate
+    from ray_gym.config.file import merge_overrides, validate
     from ray_gym.plugins import find_environment
 
     environment_class = find_environment(name, "--env")
-    return environment_class(validate(environment_class.Options, merged("{}", "--option", options or []), "--option"))
+    return environment_class(
+        validate(environment_class.Options, merge_overrides("{}", "--option", options or []), "--option")
+    )
 
 
 def _existing(file: Path) -> Path:

@@ -1,1 +1,1 @@
-"""The config: its sections, the file they are read from, and what a value may refer to."""
+"""Holds the config: its sections, the file they are read from, and what a value may refer to."""

@@ -1,4 +1,7 @@
-"""Reads a config: YAML, then dotted overrides, then pydantic. Every mistake is a `UserError` that names file, field and fix."""
+"""Reads a config: YAML, then dotted overrides, then pydantic.
+
+Every mistake is a `UserError` that names file, field and fix.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ _INTERPOLATION = re.compile(r"(\\*)\$\{")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes also the texts that OmegaConf would take for numbers, and PyYAML would not: 1e5."""
+    """Writes YAML, and also quotes the texts that OmegaConf would take for numbers, and PyYAML would not: 1e5."""
 
 
 _Dumper.add_implicit_resolver(
@@ -34,7 +37,10 @@ _Dumper.add_implicit_resolver(
 
 
 def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
-    """Errors: UserError for a file that isn't there or isn't YAML, a bad override, an unknown key, a wrong type."""
+    """Reads a config file, with dotted overrides (key=value).
+
+    Errors: UserError for a file that isn't there or isn't YAML, a bad override, an unknown key, a wrong type.
+    """
     try:
         text = path.read_text()
     except FileNotFoundError:
@@ -45,13 +51,15 @@ def read_config(path: Path, overrides: Sequence[str] = ()) -> RunConfig:
 
 
 def read_config_text(text: str, file: str, overrides: Sequence[str] = ()) -> RunConfig:
-    """`file` is what messages call it. Errors: UserError."""
+    """Reads the text of a config, with dotted overrides; `file` is its name in messages. Errors: UserError."""
     written, resolved = _written_and_resolved(text, file, overrides)
     return validate(RunConfig, resolved, file).with_filled_in(tuple(interpolations(written, resolved)))
 
 
 def as_yaml(data: Mapping[str, Any]) -> str:
-    """A resolved config as a file that `read_config` gives back: a literal ${ in it stays one, and so do backslashes before it."""
+    """Writes a resolved config as a file that `read_config` reads back as it was: a literal ${ in it stays one, and so
+    do backslashes before it.
+    """
 
     def escaped(node: Any) -> Any:
         if isinstance(node, Verbatim):
@@ -65,13 +73,13 @@ def as_yaml(data: Mapping[str, Any]) -> str:
     return str(yaml.dump(escaped(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
 
 
-def merged(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
-    """A mapping in YAML under dotted overrides, as plain data. Errors: UserError."""
+def merge_overrides(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:
+    """Returns a mapping in YAML with dotted overrides applied, as plain data. Errors: UserError."""
     return _written_and_resolved(text, file, overrides)[1]
 
 
 def _written_and_resolved(text: str, file: str, overrides: Sequence[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """With every ${...} as it is, and filled in. Errors: UserError."""
+    """Returns the config twice: with every ${...} as it is written, and with it filled in. Errors: UserError."""
     try:
         if not isinstance(yaml.safe_load(text) or {}, dict):
             raise UserError(f"{file}: expected a mapping with the keys {', '.join(RunConfig.model_fields)}")
@@ -95,7 +103,7 @@ def _by_name(plain: Any) -> dict[str, Any]:
 
 
 def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tuple[str, ...] = ()) -> ModelT:
-    """`data` as `model`; `prefix` is where in the file it stands.
+    """Validates `data` as `model`; `prefix` is the path of keys in the file at which it stands.
 
     Errors: UserError with one line a problem, each naming the field and what to do.
     """
@@ -106,7 +114,7 @@ def validate(model: type[ModelT], data: Mapping[str, Any], file: str, prefix: tu
 
 
 def explain(error: ValidationError, model: type[BaseModel], prefix: tuple[str, ...] = ()) -> list[str]:
-    """One line for each problem. An unknown key is told the nearest known one."""
+    """Describes each problem of a validation in one line. For an unknown key, it names the nearest known one."""
     lines = []
     for problem in error.errors(include_url=False):
         location = problem["loc"]
@@ -131,7 +139,9 @@ def _nearest(model: type[BaseModel], location: tuple[Any, ...]) -> str:
 
 
 def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
-    """The keys that are known where an error was found, by walking the models' fields; of a union, those of all its kinds."""
+    """Returns the known keys at the place of an error, by walking the models' fields; of a union, those of all its
+    kinds.
+    """
     kinds = _kinds(annotation)
     for part in location:
         inside = [inner for kind in kinds for inner in _inside(kind, part)]
@@ -140,7 +150,7 @@ def _keys_at(annotation: Any, location: tuple[Any, ...]) -> list[str]:
 
 
 def _kinds(annotation: Any) -> list[Any]:
-    """`X | Y | None` is X or Y; `Annotated[X, ...]` is X."""
+    """Returns the types that an annotation allows: `X | Y | None` is X or Y; `Annotated[X, ...]` is X."""
     if get_origin(annotation) in (Union, types.UnionType):
         return [kind for member in get_args(annotation) if member is not type(None) for kind in _kinds(member)]
     if hasattr(annotation, "__metadata__"):
@@ -149,7 +159,7 @@ def _kinds(annotation: Any) -> list[Any]:
 
 
 def _inside(kind: Any, part: Any) -> list[Any]:
-    """What stands under a key, or at a place, of a model, a mapping or a sequence."""
+    """Returns the types that may stand under a key, or at a place, of a model, a mapping or a sequence."""
     fields, arguments = _fields(kind), get_args(kind)
     if part in fields:
         return _kinds(fields[part])
@@ -170,7 +180,7 @@ def _fields(annotation: Any) -> dict[str, Any]:
 
 
 def keys_of(name: str, field: FieldInfo) -> list[str]:
-    """What the input may call a field of a model: its name and its aliases."""
+    """Returns the names that the input may use for a field of a model: its name and its aliases."""
     alias = field.validation_alias
     choices = alias.choices if isinstance(alias, AliasChoices) else [alias]
     aliases = [str(choice.path[0]) if isinstance(choice, AliasPath) else choice for choice in choices if choice]

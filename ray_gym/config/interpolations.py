@@ -1,4 +1,6 @@
-"""What a config says as ${...} stays so wherever it is written down again: an environment variable may be a secret."""
+"""Keeps ${...} of a config as it is written wherever the config is written down again: an environment variable may be a
+secret.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 PLACES = (("run", "name"), ("output", "dir"), ("output", "journal_dir"), ("tasks", "path"))
-"""Where a run and its tasks are: that is settled when the run begins, and no secret."""
+"""Fields that say where a run and its tasks are: they are settled when the run begins, and are no secret."""
 
 Path = tuple[str | int, ...]
 
 
 class Verbatim(str):
-    """Text of a config file in which ${...} is meant."""
+    """A verbatim text comes from a config file; ${...} in it is meant as an interpolation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interpolation:
-    """A value that the file has as `text`."""
+    """An interpolation is a value of the config that its file has as `text`, with ${...}."""
 
     path: Path
     text: str
@@ -26,7 +28,7 @@ class Interpolation:
 
 
 def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Interpolation]:
-    """Where the two differ, as they do only by what was filled in."""
+    """Yields the places where the written and the resolved config differ, as they do only by what was filled in."""
     if isinstance(written, str):
         if written != resolved and path not in PLACES:
             yield Interpolation(path, written, resolved)
@@ -39,7 +41,7 @@ def interpolations(written: Any, resolved: Any, path: Path = ()) -> Iterator[Int
 
 
 def as_written(data: Any, filled_in: Sequence[Interpolation]) -> Any:
-    """`data` with the file's own text where it still has what was filled in there."""
+    """Returns `data` with the file's own text where it still has the value that was filled in there."""
     texts = {each.path: each for each in filled_in}
 
     def written(node: Any, path: Path) -> Any:

@@ -64,7 +64,7 @@ class Offer:
         """The service's, with this environment and these participants, and the changes, in the place of its own."""
         moved = {(*self.place, name): (name,) for name in ("environment", "participants")}
         own = {"environment": self.environment, "participants": dict(self.participants)}
-        return config.taking(moved, **{**own, **changes})
+        return config.with_sections(moved, **{**own, **changes})
 
     def info(self, config: RunConfig) -> EnvironmentInfo:
         """Errors: UserError for options that the environment doesn't take."""
