@@ -13,11 +13,11 @@ from enum import StrEnum
 
 
 class UserError(Exception):
-    """Raised for wrong input. The message says what was wrong, where (file, field, row) and what to do."""
+    """Says that the input is wrong. The message says what was wrong, where (file, field, row) and what to do."""
 
 
 class RunFailed(Exception):
-    """Raised when the run as a whole could not be carried out although its input was correct (exit code 1)."""
+    """Says that the run as a whole could not be carried out although its input was correct (exit code 1)."""
 
 
 class FailureKind(StrEnum):

@@ -35,8 +35,11 @@ class Stop:
 
 
 class EpisodeOver(Exception):
-    """Raised when a command is given to an episode that has ended, so that no model is called after the end."""
+    """Says that a command was given to an episode that has ended.
+
+    It is raised so that no model is called after the end.
+    """
 
 
 class Closed(EpisodeOver):
-    """Raised when the session was closed before this command was done."""
+    """Says that the session was closed before this command was done."""
