@@ -131,13 +131,13 @@ def generate(
     """
     from ray_gym.data.parquet import write_rows
     from ray_gym.data.prepared import rows_of
-    from ray_gym.data.tasks import generated
+    from ray_gym.data.tasks import generate_tasks
     from ray_gym.data.writing import write_file
 
     if out is not None and out.suffix.lower() not in (".jsonl", ".parquet"):
         raise UserError(f"--out: {out} is neither .jsonl nor .parquet")
     environment = _environment(env, option)
-    rows = rows_of(list(generated(environment, seed, n)))
+    rows = rows_of(list(generate_tasks(environment, seed, n)))
     if out is not None and out.suffix.lower() == ".parquet":
         file = io.BytesIO()
         write_rows(rows, file)
@@ -170,4 +170,4 @@ def _existing(file: Path) -> Path:
 def _ruler(tokenizer: str | None) -> Any:
     from ray_gym.data import lengths
 
-    return lengths.characters() if tokenizer is None else lengths.tokens(tokenizer)
+    return lengths.character_ruler() if tokenizer is None else lengths.token_ruler(tokenizer)

@@ -1,1 +1,1 @@
-"""Files of task rows: reading them as they come, saying all that is wrong with them, and making them ready for runs."""
+"""Reads files of task rows as they come, reports all that is wrong with them, and makes them ready for runs."""

@@ -1,4 +1,6 @@
-"""Whether a row is a task of an environment, and if not, why not: the same for a run, for `data validate` and for `data prepare`."""
+"""Checks that a row is a task of an environment, and says why not: the same for a run, for `data validate` and for
+`data prepare`.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,22 @@ from pydantic import ValidationError
 
 from ray_gym.config.file import explain, keys_of
 from ray_gym.data.nemo_gym import is_nemo_gym, task_fields
-from ray_gym.data.rows import Row
+from ray_gym.data.rows import FileRow
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
 from ray_gym.task import Task
 
 
 class BadRow(Exception):
-    """`problems`: a line each, which begins with the field."""
+    """Says that a row is no playable task. `problems`: a line each, which begins with the field."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("; ".join(problems))
         self.problems = list(problems)
 
 
-def task_of(row: Row, environment: Environment[Any, Any]) -> Task:
-    """Errors: BadRow."""
+def task_of(row: FileRow, environment: Environment[Any, Any]) -> Task:
+    """Makes a task of a row. Errors: BadRow."""
     task_type = environment.task_type
     if row.fields is None:
         raise BadRow([row.problem])
@@ -39,21 +41,21 @@ def task_of(row: Row, environment: Environment[Any, Any]) -> Task:
         raise BadRow([str(error)]) from None
     except Exception as error:
         raise BadRow([f"(top level): the task's validator failed: {describe(error)}"]) from None
-    problems = unplayable(task, environment)
+    problems = play_problems(task, environment)
     if problems:
         raise BadRow(problems)
     return task
 
 
 def _fields(fields: dict[str, Any], task_type: type[Task]) -> dict[str, Any]:
-    """NeMo Gym's rows under our names, unless the environment takes them as they are."""
+    """Returns the fields of a NeMo Gym row under our names, unless the environment takes such rows as they are."""
     if not is_nemo_gym(fields) or task_type.takes_nemo_gym_rows:
         return fields
     return task_fields(fields, names_of(task_type))
 
 
-def unplayable(task: Task, environment: Environment[Any, Any]) -> list[str]:
-    """What is wrong with a task for the environment's participants, a line each."""
+def play_problems(task: Task, environment: Environment[Any, Any]) -> list[str]:
+    """Describes what the environment's participants could not play in a task, a line each."""
     participants = environment.participants
     problems = [
         f"system_prompts.{name}: known participants: {', '.join(participants)}"
@@ -71,5 +73,5 @@ def unplayable(task: Task, environment: Environment[Any, Any]) -> list[str]:
 
 @cache
 def names_of(task_type: type[Task]) -> frozenset[str]:
-    """What a row may call the fields of a task: their names and aliases."""
+    """Returns the names that a row may use for the fields of a task, aliases included."""
     return frozenset(key for name, field in task_type.model_fields.items() for key in keys_of(name, field))

@@ -1,4 +1,4 @@
-"""What would change in files that were prepared before."""
+"""Finds what would change in files that were prepared before."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from ray_gym.data.prepared import SPLITS, Prepared, Split
 from ray_gym.errors import describe
 
 Place = tuple[Split, dict[str, Any]]
+"""A split, and a row in it."""
 
 
 @dataclass
 class Conflict:
-    """Task ids by what would become of them; `unreadable` are files that say nothing about theirs."""
+    """A conflict lists task ids by what would become of them; `unreadable` are files whose tasks can't be read."""
 
     added: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
@@ -28,7 +29,7 @@ class Conflict:
         return any(vars(self).values())
 
     def lines(self, most: int) -> list[str]:
-        """A line a kind, with the first `most` ids of each."""
+        """Describes each kind of change in a line, with the first `most` ids of each."""
         return [
             f"{kind}: {len(names)} ({', '.join(names[:most])}{', ...' if len(names) > most else ''})"
             for kind, names in vars(self).items()
@@ -37,7 +38,10 @@ class Conflict:
 
 
 def conflict_with(directory: Path, prepared: Prepared) -> Conflict:
-    """Empty where nothing was prepared before, or the very same."""
+    """Compares prepared rows with the files in a directory.
+
+    The conflict is empty where nothing, or the very same, was prepared before.
+    """
     conflict = Conflict()
     before: dict[Split, list[dict[str, Any]]] = {}
     for split in SPLITS:

@@ -1,4 +1,6 @@
-"""What the policy would be shown first in an episode of a task: its system prompt and what the opening, or the row, puts after it."""
+"""Finds what the policy would be shown first in an episode of a task: its system prompt, and what the opening, or the
+row, puts after it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ class NoModel:
 
 
 class FirstPrompts:
-    """Sets episodes up, as a run would, and goes no further. Where that reaches outside, the row's own messages are all there is."""
+    """Sets episodes up, as a run would, and goes no further.
+
+    Where that reaches outside, it takes the row's own messages alone.
+    """
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
         self.environment = environment
@@ -50,11 +55,12 @@ class FirstPrompts:
 
     @property
     def tools(self) -> Sequence[ToolSchema]:
+        """Returns the schemas of the tools that are offered to the policy."""
         tools = self.environment.tools.values()
         return [tool.schema for tool in tools if tool.offered_to(POLICY)]
 
     async def of(self, task: Task) -> list[Message] | None:
-        """None where a model would have to be asked first.
+        """Returns the messages of the first prompt of a task; None where a model would have to be asked first.
 
         Errors: BadRow if the environment can't set the task up; UserError if something that it needs is out of order.
         """
@@ -75,10 +81,12 @@ class FirstPrompts:
         return list(episode.threads[POLICY].messages)
 
     async def close(self) -> None:
+        """Closes the environment and what runs its tools."""
         await self._stage.tool_runner.close()
         await self.environment.close()
 
 
 def _own_messages(task: Task) -> list[Message]:
+    """Returns the policy's system prompt and the messages of the task's row."""
     prompt = task.prompts().get(POLICY)
     return [*([Message("system", prompt)] if prompt else []), *spoken(task.messages)]

@@ -1,4 +1,4 @@
-"""How long prompts are: in characters, or in the tokens of a tokenizer."""
+"""Measures how long prompts are: in characters, or in the tokens of a tokenizer."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ CHAT_FORMAT = "ray_gym.deployments.chat.chat_format:ChatFormat"
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """`measure` is of the messages; `measure_tools` of how much longer tools make a prompt, where that can be said."""
+    """A ruler measures prompts in a unit.
+
+    `measure` gives the length of messages; `measure_tools` says how much longer tools make a prompt, where that can be
+    said.
+    """
 
     unit: str
     measure: Callable[[Sequence[Message]], int]
@@ -23,7 +27,9 @@ class Ruler:
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class LengthSpread:
+    """Describes how lengths are spread: their count, and their extremes, median and 95th percentile."""
+
     count: int
     min: int
     median: int
@@ -31,8 +37,8 @@ class Spread:
     max: int
 
     @classmethod
-    def of(cls, lengths: Sequence[int]) -> Spread | None:
-        """Each figure is the length of a row that there is; None where there are no lengths."""
+    def of(cls, lengths: Sequence[int]) -> LengthSpread | None:
+        """Returns the spread of lengths; None where there are none. Each figure is the length of some row."""
         if not lengths:
             return None
         ordered = sorted(lengths)
@@ -40,7 +46,9 @@ class Spread:
         return cls(len(ordered), ordered[0], median, p95, ordered[-1])
 
 
-def characters() -> Ruler:
+def character_ruler() -> Ruler:
+    """Returns a ruler that counts the characters of messages and of their tool calls."""
+
     def measure(messages: Sequence[Message]) -> int:
         calls = sum(len(call.name or "") + len(call.arguments) for message in messages for call in message.tool_calls)
         return calls + sum(len(message.content) for message in messages)
@@ -48,8 +56,11 @@ def characters() -> Ruler:
     return Ruler("characters", measure)
 
 
-def tokens(name: str) -> Ruler:
-    """With the chat template around the messages, as a model is shown them. Errors: UserError for a tokenizer that can't be loaded."""
+def token_ruler(name: str) -> Ruler:
+    """Returns a ruler that counts the tokens of messages with the chat template around them, as a model is shown them.
+
+    Errors: UserError for a tokenizer that can't be loaded.
+    """
     loaded = load_object(TOKENIZER, "--tokenizer")(name)
     chat_format = load_object(CHAT_FORMAT, "--tokenizer")(loaded.tokenizer, loaded.stop_ids)
 

@@ -1,12 +1,13 @@
-"""Rows as NeMo Gym's datasets have them: `{"responses_create_params": {"input": ..., "tools": ...}, ...the task's own fields}`.
+"""Reads rows of NeMo Gym's datasets: `{"responses_create_params": {"input": ..., "tools": ...}, ...the task's own
+fields}`.
 
-`input` (and `instructions`, as a system message before it) becomes the task's `messages`; the task's own fields stay as they are. All else
-is dropped here, and nowhere else:
+`input` (and `instructions`, as a system message before it) becomes the task's `messages`; the task's own fields stay as
+they are. All else is dropped here, and nowhere else:
 
 * `tools`: ours are the environment's, whose schemas come from its code;
 * sampling and other settings of the request: a run's config says them, for every episode alike;
-* bookkeeping (`agent_ref`, ids, labels) by which NeMo Gym finds an agent and people find rows. An id there is not always one of its own,
-  so it is no `task_id`. What an environment has a field for is kept.
+* bookkeeping (`agent_ref`, ids, labels) by which NeMo Gym finds an agent and people find rows. An id there is not always
+  one of its own, so it is no `task_id`. What an environment has a field for is kept.
 """
 
 from __future__ import annotations
@@ -37,11 +38,15 @@ ELSEWHERE = ("previous_response_id", "prompt", "conversation")
 
 
 def is_nemo_gym(fields: Mapping[str, Any]) -> bool:
+    """Says whether a row has the form of NeMo Gym's datasets."""
     return REQUEST in fields
 
 
 def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
-    """The row as the environment's task has it; `known` are the names that its fields go by. Errors: ValueError that names the field."""
+    """Returns the fields that the environment's task takes of a row; `known` are the names of its fields.
+
+    Errors: ValueError that names the field.
+    """
     request = fields[REQUEST]
     if not isinstance(request, Mapping):
         raise ValueError(f"{REQUEST}: Input should be an object (found {reprlib.repr(request)})")
@@ -52,10 +57,12 @@ def task_fields(fields: Mapping[str, Any], known: Set[str]) -> dict[str, Any]:
 
 
 def _is_dropped(name: str, known: Set[str]) -> bool:
+    """Says whether a field is bookkeeping that the task has no field for."""
     return name not in known and (name in BOOKKEEPING or name.startswith(BOOKKEEPING_PREFIX))
 
 
 def _messages(request: Mapping[str, Any]) -> Any:
+    """Returns the conversation of a request. Errors: ValueError that names the field."""
     for name in ELSEWHERE:
         if request.get(name) is not None:
             raise ValueError(f"{REQUEST}.{name}: what it stands for is not in the row; write it out in input")

@@ -1,8 +1,8 @@
-"""Task rows as Parquet, and back, without losing anything.
+"""Writes task rows as Parquet, and reads them back, without losing anything.
 
-A column whose values are all text, whole numbers, numbers or truth values is of that type; any other has Parquet's JSON type, so that
-rows may differ in their nested keys and types. What a row does not set is null. Files of others may have nested columns instead: there
-nulls, which stand for keys that other rows have, are left out.
+A column whose values are all text, whole numbers, numbers or truth values is of that type; any other has Parquet's JSON
+type, so that rows may differ in their nested keys and types. What a row does not set is null. Files of others may have
+nested columns instead: there nulls, which stand for keys that other rows have, are left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _PLAIN_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa
 
 
 def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Each row's fields, less those that are null. Errors: whatever pyarrow raises; ValueError for a JSON column that holds none."""
+    """Yields each row's fields, less those that are null.
+
+    Errors: any that pyarrow raises; ValueError for a JSON column that holds none.
+    """
     with pq.ParquetFile(path) as file:
         json_columns = [field.name for field in file.schema_arrow if isinstance(field.type, pa.JsonType)]
         for batch in file.iter_batches(BATCH):
@@ -29,7 +32,7 @@ def plain_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def write_rows(rows: Sequence[Mapping[str, Any]], file: IO[bytes]) -> None:
-    """JSON objects as one table. Its columns are in the order in which the rows have them first."""
+    """Writes JSON objects as one table. Its columns are in the order in which they first occur in the rows."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     columns = [_column(name, rows) for name in names]
     pq.write_table(pa.Table.from_arrays(columns, names=names), file, compression="zstd")
@@ -44,6 +47,7 @@ def _column(name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Array:
 
 
 def _fit(values: Sequence[Any]) -> bool:
+    """Says whether all whole numbers fit into 64 bits."""
     return all(not isinstance(value, int) or -(2**63) <= value < 2**63 for value in values)
 
 

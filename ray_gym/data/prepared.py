@@ -1,4 +1,4 @@
-"""Task rows from wherever they come, as the files of a data set: what goes into which, and what is said about it."""
+"""Makes the files of a data set out of task rows from any source: it splits them, and describes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ray_gym.data.lengths import Ruler
 from ray_gym.data.parquet import write_rows
 from ray_gym.data.rows import TaskFile
 from ray_gym.data.tasks import Placed, with_ids
-from ray_gym.data.validation import Report, content_id, validate_all
+from ray_gym.data.validation import ValidationReport, content_id, validate_all
 from ray_gym.environment import Environment
 from ray_gym.seeds import derive_seed
 from ray_gym.task import Task
@@ -27,7 +27,10 @@ Rows = list[dict[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`options` are the environment's, all of them."""
+    """These settings say how a data set was made.
+
+    `options` are all of the environment's; `validation` is the share of rows, 0 to 1, in the validation split.
+    """
 
     environment: str
     options: Mapping[str, Any]
@@ -37,19 +40,20 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The rows by split. Without bad rows in `reports` they are all there."""
+    """A prepared data set has its rows by split: all of them, unless `reports` has bad ones."""
 
     settings: Settings
-    reports: list[Report]
+    reports: list[ValidationReport]
     rows: dict[Split, Rows]
 
     @property
     def bad(self) -> int:
+        """Returns the number of bad rows."""
         return sum(len(report.bad) for report in self.reports)
 
 
 def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings: Settings, ruler: Ruler) -> Prepared:
-    """Errors: UserError for files that can't be read."""
+    """Reads and validates files of rows, and splits their good rows. Errors: UserError for files that can't be read."""
     found = validate_all([TaskFile(path) for path in paths], environment, ruler)
     tasks = [placed for _, of_file in found for placed in of_file]
     rows: dict[Split, Rows] = {split: [] for split in SPLITS}
@@ -59,7 +63,10 @@ def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings:
 
 
 def rows_of(tasks: Sequence[Placed]) -> Rows:
-    """What each task sets, under the id that it has in a run. Errors: UserError for an id that is given twice."""
+    """Returns the fields that each task sets, under the id that it has in a run.
+
+    Errors: UserError for an id that is given twice.
+    """
     return [
         {"task_id": row.task_id, **task.model_dump(mode="json", include=task.model_fields_set - {"task_id"})}
         for row, (_, task) in zip(with_ids(tasks), tasks, strict=True)
@@ -67,13 +74,18 @@ def rows_of(tasks: Sequence[Placed]) -> Rows:
 
 
 def split_of(task: Task, settings: Settings) -> Split:
-    """By nothing but the seed and the id, so that a row stays where it is whatever is added; without a given id, by the content."""
+    """Chooses a task's split by nothing but the seed and the id, so that a row stays where it is whatever is added;
+    without a given id, by the content.
+    """
     drawn = derive_seed(settings.seed, "split", task.task_id or content_id(task)) / 2**63
     return "validation" if drawn < settings.validation else "train"
 
 
 def files_of(prepared: Prepared) -> dict[str, bytes]:
-    """By name. A split without rows has no file. The same input gives the same bytes."""
+    """Returns the bytes of the files, by name.
+
+    A split without rows has no file. The same input gives the same bytes.
+    """
     files = {f"{split}.parquet": _parquet(rows) for split, rows in prepared.rows.items() if rows}
     statistics = _statistics(prepared, files)
     files[STATISTICS] = (json.dumps(statistics, indent=2, ensure_ascii=False) + "\n").encode()
@@ -87,7 +99,7 @@ def _parquet(rows: Rows) -> bytes:
 
 
 def _statistics(prepared: Prepared, files: Mapping[str, bytes]) -> dict[str, Any]:
-    """Counts and lengths, and where all of it came from."""
+    """Returns counts, lengths, settings and checksums of the rows, their sources and the files."""
     return {
         "settings": asdict(prepared.settings),
         "rows": {split: len(rows) for split, rows in prepared.rows.items()},
@@ -96,7 +108,7 @@ def _statistics(prepared: Prepared, files: Mapping[str, bytes]) -> dict[str, Any
     }
 
 
-def _source(report: Report) -> dict[str, Any]:
+def _source(report: ValidationReport) -> dict[str, Any]:
     spread = report.spread
     return {
         "file": str(report.file.path),

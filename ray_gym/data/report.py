@@ -1,18 +1,19 @@
-"""What was found in a file, as lines for a person."""
+"""Describes what was found in a file, as lines for a person."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ray_gym.data.validation import Report
+from ray_gym.data.validation import ValidationReport
 
 MOST_ROWS = 20
-"""Bad rows, and groups of equal ones, that are shown where not all are asked for."""
+"""Bad rows, and groups of equal ones, that are shown unless all are asked for."""
 LONGEST = 400
-"""Characters of one problem."""
+"""Characters of one problem that are shown."""
 
 
-def report_lines(report: Report, show_all: bool = False) -> list[str]:
+def report_lines(report: ValidationReport, show_all: bool = False) -> list[str]:
+    """Returns the lines of a report: problems, counts, duplicates, remarks and lengths."""
     bad = f"{len(report.bad):,} bad" if report.bad else "none bad"
     return [
         *_problems(report, show_all),
@@ -23,7 +24,7 @@ def report_lines(report: Report, show_all: bool = False) -> list[str]:
     ]
 
 
-def _problems(report: Report, show_all: bool) -> list[str]:
+def _problems(report: ValidationReport, show_all: bool) -> list[str]:
     numbers = list(report.bad)
     shown = numbers if show_all else numbers[:MOST_ROWS]
     place = f"{report.file.path}{' row ' if report.file.unit == 'row' else ':'}"
@@ -36,7 +37,7 @@ def _problems(report: Report, show_all: bool) -> list[str]:
     return lines
 
 
-def _duplicates(report: Report, show_all: bool) -> list[str]:
+def _duplicates(report: ValidationReport, show_all: bool) -> list[str]:
     groups, unit = report.duplicates, report.file.unit
     if not groups:
         return ["duplicate contents: none"]
@@ -47,11 +48,11 @@ def _duplicates(report: Report, show_all: bool) -> list[str]:
     return lines + ([f"  ... and {len(groups) - len(shown):,} more groups"] if len(shown) < len(groups) else [])
 
 
-def _remarks(report: Report) -> list[str]:
+def _remarks(report: ValidationReport) -> list[str]:
     return [f"passed over: {what}: lines {ranges(lines)}" for what, lines in report.file.remarks.items()]
 
 
-def _lengths(report: Report) -> list[str]:
+def _lengths(report: ValidationReport) -> list[str]:
     spread, unit = report.spread, report.ruler.unit
     if spread is None:
         return [f"first prompt of the policy, in {unit}: not measured"]
@@ -68,7 +69,7 @@ def _lengths(report: Report) -> list[str]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """`1, 3-5, 9` for rising numbers."""
+    """Returns rising numbers as `1, 3-5, 9`."""
     spans: list[list[int]] = []
     for number in numbers:
         if spans and number == spans[-1][-1] + 1:

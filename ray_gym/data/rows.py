@@ -1,4 +1,7 @@
-"""The rows of a task file (JSON Lines or Parquet), one by one, each with its place. A row that can't be read says why; the others go on."""
+"""Reads the rows of a task file (JSON Lines or Parquet) one by one, each with its place.
+
+A row that can't be read says why; the others go on.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ _decode = msgspec.json.Decoder().decode
 
 
 class RepeatedKey(ValueError):
-    """Readers of JSON take one of the two values without a word."""
+    """Says that an object has a key twice: readers of JSON take one of the two values without a word."""
 
     def __init__(self, key: str) -> None:
         super().__init__(key)
@@ -31,8 +34,11 @@ class RepeatedKey(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """`number` counts lines from 1, or Parquet rows from 0. `fields` is None where `problem` says why."""
+class FileRow:
+    """A row of a file has its fields, or a problem.
+
+    `number` counts lines from 1, or Parquet rows from 0. `fields` is None where `problem` says why.
+    """
 
     place: str
     number: int
@@ -42,9 +48,11 @@ class Row:
 
 @dataclass
 class TaskFile:
+    """A task file is a .jsonl or .parquet file of task rows."""
+
     path: Path
     remarks: dict[str, list[int]] = field(default_factory=dict)
-    """What `rows` passed over without harm, and on which lines."""
+    """Harmless oddities that `rows` passed over, with the numbers of their lines."""
 
     @property
     def suffix(self) -> str:
@@ -54,8 +62,8 @@ class TaskFile:
     def unit(self) -> str:
         return "row" if self.suffix == ".parquet" else "line"
 
-    def rows(self) -> Iterator[Row]:
-        """Errors: UserError if the file as a whole can't be read."""
+    def rows(self) -> Iterator[FileRow]:
+        """Yields the rows. Errors: UserError if the file as a whole can't be read."""
         self.remarks.clear()
         if self.suffix == ".jsonl":
             return self._lines()
@@ -63,7 +71,7 @@ class TaskFile:
             return self._parquet_rows()
         raise UserError(f"{self.path} is neither .jsonl nor .parquet")
 
-    def _lines(self) -> Iterator[Row]:
+    def _lines(self) -> Iterator[FileRow]:
         try:
             with self.path.open("rb") as file:
                 for number, line in enumerate(_short_lines(file), start=1):
@@ -73,11 +81,11 @@ class TaskFile:
         except OSError as error:
             raise UserError(f"{self.path}: can't be read: {error.strerror or error}") from None
 
-    def _row_of(self, number: int, line: bytes | None) -> Row | None:
-        """None for a line without anything on it."""
+    def _row_of(self, number: int, line: bytes | None) -> FileRow | None:
+        """Makes a row of a line; None for an empty one."""
         place = f"{self.path}:{number}"
         if line is None:
-            return Row(place, number, None, f"(top level): the line is longer than {LONGEST_LINE // 2**20} MiB")
+            return FileRow(place, number, None, f"(top level): the line is longer than {LONGEST_LINE // 2**20} MiB")
         if number == 1 and line.startswith(BYTE_ORDER_MARK):
             self._remark("a byte order mark", number)
             line = line[len(BYTE_ORDER_MARK) :]
@@ -90,17 +98,19 @@ class TaskFile:
             fields = _decode(line)
             json.loads(line, object_pairs_hook=_with_each_key_once)
         except (msgspec.MsgspecError, ValueError, RecursionError):
-            return Row(place, number, None, _what_is_wrong(line))
+            return FileRow(place, number, None, _what_is_wrong(line))
         if not isinstance(fields, dict):
-            return Row(place, number, None, f"(top level): Input should be an object (found {reprlib.repr(fields)})")
-        return Row(place, number, fields)
+            return FileRow(
+                place, number, None, f"(top level): Input should be an object (found {reprlib.repr(fields)})"
+            )
+        return FileRow(place, number, fields)
 
-    def _parquet_rows(self) -> Iterator[Row]:
+    def _parquet_rows(self) -> Iterator[FileRow]:
         try:
             for number, fields in enumerate(plain_rows(self.path)):
                 place = f"{self.path} row {number}"
                 found = not_finite(fields)
-                yield Row(place, number, None, found) if found else Row(place, number, fields)
+                yield FileRow(place, number, None, found) if found else FileRow(place, number, fields)
         except UserError:
             raise
         except Exception as error:
@@ -121,7 +131,7 @@ def not_finite(value: Any, field: str = "") -> str:
 
 
 def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
-    """The lines of a file; None for one that is too long."""
+    """Yields the lines of a file; None for one that is too long."""
     while line := file.readline(LONGEST_LINE):
         if len(line) < LONGEST_LINE or line.endswith(b"\n"):
             yield line
@@ -132,7 +142,7 @@ def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
 
 
 def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Errors: RepeatedKey."""
+    """Makes a dict of an object's pairs. Errors: RepeatedKey."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -141,7 +151,7 @@ def _with_each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _what_is_wrong(line: bytes) -> str:
-    """In the words of slower readers, which know the place."""
+    """Describes the problem of a line with slower readers, which know the place."""
     if line.startswith(BYTE_ORDER_MARK):
         return "(top level): Invalid JSON: a byte order mark, which only a file's first line may begin with"
     try:

@@ -1,4 +1,4 @@
-"""Where episodes start from: task rows out of a file or out of the environment's generator, each with a stable id."""
+"""Reads the tasks that episodes start from, out of a file or the environment's generator, each with a stable id."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.config.sections import TasksSection
-from ray_gym.data.checking import BadRow, task_of, unplayable
+from ray_gym.data.checking import BadRow, play_problems, task_of
 from ray_gym.data.rows import TaskFile
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
@@ -18,29 +18,30 @@ from ray_gym.seeds import derive_seed, stable_id
 from ray_gym.task import Task
 
 Placed = tuple[str, Task]
-"""A task and where it stands, for messages."""
+"""The place of a task, for messages, and the task."""
 MAX_PROBLEMS = 20
-"""Bad rows shown before the rest is only counted."""
+"""Bad rows that are shown before the rest is only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TaskRow:
-    """A validated task: its id and its JSON, as it goes into the record."""
+    """A task row is a validated task: its id, and its JSON as it goes into the record."""
 
     task_id: str
     task: str
 
 
 def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: int, config_dir: Path) -> list[TaskRow]:
-    """All tasks of a run, in order.
+    """Reads all tasks of a run, in order.
 
-    Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at all.
+    Errors: UserError for a missing file, a row that breaks the environment's schema (file, line, field), no rows at
+    all.
     """
     if section.path is not None:
         tasks: Iterable[Placed] = _from_file(locate(section.path, config_dir), environment, section.limit)
     else:
         count = min(section.generate or 0, section.limit or section.generate or 0)
-        tasks = generated(environment, seed, count)
+        tasks = generate_tasks(environment, seed, count)
     rows = list(with_ids(tasks))
     if not rows:
         raise UserError(f"tasks: {section.path or 'the generator'} gave no tasks")
@@ -48,7 +49,7 @@ def read_tasks(section: TasksSection, environment: Environment[Any, Any], seed: 
 
 
 def locate(path: str, config_dir: Path) -> Path:
-    """Where a task file is. Errors: UserError."""
+    """Finds a task file, in the config's folder or in the working directory. Errors: UserError."""
     candidates = [config_dir / Path(path).expanduser(), Path(path).expanduser()]
     for candidate in candidates:
         if candidate.is_file():
@@ -71,8 +72,11 @@ def _from_file(path: Path, environment: Environment[Any, Any], limit: int | None
     return tasks
 
 
-def generated(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
-    """The first tasks of the environment's supply under a seed. Errors: UserError for a generator that fails, or that there is not."""
+def generate_tasks(environment: Environment[Any, Any], seed: int, count: int) -> Iterator[Placed]:
+    """Yields the first `count` tasks of the environment's generator under a seed.
+
+    Errors: UserError for a generator that fails, or is missing.
+    """
     for index in range(count):
         place = f"generated task {index}"
         try:
@@ -81,13 +85,14 @@ def generated(environment: Environment[Any, Any], seed: int, count: int) -> Iter
             raise UserError(f"tasks.generate: {error}") from None
         except Exception as error:
             raise UserError(f"tasks.generate: the generator failed on task {index}: {describe(error)}") from error
-        for problem in unplayable(task, environment):
+        for problem in play_problems(task, environment):
             raise UserError(f"{place}: {problem}")
         yield place, task
 
 
 def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
-    """The given id, or a hash of the content; equal rows get distinct ids by counting.
+    """Yields the tasks with their ids: the given one, or a hash of the content; equal rows get distinct ids by
+    counting.
 
     Errors: UserError for an id given twice, or given to one row where another has it as its hash.
     """
@@ -95,7 +100,7 @@ def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
     places: dict[str, str] = {}
     for place, task in tasks:
         text = task.model_dump_json()
-        task_id = task.task_id or _hashed(text, counts)
+        task_id = task.task_id or _hash_id(text, counts)
         if task_id in places:
             how = "is given already at" if task.task_id else "is the hash of this row, and that of"
             raise UserError(f"{place}: task_id: {task_id!r} {how} {places[task_id]}")
@@ -103,7 +108,7 @@ def with_ids(tasks: Iterable[Placed]) -> Iterator[TaskRow]:
         yield TaskRow(task_id, text)
 
 
-def _hashed(text: str, counts: dict[str, int]) -> str:
+def _hash_id(text: str, counts: dict[str, int]) -> str:
     base = stable_id(text)
     count = counts.get(base, 0)
     counts[base] = count + 1

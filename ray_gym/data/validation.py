@@ -1,4 +1,6 @@
-"""Every row of a file against an environment: what is wrong with which, which are there twice, and how long their prompts are."""
+"""Validates every row of a file for an environment: finds bad rows, rows that occur twice, and how long their prompts
+are.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +11,8 @@ from typing import Any
 
 from ray_gym.data.checking import BadRow, task_of
 from ray_gym.data.first_prompt import FirstPrompts
-from ray_gym.data.lengths import Ruler, Spread
-from ray_gym.data.rows import Row, TaskFile
+from ray_gym.data.lengths import LengthSpread, Ruler
+from ray_gym.data.rows import FileRow, TaskFile
 from ray_gym.data.tasks import Placed
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
@@ -20,8 +22,11 @@ from ray_gym.task import Task
 
 
 @dataclass
-class Report:
-    """`bad` has each bad row by its number, with a line for every problem; lengths are of good rows."""
+class ValidationReport:
+    """A report tells what was found in a file.
+
+    `bad` has each bad row by its number, with a line for every problem; lengths are of good rows.
+    """
 
     file: TaskFile
     ruler: Ruler
@@ -33,26 +38,28 @@ class Report:
 
     @property
     def good(self) -> int:
+        """Returns the number of good rows."""
         return self.rows - len(self.bad)
 
     @property
     def duplicates(self) -> list[list[int]]:
-        """Groups of rows that differ in their ids only."""
+        """Returns groups of rows that differ in their ids only, by their numbers."""
         return [numbers for numbers in self.rows_by_content.values() if len(numbers) > 1]
 
     @property
-    def spread(self) -> Spread | None:
-        return Spread.of(self.lengths)
+    def spread(self) -> LengthSpread | None:
+        """Returns how the lengths of first prompts are spread; None if there are none."""
+        return LengthSpread.of(self.lengths)
 
 
 class GivenIds:
-    """The ids that rows give, each of which may be given once, in whatever file."""
+    """Remembers the ids that rows give: each may be given once, over all files."""
 
     def __init__(self) -> None:
         self._places: dict[str, str] = {}
 
-    def problem_of(self, row: Row) -> str:
-        """Of a row's own id, also where the row is bad in other ways; "" for none."""
+    def problem_of(self, row: FileRow) -> str:
+        """Describes the problem of a row's own id, also where the row is bad in other ways; "" for none."""
         given = (row.fields or {}).get("task_id")
         if not isinstance(given, str):
             return ""
@@ -61,27 +68,30 @@ class GivenIds:
 
 
 def content_id(task: Task) -> str:
-    """The same for tasks that differ in their ids only."""
+    """Returns an id of a task's content, the same for tasks that differ in their ids only."""
     return stable_id(task.model_dump_json(exclude={"task_id"}))
 
 
-def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -> Report:
-    """Errors: UserError if the file can't be read."""
+def validate(file: TaskFile, environment: Environment[Any, Any], ruler: Ruler) -> ValidationReport:
+    """Validates a file. Errors: UserError if the file can't be read."""
     ((report, _),) = validate_all([file], environment, ruler)
     return report
 
 
 def validate_all(
     files: Sequence[TaskFile], environment: Environment[Any, Any], ruler: Ruler
-) -> list[tuple[Report, list[Placed]]]:
-    """What there is to say of each file, and its good tasks. An id is given once in all of them. Errors: UserError."""
+) -> list[tuple[ValidationReport, list[Placed]]]:
+    """Returns the report of each file, and its good tasks.
 
-    async def look() -> list[tuple[Report, list[Placed]]]:
+    An id may be given once in all of them. Errors: UserError.
+    """
+
+    async def look() -> list[tuple[ValidationReport, list[Placed]]]:
         given_ids, prompts = GivenIds(), FirstPrompts(environment)
         try:
             found = []
             for file in files:
-                report = Report(file, ruler)
+                report = ValidationReport(file, ruler)
                 found.append((report, [placed async for placed in _good_tasks(report, given_ids, prompts)]))
             return found
         finally:
@@ -90,8 +100,8 @@ def validate_all(
     return asyncio.run(look())
 
 
-async def _good_tasks(report: Report, given_ids: GivenIds, prompts: FirstPrompts) -> AsyncIterator[Placed]:
-    """The bad rows are left out, and in the report."""
+async def _good_tasks(report: ValidationReport, given_ids: GivenIds, prompts: FirstPrompts) -> AsyncIterator[Placed]:
+    """Yields the good tasks of a file; bad rows go into the report."""
     for row in report.file.rows():
         report.rows += 1
         repeated = given_ids.problem_of(row)
@@ -115,7 +125,7 @@ async def _good_tasks(report: Report, given_ids: GivenIds, prompts: FirstPrompts
 
 
 def _length(ruler: Ruler, messages: Sequence[Message]) -> int:
-    """Errors: BadRow for messages that the tokenizer's chat template refuses."""
+    """Measures messages. Errors: BadRow for messages that the tokenizer's chat template refuses."""
     try:
         return ruler.measure(messages)
     except UserError as error:

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Writes files that are there whole or not at all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 
 
 def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str] = ()) -> None:
-    """A new directory appears with all its files. In one that is there each file is exchanged whole, in order; then `stale` ones go.
+    """Writes files into a directory. A new one appears with all its files; in one that is there each file is exchanged
+    whole, in order, and then `stale` ones go.
 
     Errors: OSError.
     """
@@ -29,12 +30,15 @@ def write_files(directory: Path, files: Mapping[str, bytes], stale: Iterable[str
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Errors: OSError."""
+    """Writes a file. Errors: OSError."""
     write_chunks(path, (data,))
 
 
 def write_chunks(path: Path, chunks: Iterable[bytes]) -> None:
-    """As they come, so that they need not fit into memory. Errors: OSError, and what `chunks` raises: then nothing is written."""
+    """Writes chunks as they come, so that they need not fit into memory.
+
+    Errors: OSError, and any that `chunks` raises: then nothing is written.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:

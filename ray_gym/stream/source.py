@@ -17,7 +17,7 @@ from typing import Any
 import xxhash
 
 from ray_gym.config.sections import RunConfig
-from ray_gym.data.checking import unplayable
+from ray_gym.data.checking import play_problems
 from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
@@ -151,7 +151,7 @@ class GroupSource:
             raise UserError(f"tasks.generate: {error}") from None
         except Exception as error:
             raise UserError(f"tasks.generate: the generator failed on task {number}: {describe(error)}") from error
-        for problem in unplayable(task, self.environment):
+        for problem in play_problems(task, self.environment):
             raise UserError(f"generated task {number}: {problem}")
         text = task.model_dump_json()
         return TaskRow(task.task_id or stable_id(text), text)

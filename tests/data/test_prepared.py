@@ -19,10 +19,10 @@ from hypothesis import strategies as st
 from ray_gym import Environment, Task
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.conflicts import conflict_with
-from ray_gym.data.lengths import Spread, characters
+from ray_gym.data.lengths import LengthSpread, character_ruler
 from ray_gym.data.parquet import plain_rows, write_rows
 from ray_gym.data.prepared import Prepared, Settings, files_of, prepare
-from ray_gym.data.tasks import generated, read_tasks, with_ids
+from ray_gym.data.tasks import generate_tasks, read_tasks, with_ids
 from ray_gym.data.writing import write_file, write_files
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
@@ -39,7 +39,7 @@ class FreeEnvironment(Environment[Free, None]):
 def prepared(folder: Path, rows: list[dict[str, Any]], validation: float = 0.0, seed: int = 0) -> Prepared:
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     chosen = Settings("free", {}, validation, seed)
-    found = prepare([folder / "rows.jsonl"], FreeEnvironment(), chosen, characters())
+    found = prepare([folder / "rows.jsonl"], FreeEnvironment(), chosen, character_ruler())
     assert not found.bad, found.reports[0].bad
     return found
 
@@ -103,11 +103,11 @@ def test_generated_tasks_of_every_environment_are_the_same_after_preparing(name:
     environment = environment_class(environment_class.Options.model_validate(options_of(name)))
     if type(environment).generate is Environment.generate:
         pytest.skip("it has no generator")
-    tasks = [task for _, task in generated(environment, 3, 30)]
+    tasks = [task for _, task in generate_tasks(environment, 3, 30)]
     rows = [json.loads(task.model_dump_json()) for task in tasks]
     random.Random(0).shuffle(rows)
     (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = prepare([tmp_path / "rows.jsonl"], environment, Settings(name, {}, 0, 0), characters())
+    found = prepare([tmp_path / "rows.jsonl"], environment, Settings(name, {}, 0, 0), character_ruler())
     assert not found.bad, found.reports[0].bad
     write_files(tmp_path / "out", files_of(found))
     read = read_tasks(TasksSection(path=str(tmp_path / "out" / "train.parquet")), environment, 0, Path())
@@ -166,9 +166,9 @@ def test_the_same_rows_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_lengths_are_those_of_rows_that_there_are() -> None:
-    assert Spread.of([]) is None
-    assert Spread.of([7]) == Spread(1, 7, 7, 7, 7)
-    assert Spread.of(list(range(1, 101))[::-1]) == Spread(100, 1, 50, 95, 100)
+    assert LengthSpread.of([]) is None
+    assert LengthSpread.of([7]) == LengthSpread(1, 7, 7, 7, 7)
+    assert LengthSpread.of(list(range(1, 101))[::-1]) == LengthSpread(100, 1, 50, 95, 100)
 
 
 def test_a_conflict_names_every_row_that_would_change(tmp_path: Path) -> None:
@@ -221,5 +221,5 @@ def test_ids_that_only_the_schema_makes_equal_are_told_with_their_places(tmp_pat
     pq.write_table(pa.table({"x": ["a", "b"], "task_id": [None, day]}), paths[0])
     pq.write_table(pa.table({"x": ["c"], "task_id": [day]}), paths[1])
     with pytest.raises(UserError) as caught:
-        prepare(paths, FreeEnvironment(), Settings("free", {}, 0.0, 0), characters())
+        prepare(paths, FreeEnvironment(), Settings("free", {}, 0.0, 0), character_ruler())
     assert str(caught.value) == f"{paths[1]} row 0: task_id: '2024-05-01' is given already at {paths[0]} row 1"

@@ -15,10 +15,10 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 from ray_gym import Environment, Task
 from ray_gym.config.file import explain
 from ray_gym.data import rows
-from ray_gym.data.lengths import characters
+from ray_gym.data.lengths import character_ruler
 from ray_gym.data.report import ranges, report_lines
 from ray_gym.data.rows import TaskFile
-from ray_gym.data.validation import Report, validate
+from ray_gym.data.validation import ValidationReport, validate
 from ray_gym.errors import UserError
 
 
@@ -83,8 +83,8 @@ def test_a_mistyped_key_is_told_the_nearest_one_wherever_it_stands(row: dict[str
     assert explain(error.value, NestedTask) == [problem]
 
 
-def report_of(path: Path) -> Report:
-    return validate(TaskFile(path), Adding(), characters())
+def report_of(path: Path) -> ValidationReport:
+    return validate(TaskFile(path), Adding(), character_ruler())
 
 
 def lines_of(path: Path, lines: list[bytes]) -> Path:

@@ -13,10 +13,10 @@ from playing_tasks import call_of, play_task, reward_of, says
 from ray_gym import Environment
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import BadRow, names_of, task_of
-from ray_gym.data.lengths import characters
+from ray_gym.data.lengths import character_ruler
 from ray_gym.data.nemo_gym import task_fields
 from ray_gym.data.prepared import Settings, files_of, prepare
-from ray_gym.data.rows import Row
+from ray_gym.data.rows import FileRow
 from ray_gym.data.tasks import read_tasks
 from ray_gym.plugins import find_environment
 
@@ -74,7 +74,7 @@ def environment_of(name: str) -> Environment[Any, Any]:
 
 
 def read(name: str, row: dict[str, Any]) -> Any:
-    return task_of(Row("row", 1, row), environment_of(name))
+    return task_of(FileRow("row", 1, row), environment_of(name))
 
 
 @pytest.mark.parametrize("name", COUNTERPARTS)
@@ -82,7 +82,7 @@ def test_rows_of_counterparts_are_prepared_and_played(name: str, tmp_path: Path)
     """What is prepared is the row's own task; who knows it gets the full reward for it, and who doesn't gets none."""
     environment = environment_of(name)
     (tmp_path / "theirs.jsonl").write_text(json.dumps(COUNTERPARTS[name]) + "\n")
-    prepared = prepare([tmp_path / "theirs.jsonl"], environment, Settings(name, {}, 0, 0), characters())
+    prepared = prepare([tmp_path / "theirs.jsonl"], environment, Settings(name, {}, 0, 0), character_ruler())
     assert prepared.bad == 0, prepared.reports[0].bad
     (tmp_path / "train.parquet").write_bytes(files_of(prepared)["train.parquet"])
     from_lines, from_parquet = (

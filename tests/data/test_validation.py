@@ -11,12 +11,12 @@ import pytest
 from conftest import free_port
 
 from ray_gym import Environment, EpisodeFailure, FailureKind, Opening, Task
-from ray_gym.data.lengths import Spread, characters, tokens
+from ray_gym.data.lengths import LengthSpread, character_ruler, token_ruler
 from ray_gym.data.prepared import rows_of
 from ray_gym.data.report import report_lines
 from ray_gym.data.rows import TaskFile
-from ray_gym.data.tasks import generated
-from ray_gym.data.validation import Report, validate
+from ray_gym.data.tasks import generate_tasks
+from ray_gym.data.validation import ValidationReport, validate
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError
 from ray_gym.plugins import find_environment
@@ -31,7 +31,7 @@ def written(path: Path, rows: list[dict[str, Any]]) -> TaskFile:
 
 
 def generated_rows(environment: Environment[Any, Any], count: int) -> list[dict[str, Any]]:
-    return rows_of(list(generated(environment, 0, count)))
+    return rows_of(list(generate_tasks(environment, 0, count)))
 
 
 @pytest.mark.parametrize("name", ["mcqa", "workplace_assistant", "calendar"])
@@ -42,7 +42,7 @@ def test_ten_thousand_rows_within_ten_seconds(
     environment = find_environment(name)()
     file = written(tmp_path / "tasks.jsonl", generated_rows(environment, ROWS))
     began, began_wall = time.process_time(), time.monotonic()
-    report = validate(file, environment, characters())
+    report = validate(file, environment, character_ruler())
     took, took_wall = time.process_time() - began, time.monotonic() - began_wall
     with capsys.disabled():
         print(f"\n{ROWS:,} rows of {name} in {took:.1f} s of processor time, {took_wall:.1f} s of the clock")
@@ -67,8 +67,8 @@ class Asking(Environment[Asked, None]):
         return Opening(system={"policy": "12345", "user": "x" * 1000}, messages={"policy": task.question})
 
 
-def lengths_of(path: Path, *rows: dict[str, Any]) -> Report:
-    return validate(written(path / "tasks.jsonl", list(rows)), Asking(), characters())
+def lengths_of(path: Path, *rows: dict[str, Any]) -> ValidationReport:
+    return validate(written(path / "tasks.jsonl", list(rows)), Asking(), character_ruler())
 
 
 def test_what_is_measured_is_what_the_policy_is_shown_first(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_what_is_measured_is_what_the_policy_is_shown_first(tmp_path: Path) -> N
         {"question": "1", "system_prompts": prompts},
     )
     assert report.lengths == [12, 6, 51]
-    assert report.spread == Spread(3, 6, 12, 51, 51)
+    assert report.spread == LengthSpread(3, 6, 12, 51, 51)
     assert report_lines(report)[-1] == "first prompt of the policy, in characters: min 6, median 12, p95 51, max 51"
 
 
@@ -102,7 +102,7 @@ class Connected(Asking):
 
 def test_what_setting_up_opened_is_closed(tmp_path: Path) -> None:
     environment = Connected()
-    report = validate(written(tmp_path / "tasks.jsonl", [{"question": "1"}]), environment, characters())
+    report = validate(written(tmp_path / "tasks.jsonl", [{"question": "1"}]), environment, character_ruler())
     assert report.lengths == [6] and not environment.is_open
 
 
@@ -118,7 +118,7 @@ def test_an_environment_that_opens_something_outside_is_not_asked_to(tmp_path: P
     environment_class = find_environment("nemo_gym")
     rows = [{"responses_create_params": {"input": "12345", "instructions": "678"}}, {"responses_create_params": {}}]
     file = written(tmp_path / "tasks.jsonl", rows)
-    report = validate(file, environment_class(environment_class.Options(**address)), characters())
+    report = validate(file, environment_class(environment_class.Options(**address)), character_ruler())
     assert report.lengths == [8]
     assert list(report.bad) == [2] and "input (messages, or one text)" in report.bad[2][0]
 
@@ -130,7 +130,7 @@ class Outage(Environment[Task, None]):
 
 def test_an_outage_is_not_told_as_bad_rows(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no fault of the rows: the library: nobody listens"):
-        validate(written(tmp_path / "tasks.jsonl", [{}, {}]), Outage(), characters())
+        validate(written(tmp_path / "tasks.jsonl", [{}, {}]), Outage(), character_ruler())
 
 
 def test_tokens_are_those_of_the_model(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_tokens_are_those_of_the_model(tmp_path: Path) -> None:
         pytest.fail(f"no small model at {checkpoint_dir()}: make model")
     environment = find_environment("session_counter")()
     file = written(tmp_path / "tasks.jsonl", [{"expected_count": 1, "request": text} for text in ("one", "one two")])
-    report = validate(file, environment, tokens(SMALL_MODEL))
+    report = validate(file, environment, token_ruler(SMALL_MODEL))
     assert report.lengths[1] == report.lengths[0] + 1, "one more word is one more token"
     assert report.lengths[0] > 10
     assert report.tools_length is not None and report.tools_length > 50

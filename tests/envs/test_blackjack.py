@@ -13,7 +13,7 @@ from playing_tasks import generated, play_task, reward_of, says
 from pydantic import ValidationError
 
 import ray_gym.envs.blackjack
-from ray_gym.data.checking import unplayable
+from ray_gym.data.checking import play_problems
 from ray_gym.envs.blackjack import Blackjack
 from ray_gym.envs.blackjack.cards import RANKS, is_natural, is_soft, show_hand, shuffled_deck, total_of
 from ray_gym.envs.blackjack.environment import BlackjackTask, action_in
@@ -288,5 +288,5 @@ async def test_a_rows_prompt_comes_before_the_cards_and_a_rows_play_is_refused()
     told = [event.content for event in played.episode.events if event.kind == "opening"]
     assert told[0] == "Deal me in." and "10 6" in told[1] and len(told) == 2
     begun = [{"role": "user", "content": "You have 9 7."}, {"role": "assistant", "content": HIT}]
-    [problem] = unplayable(task_of(*SIXTEEN_AGAINST_TEN, messages=begun), Blackjack())
+    [problem] = play_problems(task_of(*SIXTEEN_AGAINST_TEN, messages=begun), Blackjack())
     assert problem.startswith("messages: here they may be a prompt")

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from ray_gym.config.file import read_config
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.checking import task_of
-from ray_gym.data.rows import Row
+from ray_gym.data.rows import FileRow
 from ray_gym.data.tasks import read_tasks
 from ray_gym.envs.calendar import Calendar
 from ray_gym.envs.calendar.answer import read_calendar, write_calendar
@@ -146,7 +146,7 @@ async def test_a_row_may_say_when_its_events_begin(environment: Calendar) -> Non
         },
         "expected_state": {"1": {"event_name": "Team Meeting", "start_time": "10:00", "duration": 60}},
     }
-    task = task_of(Row("row", 1, row), environment)
+    task = task_of(FileRow("row", 1, row), environment)
     assert isinstance(task, CalendarTask) and task.expected_state == (event(1, "Team Meeting", 60, "at 10:00"),)
     assert CalendarTask.model_validate_json(task.model_dump_json()) == task
     assert reward_of(await play_task(environment, task)) == 1

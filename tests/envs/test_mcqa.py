@@ -18,7 +18,7 @@ from rich.console import Console
 from ray_gym.cli.show import show_run
 from ray_gym.config.sections import TasksSection
 from ray_gym.data import checking
-from ray_gym.data.rows import Row
+from ray_gym.data.rows import FileRow
 from ray_gym.data.tasks import read_tasks
 from ray_gym.envs.mcqa import MultipleChoice
 from ray_gym.envs.mcqa.environment import MultipleChoiceTask
@@ -284,6 +284,6 @@ async def test_a_row_of_nemo_gym_with_a_template_says_what_an_answer_looks_like(
         "reward_profiles": [{"pass_rate": 0.5}],
         "template_metadata": {"template_id": "t", "output_regex": r"ANSWER IS\s*([A-Za-z])", "weight": 0.5},
     }
-    task = checking.task_of(Row("row", 0, fields), MultipleChoice())
+    task = checking.task_of(FileRow("row", 0, fields), MultipleChoice())
     for said, reward in (("The answer is b.", 1), ("Answer is A", 0), ("No idea", 0)):
         assert reward_of(await play_task(MultipleChoice(), task, {"policy": says(said)})) == reward

@@ -17,8 +17,8 @@ from weakref import WeakValueDictionary
 
 from ray_gym.config.sections import GroupsSection, RunConfig, RunSection, ServiceSection
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import Row, not_finite
-from ray_gym.data.tasks import generated, with_ids
+from ray_gym.data.rows import FileRow, not_finite
+from ray_gym.data.tasks import generate_tasks, with_ids
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import RunFailed, UserError
@@ -250,10 +250,10 @@ def _spec(session_id: str, request: SessionRequest, environment: Environment[Any
     """Errors: Refused."""
     try:
         if request.task is None:
-            placed = list(generated(environment, request.seed, 1))
+            placed = list(generate_tasks(environment, request.seed, 1))
         else:
             bad = _no_json(request.task)
-            placed = [("task", task_of(Row("task", 0, None if bad else request.task, bad), environment))]
+            placed = [("task", task_of(FileRow("task", 0, None if bad else request.task, bad), environment))]
     except BadRow as error:
         raise invalid("\n".join(f"task.{problem}" for problem in error.problems), "task") from None
     except UserError as error:
