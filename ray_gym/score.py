@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, SupportsFloat
-
-if TYPE_CHECKING:
-    pass
+from typing import SupportsFloat
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from ray_gym.messages import Message
 from ray_gym.openai_api.conversation import Conversation, system_prompt
-
-if TYPE_CHECKING:
-    pass
 
 
 class Task(BaseModel):
