@@ -1,1 +1,3 @@
-"""`ray-gym check-env`: plays an environment in process, with players that behave and players that don't, and says what it does wrong."""
+"""Implements `ray-gym check-env`, which plays an environment in process, with players that behave and players that
+don't, and reports its faults.
+"""

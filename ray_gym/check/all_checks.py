@@ -1,4 +1,4 @@
-"""The checks, in their order, and how they are carried out."""
+"""Lists the checks in their order, and carries them out."""
 
 from __future__ import annotations
 
@@ -29,56 +29,70 @@ from ray_gym.check.waiting import WaitsForEver
 
 @dataclass(frozen=True, slots=True)
 class Check:
+    """A check looks at what was played for one kind of fault.
+
+    `question` tells the user what is checked; `look` returns its findings.
+    """
+
     name: str
     question: str
     look: Callable[[Evidence], Awaitable[list[Finding]]]
     after: tuple[str, ...] = ()
-    """Checks without which this one would only find the same again."""
+    """Names of checks that have to pass first: otherwise this one would only find the same again."""
 
 
-HOOKS = Check("hooks", "they come to their end, and get along with whatever is said", hooks.look)
+HOOKS = Check("hooks", "they end, and cope with anything that is said", hooks.look)
 CHECKS = (
-    Check("tasks", "the seed decides the tasks, which are different ones", generator.look),
+    Check("tasks", "the seed alone decides the tasks, and they differ", generator.look),
     Check("determinism", "another process plays the same episodes", determinism.look),
-    Check("isolation", "sessions at the same time leave each other alone", isolation.look, ("determinism",)),
-    Check("replay", "what was cut goes on from its journal", replay.look, ("determinism", "isolation")),
-    Check("tools", "only for whom they are declared; bad arguments are refused", tools.look),
-    Check("leaks", "nobody sees what only another was told", leaks.look),
+    Check("isolation", "sessions at the same time do not affect each other", isolation.look, ("determinism",)),
+    Check("replay", "an episode that was cut goes on from its journal", replay.look, ("determinism", "isolation")),
+    Check("tools", "only those they are declared for can call them; bad arguments are refused", tools.look),
+    Check("leaks", "nobody sees what only another participant was told", leaks.look),
     Check("task", "playing leaves the task as it was", untouched.look),
-    Check("score", "in its range, highest for perfect players, not for nothing", scores.look),
+    Check("score", "in its range, highest for perfect players, seldom so for idle ones", scores.look),
     Check("event loop", "no hook or tool holds it up", slow.look),
     HOOKS,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class CheckOutcome:
+    """An outcome is what one check found."""
+
     check: Check
     findings: list[Finding]
     waits_for: str | None = None
-    """The check that has to pass before this one can say anything."""
+    """Name of the check that has to pass before this one can say anything."""
 
     @property
     def failed(self) -> bool:
+        """Returns True if the check found something."""
         return bool(self.findings)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
-    outcomes: list[Outcome]
+class CheckReport:
+    """A report has the outcomes of all checks."""
+
+    outcomes: list[CheckOutcome]
     notes: list[str]
-    """What was played, and what could not be judged."""
+    """Lines on what was played, and what could not be judged."""
 
     @property
     def failed(self) -> bool:
+        """Returns True if a check failed."""
         return any(outcome.failed for outcome in self.outcomes)
 
 
 async def carry_out(
     subject: Subject, other_process: OtherProcess, tell: Callable[[str], None] = lambda step: None
-) -> Report:
-    """All checks. `tell` hears what is being done. Errors: RunFailed if the other process died."""
-    theatre, outcomes = Theatre(subject), list[Outcome]()
+) -> CheckReport:
+    """Carries out all checks.
+
+    `tell` is called with the name of each step. Errors: RunFailed if the other process died.
+    """
+    theatre, outcomes = Theatre(subject), list[CheckOutcome]()
     try:
         tell("playing")
         evidence = await gather_evidence(subject, theatre, other_process)
@@ -88,25 +102,27 @@ async def carry_out(
             findings = [] if waits_for else await check.look(evidence)
             if findings:
                 evidence.failed.add(check.name)
-            outcomes.append(Outcome(check, findings, waits_for))
-        return Report(outcomes, _notes(evidence))
+            outcomes.append(CheckOutcome(check, findings, waits_for))
+        return CheckReport(outcomes, _notes(evidence))
     except WaitsForEver as error:
-        return Report([*outcomes, *_cut_short(CHECKS[len(outcomes) :], error.finding)], [])
+        return CheckReport([*outcomes, *_cut_short(CHECKS[len(outcomes) :], error.finding)], [])
     finally:
         await theatre.close()
 
 
-def _cut_short(left: Sequence[Check], finding: Finding) -> Iterator[Outcome]:
-    """A hook that waits for ever stands in the way of all that was still to be looked at."""
+def _cut_short(left: Sequence[Check], finding: Finding) -> Iterator[CheckOutcome]:
+    """Yields outcomes for the checks that are left when a hook waits for ever, since that stands in their way."""
     for check in left:
-        yield Outcome(check, [finding]) if check is HOOKS else Outcome(check, [], HOOKS.name)
+        yield CheckOutcome(check, [finding]) if check is HOOKS else CheckOutcome(check, [], HOOKS.name)
 
 
 def _failed(evidence: Evidence, check: Check) -> Iterator[str]:
+    """Yields the names of failed checks that this one comes after."""
     return (name for name in check.after if name in evidence.failed)
 
 
 def _notes(evidence: Evidence) -> list[str]:
+    """Describes what was played, and which perfect players are missing."""
     environment, plays = evidence.subject.make(), evidence.plays
     failures = Counter(play.played.failure.kind.value for play in plays if play.played.failure is not None)
     failed = "".join(f", {count} failed by {kind}" for kind, count in sorted(failures.items()))

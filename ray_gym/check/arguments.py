@@ -1,4 +1,4 @@
-"""Arguments of tool calls: as their schema wants them, and otherwise."""
+"""Makes arguments for tool calls: some that their schema takes, and some that it doesn't."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ BROKEN = ("not json", "", "[]", "null", '"x"', "{", '{"a": 1', "[" * 2_000, '{"\
 """Arguments that no tool takes, unless it has no parameters and takes the empty text."""
 UNKNOWN = '{"no_such_argument": "\\u202e"}'
 _DEEPEST = 4
+"""Depth from which arrays are as short as the schema allows."""
 
 
-def fitting(schema: ToolSchema, rng: random.Random, text: Callable[[], str]) -> str:
-    """Arguments that the schema takes, as far as it says; `text` gives the strings."""
+def fitting_arguments(schema: ToolSchema, rng: random.Random, text: Callable[[], str]) -> str:
+    """Makes arguments that the schema takes, as far as it says; `text` gives the strings."""
     return json.dumps(_value(schema.parameters, schema.parameters.get("$defs", {}), rng, text, 0))
 
 
-def broken(schema: ToolSchema) -> list[str]:
-    """Arguments that the schema does not take."""
+def broken_arguments(schema: ToolSchema) -> list[str]:
+    """Makes arguments that the schema does not take."""
     required, properties = schema.parameters.get("required", []), schema.parameters.get("properties", {})
     wrong = [arguments for arguments in BROKEN if arguments or required]
     typed = [name for name, one in properties.items() if "type" in one]

@@ -1,4 +1,7 @@
-"""Who plays in an episode of a check. Where the environment has perfect players, they take the parts that nobody else is given."""
+"""Chooses the players of an episode of a check.
+
+Perfect players, where the environment has them, take the parts that nobody else is given.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +19,13 @@ CASTS = (PERFECT, RANDOM, NULL, NASTY_POLICY, NASTY_OTHERS, NASTY)
 
 
 def casts_for(environment: Environment[Any, Any]) -> tuple[str, ...]:
+    """Returns the names of the casts that an environment can be played with."""
     alone = len(environment.participants) + len(environment.auxiliary) == 1
     return tuple(cast for cast in CASTS if not (alone and cast in (NASTY_OTHERS, NASTY)))
 
 
 def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
-    """A player for everyone."""
+    """Returns a player for every participant, auxiliary ones included."""
     perfect = perfect_of(environment, task)
 
     def player_of(participant: str) -> Player:
@@ -36,7 +40,7 @@ def cast_of(name: str, environment: Environment[Any, Any], task: Task) -> Mappin
 
 
 def perfect_of(environment: Environment[Any, Any], task: Task) -> Mapping[str, Player]:
-    """None if they can't be made, which the check of the score says."""
+    """Returns the perfect players; none if making them fails, which the check of the score reports."""
     try:
         return environment.perfect(task)
     except Exception:

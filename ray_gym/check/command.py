@@ -1,4 +1,4 @@
-"""From the command line's words to a subject."""
+"""Turns the words of the command line into a subject."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from ray_gym.plugins import find_environment
 
 
 def read_subject(name: str, options: Sequence[str], count: int, seed: int, tasks_file: Path | None) -> Subject:
-    """Errors: UserError for an unknown environment, bad options, bad rows, no tasks."""
+    """Finds the environment, reads its options, and takes `count` tasks from a file or its generator.
+
+    Errors: UserError for an unknown environment, bad options, bad rows, no tasks.
+    """
     environment_class = find_environment(name)
     given = validate(environment_class.Options, _options(options), "--option")
     return subject_of(name, environment_class, given, count, seed, tasks_file)
 
 
 def _options(texts: Sequence[str]) -> dict[str, Any]:
-    """Values are read as in a config. Errors: UserError."""
+    """Reads options, with values as in a config. Errors: UserError."""
     found: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")

@@ -19,12 +19,13 @@ _MEND = (
 )
 
 LEAST_S = 2 * WAITS_S
-"""For the other process to start, and to find by itself what waits for ever."""
+"""Seconds for the other process to start, and to find by itself what waits for ever."""
 SLOWER = 5
-"""Times that it may be slower than this one."""
+"""Times that the other process may be slower than this one."""
 
 
 async def look(evidence: Evidence) -> list[Finding]:
+    """Plays the same episodes in the other process, and compares their records."""
     name = evidence.subject.environment_class.__name__
     findings = [Finding(name, called, _MEND) for called, _ in evidence.trace.outside.most_common(5)]
     scenes = [play.scene for play in evidence.plays]

@@ -1,4 +1,4 @@
-"""All that was played for the checks, once; most of them only look at it."""
+"""Plays everything for the checks once; most of them only look at it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ TRACED_TASKS = 2
 
 @dataclass(slots=True)
 class Evidence:
+    """The evidence is all that was played of one subject, and what was seen meanwhile."""
+
     subject: Subject
     theatre: Theatre
     plays: list[Play]
@@ -27,20 +29,26 @@ class Evidence:
     trace: Trace
     other_process: OtherProcess
     took_s: float
-    """To play it all once."""
+    """Seconds to play it all once."""
     failed: set[str] = field(default_factory=set)
     """The names of the checks that found something so far."""
 
     def by(self, *casts: str) -> Iterator[Play]:
+        """Returns the plays of some casts."""
         return (play for play in self.plays if play.scene.cast in casts)
 
 
 def scenes_of(subject: Subject) -> list[Scene]:
+    """Returns a scene for every task and cast."""
     return [Scene(task, cast) for task in range(len(subject.tasks)) for cast in casts_for(subject.make())]
 
 
 async def gather_evidence(subject: Subject, theatre: Theatre, other_process: OtherProcess) -> Evidence:
-    """Errors: UserError where what the environment needs outside of itself is out of order: every episode would wait for it."""
+    """Plays all scenes, each on a fresh instance, and some again under the trace.
+
+    Errors: UserError where what the environment needs outside of itself is out of order: every episode would wait for
+    it.
+    """
     plays: list[Play] = []
     lags: list[Lag] = []
     began = time.monotonic()
@@ -52,18 +60,20 @@ async def gather_evidence(subject: Subject, theatre: Theatre, other_process: Oth
             _refuse_an_outage(plays[0])
         lags += [Lag(scene, place, seconds) for place, seconds in watch.late.items()]
     took_s = time.monotonic() - began
-    return Evidence(subject, theatre, plays, lags, await _traced(subject), other_process, took_s)
+    return Evidence(subject, theatre, plays, lags, await _trace(subject), other_process, took_s)
 
 
 def _refuse_an_outage(first: Play) -> None:
-    """Errors: UserError."""
+    """Refuses to go on after a failure of infrastructure. Errors: UserError."""
     failure = first.played.failure
     if failure is not None and failure.kind == FailureKind.INFRA:
         raise UserError(f"nothing can be checked now: {failure.where}: {failure.message}")
 
 
-async def _traced(subject: Subject) -> Trace:
-    """In a theatre of its own, whose threads start under the trace, and end with it."""
+async def _trace(subject: Subject) -> Trace:
+    """Plays the first scenes under a trace, in a theatre of its own, whose threads start under the trace, and end with
+    it.
+    """
     trace, theatre = Trace(subject.make()), Theatre(subject)
     try:
         for scene in scenes_of(subject)[: TRACED_TASKS * len(casts_for(subject.make()))]:

@@ -1,4 +1,4 @@
-"""What a check finds: where, what, and how to mend it."""
+"""A finding of a check says where, what, and how to mend it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """A finding is one fault of an environment: where it is, what is wrong, and how to mend it."""
+
     where: str
     what: str
     mend: str
 
 
-def shortened(text: str, length: int = 160) -> str:
-    """For messages: on one line, and printable whatever is in it."""
+def shorten(text: str, length: int = 160) -> str:
+    """Puts a text on one line for messages, printable whatever is in it, and cuts it after `length` characters."""
     plain = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
     return plain if len(plain) <= length else f"{plain[:length]}... ({len(text)} characters)"

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.finding import Finding, shorten
 from ray_gym.errors import describe
 from ray_gym.seeds import derive_seed
 
@@ -16,18 +16,19 @@ if TYPE_CHECKING:
 
 GENERATED = 100
 FEWEST_DISTINCT = 0.5
-"""Of what was generated; small spaces of tasks repeat themselves."""
+"""Share of the generated tasks that must be distinct; small spaces of tasks repeat themselves."""
 
 
 async def look(evidence: Evidence) -> list[Finding]:
+    """Generates tasks twice, in two orders, and reads them back from JSON."""
     subject = evidence.subject
     own = [(f"row {index}", row.task) for index, row in enumerate(subject.tasks)]
     if subject.from_file:
         return _round_trips(evidence, own)
     where = f"{subject.environment_class.__name__}.generate"
     try:
-        first = await _generated(evidence, range(GENERATED))
-        again = await _generated(evidence, reversed(range(GENERATED)))
+        first = await _generate(evidence, range(GENERATED))
+        again = await _generate(evidence, reversed(range(GENERATED)))
     except Exception as error:
         return [Finding(where, f"it raises {describe(error)}", "make it give a valid task for every rng and index")]
     findings = []
@@ -45,7 +46,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     return [*findings, *_round_trips(evidence, [(f"task {index}", text) for index, text in first.items()])]
 
 
-async def _generated(evidence: Evidence, indices: Iterable[int]) -> dict[int, str]:
+async def _generate(evidence: Evidence, indices: Iterable[int]) -> dict[int, str]:
     environment, seed = evidence.subject.make(), evidence.subject.seed
     tasks = {}
     for index in indices:
@@ -61,7 +62,7 @@ def _round_trips(evidence: Evidence, rows: list[tuple[str, str]]) -> list[Findin
         try:
             again = task_type.model_validate_json(text).model_dump_json()
         except ValueError as error:
-            what = f"{place} can't be read back from its JSON: {shortened(str(error))}"
+            what = f"{place} can't be read back from its JSON: {shorten(str(error))}"
         else:
             if again == text:
                 continue

@@ -19,13 +19,17 @@ from ray_gym.environment import Environment
 from ray_gym.run.worker.watchdog import authors_place, outwards
 
 HANGS_AFTER_S = 20.0
+"""Seconds without a beat of the event loop after which the check is ended."""
 GRACE_S = 5.0
-"""For the thread to be first."""
+"""Seconds for the thread to be first, before the timer of `faulthandler` ends the process."""
 _MEND = "make what may take that long @tool(isolated=True), await episode.isolated(...) or a Library grader: these have a deadline"
 
 
 class HangWatch:
-    """A context manager, entered on the loop's thread. After `tell`, or if nothing can be told, the process ends with 1."""
+    """Watches the event loop of the thread that enters it.
+
+    If the loop hangs, it calls `tell` if it can, and ends the process with 1.
+    """
 
     def __init__(
         self, environment: Environment[Any, Any], tell: Callable[[Finding], None], after_s: float = HANGS_AFTER_S

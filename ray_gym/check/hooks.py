@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from ray_gym.check.casts import PERFECT
-from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
-from ray_gym.check.scores import no_score
-from ray_gym.check.tools import failed_in_tool
+from ray_gym.check.scores import has_no_score
+from ray_gym.check.tools import has_failed_in_tool
 from ray_gym.errors import FailureKind
 from ray_gym.messages import ToolSchema
 from ray_gym.task import Opening
@@ -21,7 +21,10 @@ _PLAYER = "scripted player"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    raised = [finding for play in evidence.plays for finding in _raised(play)]
+    """Finds hooks that raised or returned the wrong type, players that failed, and environments that could not be
+    closed.
+    """
+    raised = [finding for play in evidence.plays for finding in _errors_raised(play)]
     by_place = {finding.where: finding for finding in reversed(raised)}
     return [*by_place.values(), *_returned(evidence), *_not_closed(evidence)]
 
@@ -29,14 +32,14 @@ async def look(evidence: Evidence) -> list[Finding]:
 def _not_closed(evidence: Evidence) -> Iterator[Finding]:
     where = f"{evidence.subject.environment_class.__name__}.close"
     for error in evidence.theatre.bad_ends[:1]:
-        yield Finding(where, f"it raises {shortened(error)}", "give back what was opened, also if that is nothing")
+        yield Finding(where, f"it raises {shorten(error)}", "give back what was opened, also if that is nothing")
 
 
-def _raised(play: Play) -> Iterator[Finding]:
+def _errors_raised(play: Play) -> Iterator[Finding]:
     failure = play.played.failure
-    if failure is None or failed_in_tool(play) or no_score(play):
+    if failure is None or has_failed_in_tool(play) or has_no_score(play):
         return
-    message = f"{shortened(failure.message)} ({play.scene}{_last_words(play)})"
+    message = f"{shorten(failure.message)} ({play.scene}{_last_words(play)})"
     if _PLAYER in (failure.where, failure.message.partition(":")[0]) and play.scene.cast != PERFECT:
         who = failure.where if failure.where != _PLAYER else "policy"
         yield Finding(f"the perfect player of {who}", message, "make scripted players answer whatever they are shown")
@@ -49,7 +52,7 @@ def _last_words(play: Play) -> str:
     if said is None:
         return ""
     calls = " ".join(f"{call.name}({call.arguments})" for call in said.tool_calls)
-    return f"; last said by {said.participant}: {shortened(f'{said.content} {calls}'.strip(), 80)!r}"
+    return f"; last said by {said.participant}: {shorten(f'{said.content} {calls}'.strip(), 80)!r}"
 
 
 def _returned(evidence: Evidence) -> Iterator[Finding]:
@@ -67,4 +70,4 @@ def _returned(evidence: Evidence) -> Iterator[Finding]:
         wrong = next((given for given in returned if not is_right(given)), None)
         if wrong is not None:
             where = f"{type(environment).__name__}.{hook}"
-            yield Finding(where, f"it returned {shortened(repr(wrong), 60)}", f"it should return {should}")
+            yield Finding(where, f"it returned {shorten(repr(wrong), 60)}", f"it should return {should}")

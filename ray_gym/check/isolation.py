@@ -14,16 +14,20 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 AT_ONCE = 8
+"""Episodes that are played at the same time."""
 _MEND = "keep all that belongs to a session in the state that `setup` gives, nothing in the instance, the class or the module"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """The plays were on an instance each."""
+    """Plays everything again on a single instance, several episodes at once.
+
+    (The first plays were on an instance each.)
+    """
     async with evidence.theatre.environment() as environment:
-        return await _played_together(evidence, environment)
+        return await _play_together(evidence, environment)
 
 
-async def _played_together(evidence: Evidence, environment: Environment[Any, Any]) -> list[Finding]:
+async def _play_together(evidence: Evidence, environment: Environment[Any, Any]) -> list[Finding]:
     backwards = evidence.plays[::-1]
     for start in range(0, len(backwards), AT_ONCE):
         some = backwards[start : start + AT_ONCE]

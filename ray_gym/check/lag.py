@@ -1,4 +1,4 @@
-"""How late an event loop is, and where it was then."""
+"""Measures how late an event loop is, and where it was then."""
 
 from __future__ import annotations
 
@@ -7,45 +7,38 @@ import sys
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ray_gym.check.scenes import RememberingModel, Scene
 from ray_gym.environment import Environment
 from ray_gym.run.worker.watchdog import authors_place, outwards
 
-if TYPE_CHECKING:
-    pass
-
-
 BEAT_S = 0.005
-
-
+"""Seconds between two beats of the loop."""
 LOOK_S = 0.01
-
-
+"""Seconds between two looks of the thread that watches it."""
 LATE_S = 0.05
-
-
+"""Seconds by which a beat is late enough to be noted."""
 ASLEEP = 0.1
-"""Who has worked less than this share of the time has slept."""
-
-
+"""Share of the time: a loop that has worked less than this has slept."""
 _PLAYERS = RememberingModel.complete.__code__
 
 
 @dataclass(frozen=True, slots=True)
 class Lag:
+    """A lag says where in a scene the loop stood still, and for how many seconds."""
+
     scene: Scene
     place: str
     seconds: float
 
 
 class LoopWatch:
-    """A context manager, entered on the loop's thread."""
+    """Watches how late the event loop is, while it is entered on the loop's thread."""
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
         self.late: dict[str, float] = {}
-        """How long the loop stood still, by the place in the environment's code where it was last seen then."""
+        """Seconds that the loop stood still, by the place in the environment's code where it was last seen then."""
         self._environment = environment
         self._thread = threading.get_ident()
         self._clock = time.pthread_getcpuclockid(self._thread)
@@ -82,7 +75,7 @@ class LoopWatch:
                 self.late[place] = max(late, self.late.get(place, 0.0))
 
     def _late(self) -> float:
-        """How long the loop has been busy, or asleep; 0 if it is only that others have the CPU."""
+        """Returns the seconds that the loop has been busy, or asleep; 0 if it is only that others have the CPU."""
         began, worked_then = self._last_beat
         waited, worked = time.monotonic() - began - BEAT_S, time.clock_gettime(self._clock) - worked_then
         return waited if worked < ASLEEP * waited else min(worked, waited)

@@ -1,9 +1,9 @@
 """Does a participant see what only another was told?
 
-What only one was told: the long lines of its system prompt and of its first messages that nobody else was given at the start, and those of
-what tools answered it that the other may not call. They leak if they come up whole in what another is told later, unless their owner has
-said them, or the other knew them. (What all are given, as rules, is no secret, and neither is what the environment relays in words of its
-own.)
+A secret is a long line that only one participant was told: of its system prompt and first messages, if nobody else was
+given it at the start, or of a tool's answer, if the others may not call that tool. It leaks if it comes up whole in
+what another is told later, unless its owner has said it, or the other knew it. (Rules that all are given are no secret,
+and neither is what the environment relays in words of its own.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
 from ray_gym.events import Event
 
@@ -28,6 +28,11 @@ _MEND = "let `relay` and tools give the other side only what it may know"
 
 @dataclass(frozen=True, slots=True)
 class Secret:
+    """A secret is a line that its owner was told, and others should not see.
+
+    `source` names the tool that told it, if any.
+    """
+
     line: str
     owner: str
     source: str
@@ -35,6 +40,7 @@ class Secret:
 
 
 async def look(evidence: Evidence) -> list[Finding]:
+    """Finds secrets that leak, in all plays."""
     found = []
     for play in evidence.plays:
         await asyncio.sleep(0)  # they may have said much
@@ -67,13 +73,13 @@ def _leaks(play: Play) -> Iterator[Finding]:
 
 def _finding(play: Play, listener: str, event: Event, secret: Secret) -> Finding:
     how = "a tool's result" if event.kind == "tool_result" else "a relayed message"
-    line = shortened(secret.line, 80)
+    line = shorten(secret.line, 80)
     what = f"{listener} sees in {how} what only {secret.owner} was told{secret.source}: {line!r} ({play.scene})"
     return Finding(f"{type(play.stage.environment).__name__}, to {listener}", what, _MEND)
 
 
 def _told_at_first(play: Play) -> Iterator[Secret]:
-    """Lines that one participant alone was told before anyone spoke."""
+    """Yields the lines that one participant alone was told before anyone spoke."""
     told = dict.fromkeys(play.stage.environment.participants, "")
     for event in play.played.episode.events:
         if event.kind in _AT_FIRST and event.thread in told:
@@ -86,7 +92,7 @@ def _told_at_first(play: Play) -> Iterator[Secret]:
 
 
 def _answered(play: Play, owner: str, event: Event, name: str | None) -> Iterator[Secret]:
-    """What a tool has answered is no secret to those who may call it, too."""
+    """Yields the lines of a tool's answer, as secrets from those who may not call that tool, too."""
     tool = play.played.episode.tools.get(name or "")
     if tool is None:
         return
@@ -97,4 +103,5 @@ def _answered(play: Play, owner: str, event: Event, name: str | None) -> Iterato
 
 
 def _long_lines(text: str) -> Iterator[str]:
+    """Yields the lines of a text that are long enough to tell something."""
     return (line for line in (line.strip() for line in text.splitlines()) if len(line) >= SHORTEST)

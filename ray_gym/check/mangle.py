@@ -1,4 +1,4 @@
-"""A right answer, spoiled: it gets further into the code that reads answers than noise does."""
+"""Spoils a right answer: that gets further into the code that reads answers than noise does."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from ray_gym.messages import Message, ToolCall
 _NUMBERS = ("-1", "0", "1e999", "NaN", "9" * 5_000, "\u0663", "\u00b2", "3.0", "null", "[]", '""', "007", "1_0")
 
 
-def mangled(message: Message, rng: random.Random) -> Message:
-    calls = tuple(ToolCall(call.id, call.name, _mangled(call.arguments, rng)) for call in message.tool_calls)
-    text = _mangled(message.content, rng) if message.content else ""
+def mangle(message: Message, rng: random.Random) -> Message:
+    """Returns a message whose text and arguments are spoiled; its calls may come twice."""
+    calls = tuple(ToolCall(call.id, call.name, _mangle(call.arguments, rng)) for call in message.tool_calls)
+    text = _mangle(message.content, rng) if message.content else ""
     return replace(message, content=text, tool_calls=calls * rng.choice((1, 1, 2)))
 
 
-def _mangled(text: str, rng: random.Random) -> str:
+def _mangle(text: str, rng: random.Random) -> str:
     place = rng.randrange(len(text) + 1)
     match rng.randrange(9):
         case 0:
@@ -40,7 +41,7 @@ def _mangled(text: str, rng: random.Random) -> str:
 
 
 def _other_number(text: str, rng: random.Random) -> str:
-    """With something else in the place of one number."""
+    """Returns the text with something else in the place of one number."""
     digits = [place for place, character in enumerate(text) if character.isdecimal()]
     if not digits:
         return text + rng.choice(_NUMBERS)

@@ -1,4 +1,4 @@
-"""A process of its own, with another hash seed, in which scenes are played again: `python -m ray_gym.check.other_process`.
+"""Plays scenes again in a process of its own, with another hash seed: `python -m ray_gym.check.other_process`.
 
 Subjects and scenes go in, records come out, as pickles, until the input ends.
 """
@@ -21,7 +21,7 @@ from ray_gym.errors import RunFailed
 
 
 class OtherProcess:
-    """A context manager; the process starts when it is first needed."""
+    """Runs the other process, as a context manager; it starts when it is first needed."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
@@ -36,12 +36,15 @@ class OtherProcess:
             self._process = None
 
     def end(self) -> None:
-        """From any thread."""
+        """Kills the process, from any thread."""
         if self._process is not None:
             self._process.kill()
 
     def play(self, subject: Subject, scenes: Sequence[Scene], deadline_s: float) -> list[str]:
-        """The records, as JSON. Blocks. Errors: TimeoutError; WaitsForEver; RunFailed if the process died."""
+        """Plays scenes in the process and returns their records, as JSON. Blocks.
+
+        Errors: TimeoutError; WaitsForEver; RunFailed if the process died.
+        """
         if self._process is None:
             self._process = _start()
         is_late = threading.Event()
@@ -53,7 +56,7 @@ class OtherProcess:
         timer = threading.Timer(deadline_s, end)
         timer.start()
         try:
-            given = _asked(self._process, (subject, list(scenes)))
+            given = _ask(self._process, (subject, list(scenes)))
         except (OSError, EOFError, pickle.UnpicklingError) as error:
             self.__exit__()
             if is_late.is_set():
@@ -66,7 +69,7 @@ class OtherProcess:
         return given
 
 
-def _asked(process: subprocess.Popen[bytes], question: tuple[Subject, list[Scene]]) -> list[str] | Finding:
+def _ask(process: subprocess.Popen[bytes], question: tuple[Subject, list[Scene]]) -> list[str] | Finding:
     assert process.stdin is not None and process.stdout is not None
     pickle.dump(question, process.stdin)
     process.stdin.flush()

@@ -1,4 +1,7 @@
-"""Scripted players that behave, that know nothing, and that misbehave. What they do depends on the request and its seed alone."""
+"""Defines scripted players that behave, that know nothing, and that misbehave.
+
+Their moves depend on the request and its seed alone.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ import random
 import re
 from collections.abc import Mapping
 
-from ray_gym.check.arguments import BROKEN, UNKNOWN, fitting
-from ray_gym.check.mangle import mangled
+from ray_gym.check.arguments import BROKEN, UNKNOWN, fitting_arguments
+from ray_gym.check.mangle import mangle
 from ray_gym.check.texts import odd_text
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import CompletionRequest
@@ -16,7 +19,7 @@ from ray_gym.models.player import Player
 from ray_gym.tools.tool import Tool
 
 MOST_CALLS = 6
-"""Of one message."""
+"""Tool calls of one message, at most."""
 _WORD = re.compile(r"[\w.:@-]+")
 
 
@@ -26,7 +29,7 @@ def null_player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 def random_player(request: CompletionRequest, rng: random.Random) -> Message:
-    """Calls the tools that it has with words that it has seen, or says some of these."""
+    """Calls a tool that it is offered, with words that it has seen as arguments, or says some of these words."""
     seen = _WORD.findall("\n".join(message.content[-2_000:] for message in request.messages)) or ["yes"]
 
     def words() -> str:
@@ -34,18 +37,20 @@ def random_player(request: CompletionRequest, rng: random.Random) -> Message:
 
     if request.tools and rng.random() < 0.7:
         tool = rng.choice(request.tools)
-        return Message("assistant", tool_calls=(_call(rng, tool.name, fitting(tool, rng, words)),))
+        return Message("assistant", tool_calls=(_call(rng, tool.name, fitting_arguments(tool, rng, words)),))
     return Message("assistant", rng.choice(("", "OK. ", r"\boxed{", "Answer: ")) + words())
 
 
 def nasty_player(tools: Mapping[str, Tool], perfect: Player | None = None) -> Player:
-    """Odd texts, empty messages; broken arguments, unknown tools and those of others, the same call again, many calls at once; and what
-    the perfect player would do, or nearly so."""
+    """Makes a player that says and calls what nobody expects: odd texts and empty messages; broken arguments, unknown
+    tools and those of others, the same call again, many calls at once; and what the perfect player would do, or nearly
+    so.
+    """
 
     async def player(request: CompletionRequest, rng: random.Random) -> Message:
         if perfect is not None and rng.random() < 0.4:
-            right = await _what_it_does(perfect, request, rng)
-            return right if rng.random() < 0.3 else mangled(right, rng)
+            right = await _right_move(perfect, request, rng)
+            return right if rng.random() < 0.3 else mangle(right, rng)
         text = odd_text(rng)
         if (not tools and rng.random() < 0.8) or rng.random() < 0.2:
             return Message("assistant", text, reasoning=rng.choice((None, odd_text(rng))))
@@ -59,8 +64,8 @@ def nasty_player(tools: Mapping[str, Tool], perfect: Player | None = None) -> Pl
     return player
 
 
-async def _what_it_does(perfect: Player, request: CompletionRequest, rng: random.Random) -> Message:
-    """A word, where it does not know what to do: it was made for a better conversation."""
+async def _right_move(perfect: Player, request: CompletionRequest, rng: random.Random) -> Message:
+    """Returns the perfect player's message, or a word if it fails: it was made for a better conversation."""
     try:
         done = perfect(request, rng)
         return await done if inspect.isawaitable(done) else done
@@ -76,7 +81,7 @@ def _nasty_call(offered: list[ToolSchema], tools: Mapping[str, Tool], rng: rando
     if kind == 0 or not tools:
         return _call(rng, rng.choice(("no_such_tool", "", "__class__", "score", "\u202e", "setup")), "{}")
     schema = rng.choice([tool.schema for tool in tools.values()] if kind == 1 or not offered else offered)
-    arguments = rng.choice((*BROKEN, UNKNOWN)) if kind == 2 else fitting(schema, rng, text)
+    arguments = rng.choice((*BROKEN, UNKNOWN)) if kind == 2 else fitting_arguments(schema, rng, text)
     return _call(rng, schema.name, arguments)
 
 

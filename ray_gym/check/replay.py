@@ -20,21 +20,24 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 SCENES_A_CAST = 2
+"""Scenes of each cast that are cut and replayed."""
 _RUN = "check"
 _MEND = "let what is asked and done depend on the task, the state, the answers and episode.rng/new_id/now alone"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
+    """Cuts the journals of some plays, and replays them."""
     findings: list[Finding] = []
     casts = {play.scene.cast for play in evidence.plays}
     with tempfile.TemporaryDirectory(prefix="ray_gym_check_") as folder:
         for cast in sorted(casts):
             for play in list(evidence.by(cast))[:SCENES_A_CAST]:
-                findings += await _cut_and_replayed(evidence, play, Path(folder))
+                findings += await _cut_and_replay(evidence, play, Path(folder))
     return findings[:3]
 
 
-async def _cut_and_replayed(evidence: Evidence, play: Play, folder: Path) -> list[Finding]:
+async def _cut_and_replay(evidence: Evidence, play: Play, folder: Path) -> list[Finding]:
+    """Plays a scene, cuts its journal after the first, the middle and the last answer, and plays it on from there."""
     whole = await _attempt(evidence, play, folder, "1-0")
     payloads = [payload for _, payload in Scan((folder / "1-0.journal").read_bytes())]
     (folder / "1-0.journal").unlink()
@@ -65,7 +68,9 @@ async def _cut_and_replayed(evidence: Evidence, play: Play, folder: Path) -> lis
 
 
 def _by_thread(play: Play) -> dict[str, Any]:
-    """A record without the order in which threads that run at the same time took turns, which only what was recorded keeps."""
+    """Returns a record without the order in which threads that run at the same time took turns, which only the journal
+    keeps.
+    """
     events = [{key: value for key, value in event.items() if key != "seq"} for event in play.row["events"]]
     return {**play.row, "events": sorted(events, key=lambda event: str(event["thread"]))}
 
@@ -76,6 +81,7 @@ def _clear(folder: Path) -> None:
 
 
 async def _attempt(evidence: Evidence, play: Play, folder: Path, writer: str, *adopted: str) -> Play:
+    """Plays a scene with a journal, going on from the fenced files that it adopts."""
     journal = Journal(folder / f"{writer}.journal", _RUN, flush=False)
     try:
         return await evidence.theatre.play(play.scene, memory=dict(play.memory), journal=journal, adopted=adopted)
@@ -84,5 +90,6 @@ async def _attempt(evidence: Evidence, play: Play, folder: Path, writer: str, *a
 
 
 def _model_calls(payloads: list[bytes]) -> int:
+    """Counts the answers of models among the records of a journal."""
     records = [decode(payload) for payload in payloads]
     return sum(isinstance(one, Called) and not one.thread.startswith(("effect ", "tool ")) for one in records)

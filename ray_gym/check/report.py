@@ -1,4 +1,4 @@
-"""What the checks found, for a terminal: a line a check, and details only of what failed."""
+"""Prints what the checks found: a line a check, and details only of those that failed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from ray_gym.check.all_checks import Outcome, Report
+from ray_gym.check.all_checks import CheckOutcome, CheckReport
 from ray_gym.check.finding import Finding
 
 
-def print_report(console: Console, report: Report) -> None:
+def print_report(console: Console, report: CheckReport) -> None:
+    """Prints the outcome of each check, its findings, and the notes."""
     for outcome in report.outcomes:
         waits = f" [yellow](mend {outcome.waits_for} first)[/]" if outcome.waits_for else ""
         line = f"{_mark(outcome)} [bold]{outcome.check.name:<12}[/] {outcome.check.question}{waits}"
@@ -22,7 +23,7 @@ def print_report(console: Console, report: Report) -> None:
 
 
 def print_hang(console: Console, finding: Finding) -> None:
-    """All that there is to say of an environment that hangs: no check gets to its end."""
+    """Prints the finding about an environment that hangs: no check gets to its end."""
     console.print("[red]x [/] [bold]event loop[/]   it hangs; nothing else could be checked", highlight=False)
     _print_finding(console, finding)
 
@@ -32,7 +33,7 @@ def _print_finding(console: Console, finding: Finding) -> None:
     console.print(Padding(lines, (0, 0, 0, 4), expand=False), highlight=False)
 
 
-def _mark(outcome: Outcome) -> str:
+def _mark(outcome: CheckOutcome) -> str:
     if outcome.waits_for:
         return "[yellow]? [/]"
     return "[red]x [/]" if outcome.failed else "[green]ok[/]"

@@ -1,4 +1,4 @@
-"""Episodes of a check: what is played, and what came of it."""
+"""Plays the episodes of a check."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from ray_gym.check.casts import PERFECT, cast_of
 from ray_gym.check.subject import Subject
-from ray_gym.check.waiting import WAITS_S, no_longer
+from ray_gym.check.waiting import WAITS_S, limit_waiting
 from ray_gym.config.sections import GroupsSection, LimitsSection, ParticipantSection, RetriesSection
 from ray_gym.engines.scripted_model import ScriptedModel
 from ray_gym.environment import Environment
@@ -36,7 +36,7 @@ from ray_gym.seeds import derive_seed
 from ray_gym.tools.runner import ToolRunner
 
 _LATER_S = 2 * WAITS_S
-"""What waits for ever is to be found as that."""
+"""Seconds for a tool: more than `WAITS_S`, so that what waits for ever is found as that."""
 _NO_RETRIES = RetriesSection(infra=0, user=0, judge=0, environment=0, nondeterminism=0)
 LIMITS = LimitsSection(max_turns=4, max_steps_per_turn=3, tool_deadline_s=_LATER_S, retries=_NO_RETRIES)
 PERFECT_LIMITS = LimitsSection(max_turns=30, max_steps_per_turn=30, tool_deadline_s=_LATER_S, retries=_NO_RETRIES)
@@ -44,12 +44,12 @@ COMPARED = 2
 """Episodes of a group that is scored together."""
 
 Memory = dict[tuple[str, int], Message]
-"""What was answered, by thread and seed."""
+"""Messages of players, by thread and seed of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One episode: on which task, and by whom."""
+    """A scene is one episode to play: the index of its task, and the name of its cast."""
 
     task: int
     cast: str
@@ -60,7 +60,7 @@ class Scene:
 
 @dataclass(slots=True)
 class Play:
-    """What came of a scene. `row` is its record without what may differ between two plays."""
+    """A play is what came of a scene. `row` is its record without what may differ between two plays."""
 
     scene: Scene
     group: list[Played]
@@ -73,17 +73,23 @@ class Play:
 
     @property
     def played(self) -> Played:
+        """Returns the first episode of the group."""
         return self.group[0]
 
     @property
     def is_repeatable(self) -> bool:
-        """A group's comparisons run at the same time: which of them fails first, and so the group, is chance."""
+        """Returns True if another play must give the same.
+
+        A group's comparisons run at the same time: it is chance which of them fails first, and with it the group.
+        """
         return len(self.group) == 1 or self.played.status == "completed"
 
 
 @dataclass(slots=True)
 class RememberingModel:
-    """Gives the same answers in every play of a scene, so that players that keep a state are no reason for a difference."""
+    """Gives the same answers in every play of a scene, so that players that keep a state are no reason for a
+    difference.
+    """
 
     player: Player
     memory: Memory
@@ -91,10 +97,10 @@ class RememberingModel:
     """Called at each answer."""
     answered: int = 0
     offered: set[str] = field(default_factory=set)
-    """The tools that it was shown."""
+    """Names of the tools that the player was shown."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Lets other episodes go on first. Errors: EpisodeFailure if the player raises."""
+        """Lets other episodes go on first, then answers. Errors: EpisodeFailure if the player raises."""
         await asyncio.sleep(0)
         self.goes_on()
         self.answered += 1
@@ -110,19 +116,19 @@ class RememberingModel:
 
 @dataclass(frozen=True, slots=True)
 class Theatre:
-    """Plays scenes of one subject."""
+    """A theatre plays scenes of one subject."""
 
     subject: Subject
     runner: ToolRunner = field(default_factory=ToolRunner)
     bad_ends: list[str] = field(default_factory=list)
-    """What environments raised when they were closed."""
+    """Errors that environments raised when they were closed."""
 
     async def close(self) -> None:
         await self.runner.close()
 
     @asynccontextmanager
     async def environment(self) -> AsyncIterator[Environment[Any, Any]]:
-        """A fresh instance, closed after its use."""
+        """Yields a fresh instance, which is closed after its use."""
         environment = self.subject.make()
         try:
             yield environment
@@ -130,14 +136,15 @@ class Theatre:
             await self.close_environment(environment)
 
     async def close_environment(self, environment: Rules) -> None:
-        """Errors: WaitsForEver."""
-        async with no_longer(environment, "closing it"):
+        """Closes an environment; what that raises goes into `bad_ends`. Errors: WaitsForEver."""
+        async with limit_waiting(environment, "closing it"):
             try:
                 await environment.close()
             except Exception as error:
                 self.bad_ends.append(describe(error))
 
     def spec(self, scene: Scene, repeat: int = 0) -> EpisodeSpec:
+        """Returns the episode of a scene, with a seed of its own for each repeat."""
         row = self.subject.tasks[scene.task]
         seed = derive_seed(self.subject.seed, row.task_id, scene.cast, repeat)
         return EpisodeSpec(f"{row.task_id}/{scene.cast}/{repeat}", row.task_id, row.task_id, repeat, seed, row.task)
@@ -149,6 +156,7 @@ class Theatre:
         memory: Memory,
         goes_on: Callable[[], None] = lambda: None,
     ) -> Stage:
+        """Sets a scene up: its participants, models and limits."""
         players: Mapping[str, Player] = cast_of(scene.cast, environment, self.subject.task(scene.task))
         limits = PERFECT_LIMITS if scene.cast == PERFECT else LIMITS
         cast = {name: Participant.from_config(name, ParticipantSection(model=name), limits) for name in players}
@@ -163,7 +171,8 @@ class Theatre:
         journal: Journal | None = None,
         adopted: Sequence[str] = (),
     ) -> Play:
-        """On a fresh instance, closed at the end, unless `environment` is given. Whatever the environment raises is in what is played.
+        """Plays a scene on a fresh instance, closed at the end, unless `environment` is given. Errors of the
+        environment are in the play.
 
         Errors: WaitsForEver.
         """
@@ -171,7 +180,7 @@ class Theatre:
             async with self.environment() as fresh:
                 return await self.play(scene, fresh, memory, journal, adopted)
         memory = {} if memory is None else memory
-        async with no_longer(environment, str(scene)) as goes_on:
+        async with limit_waiting(environment, str(scene)) as goes_on:
             return await self._play(scene, self.stage(scene, environment, memory, goes_on), memory, journal, adopted)
 
     async def _play(
@@ -187,17 +196,17 @@ class Theatre:
 
 
 def record_of(played: Played) -> dict[str, Any]:
-    """As it is read back."""
+    """Returns the row of an episode as it is read back, without what may differ between two plays."""
     return without_volatile(row_of(played, "check", "checked"))
 
 
 def as_json(row: dict[str, Any]) -> str:
-    """For comparison across processes."""
+    """Returns a row as JSON, for comparison across processes."""
     return json.dumps(row, sort_keys=True, default=str)
 
 
 def difference(one: Any, other: Any, place: str = "") -> str | None:
-    """Where two records part first, and how; None if they don't."""
+    """Says where two records differ first, and how; None if they don't."""
     if isinstance(one, dict) and isinstance(other, dict):
         parts = [(f"{place}.{key}".lstrip("."), one.get(key), other.get(key)) for key in one.keys() | other.keys()]
         parts.sort(key=lambda part: (not part[0].startswith("events"), part[0]))

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING
 
 from ray_gym.check.casts import NASTY_POLICY, NULL, PERFECT, RANDOM
-from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play
-from ray_gym.check.waiting import no_longer
+from ray_gym.check.waiting import limit_waiting
 from ray_gym.errors import FailureKind, describe
 from ray_gym.play.play import Played, score, score_group
 
@@ -17,16 +17,20 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 MOST_BY_NULL = 0.5
-"""Of the tasks that may have the highest reward for nothing: where nothing is to be done, say."""
+"""Share of the tasks that may give the highest reward for nothing: where nothing is to be done, say."""
 MOST_BY_CHANCE = 0.8
+"""Share of the episodes in which noise may get the highest reward."""
 SLACK = 1e-6
 
 
 async def look(evidence: Evidence) -> list[Finding]:
+    """Checks the rewards of all plays: their range, perfect players', null and random ones', and that scoring again
+    gives the same.
+    """
     environment = evidence.subject.make()
     where = f"{type(environment).__name__}.{'score_group' if environment.scores_groups() else 'score'}"
     found = [*_out_of_range(evidence), *_perfect(evidence)]
-    found += [problem for play in evidence.plays if (problem := await _scored_again(evidence, play))][:1]
+    found += [problem for play in evidence.plays if (problem := await _score_again(evidence, play))][:1]
     if _is_open(evidence):
         found += [problem async for problem in _no_better_than_null(evidence)]
     else:
@@ -35,17 +39,17 @@ async def look(evidence: Evidence) -> list[Finding]:
 
 
 Problem = tuple[str, str]
-"""What is wrong, and how to mend it."""
+"""A text that says what is wrong, and one that says how to mend it."""
 
 
-def no_score(play: Play) -> bool:
-    """Whether `score` gave something that is none."""
+def has_no_score(play: Play) -> bool:
+    """Says whether `score` gave something that is no score."""
     failure = play.played.failure
     return failure is not None and failure.kind == FailureKind.ENVIRONMENT and "() returned " in failure.message
 
 
 def _is_open(evidence: Evidence) -> bool:
-    """Whether no reward is known to be the highest: of a reward model, or of comparisons."""
+    """Says whether no reward is known to be the highest: of a reward model, or of comparisons."""
     environment = evidence.subject.make()
     return environment.scores_groups() or not math.isfinite(environment.reward_range[1])
 
@@ -53,8 +57,8 @@ def _is_open(evidence: Evidence) -> bool:
 def _out_of_range(evidence: Evidence) -> Iterator[Problem]:
     low, high = evidence.subject.make().reward_range
     for play in evidence.plays:
-        if no_score(play) and (failure := play.played.failure):
-            yield f"{shortened(failure.message)} ({play.scene})", "give a finite number for whatever was played"
+        if has_no_score(play) and (failure := play.played.failure):
+            yield f"{shorten(failure.message)} ({play.scene})", "give a finite number for whatever was played"
             return
         for whose, reward in _rewards(play.played):
             if not low - SLACK <= reward <= high + SLACK:
@@ -76,7 +80,7 @@ def _perfect(evidence: Evidence) -> Iterator[Problem]:
             return
         if reward is None:
             failure = play.played.failure
-            what = shortened(str(failure.message)) if failure else "no score"
+            what = shorten(str(failure.message)) if failure else "no score"
             yield f"perfect players get no reward: {what} ({play.scene})", "mend the players of `perfect`, or the hook"
             return
         if not _is_open(evidence) and reward < high - SLACK:
@@ -96,7 +100,9 @@ def _for_nothing(evidence: Evidence) -> Iterator[Problem]:
 
 
 async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
-    """Where no reward is known to be the highest, perfect players must at least do better, task by task."""
+    """Finds perfect players that do no better than a null policy, task by task, where no reward is known to be the
+    highest.
+    """
     null = {play.scene.task: play for play in evidence.by(NULL)}
     environment = evidence.subject.make()
     for play in evidence.by(PERFECT):
@@ -104,7 +110,7 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
         if not environment.perfect(evidence.subject.task(play.scene.task)) or None in map(_reward, both):
             continue
         if environment.scores_groups():
-            async with no_longer(play.stage.environment, f"scoring {play.scene}"):
+            async with limit_waiting(play.stage.environment, f"scoring {play.scene}"):
                 await score_group(both, play.stage)
             await evidence.theatre.close_environment(play.stage.environment)
         best, least = (played.score.reward if played.score else 0.0 for played in both)
@@ -114,14 +120,14 @@ async def _no_better_than_null(evidence: Evidence) -> AsyncIterator[Problem]:
             return
 
 
-async def _scored_again(evidence: Evidence, play: Play) -> Problem | None:
-    """Judges that play at random may say something else; perfect ones don't."""
+async def _score_again(evidence: Evidence, play: Play) -> Problem | None:
+    """Scores an episode again and compares. Judges that play at random may say something else; perfect ones don't."""
     before = play.played.score
     if play.scene.cast != PERFECT or before is None:
         return None
     environment = play.stage.environment
     again: object
-    async with no_longer(environment, f"scoring {play.scene} again"):
+    async with limit_waiting(environment, f"scoring {play.scene} again"):
         if environment.scores_groups():
             again = await score_group(play.group, play.stage) or play.played.score
         else:
@@ -133,11 +139,12 @@ async def _scored_again(evidence: Evidence, play: Play) -> Problem | None:
 
 
 def _reward(played: Played) -> float | None:
+    """Returns the policy's reward of a completed episode, else None."""
     return played.score.reward if played.status == "completed" and played.score is not None else None
 
 
 def _rewards(played: Played) -> list[tuple[str, float]]:
-    """The policy's and the others', by whose they are."""
+    """Returns the policy's reward and the others', each with a text that says whose it is."""
     if _reward(played) is None or played.score is None:
         return []
     return [("", played.score.reward), *((f" for {name}", reward) for name, reward in played.score.others.items())]

@@ -19,6 +19,7 @@ AGAIN = 2
 
 
 async def look(evidence: Evidence) -> list[Finding]:
+    """Plays the scenes with the worst lags again, and finds the places that are late each time."""
     worst: dict[str, Lag] = {}
     for lag in evidence.lags:
         known = worst.get(_function(lag.place))
@@ -47,5 +48,5 @@ async def _is_late_again(evidence: Evidence, lag: Lag) -> bool:
 
 
 def _function(place: str) -> str:
-    """A place without its line."""
+    """Returns a place without its line."""
     return place.partition(" (")[0]

@@ -1,4 +1,4 @@
-"""What is checked: an environment with its options, and the tasks that it is played on."""
+"""The subject of a check is an environment with its options, and the tasks that it is played on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from ray_gym.task import Task
 
 @dataclass(frozen=True, slots=True)
 class Subject:
+    """A subject is an environment with its options, and the tasks that it is played on."""
+
     name: str
     environment_class: type[Environment[Any, Any]]
     options: BaseModel
@@ -25,10 +27,11 @@ class Subject:
     from_file: bool = False
 
     def make(self) -> Environment[Any, Any]:
-        """A fresh instance."""
+        """Makes a fresh instance."""
         return self.environment_class(self.options)
 
     def task(self, index: int) -> Task:
+        """Reads the task of an index anew."""
         return self.environment_class.task_type.model_validate_json(self.tasks[index].task)
 
 
@@ -40,7 +43,10 @@ def subject_of(
     seed: int,
     tasks_file: Path | None = None,
 ) -> Subject:
-    """Errors: UserError for bad rows, and for an environment that has neither a generator nor a file."""
+    """Makes a subject with tasks of a file or of the environment's generator.
+
+    Errors: UserError for bad rows, and for an environment that has neither a generator nor a file.
+    """
     environment = environment_class(options)
     if tasks_file is not None:
         section = TasksSection(path=str(tasks_file), limit=count)

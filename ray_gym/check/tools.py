@@ -1,6 +1,7 @@
 """Are tools for those that they are declared for, and are bad arguments answered rather than raised?
 
-Every tool is called by everyone with broken and with odd arguments, on a session's fresh state; and the plays are looked through.
+Every tool is called by everyone with broken and with odd arguments, on a session's fresh state; and the plays are
+looked through.
 """
 
 from __future__ import annotations
@@ -10,12 +11,12 @@ import random
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.check.arguments import broken, fitting
+from ray_gym.check.arguments import broken_arguments, fitting_arguments
 from ray_gym.check.casts import NASTY, NASTY_POLICY, casts_for
-from ray_gym.check.finding import Finding, shortened
+from ray_gym.check.finding import Finding, shorten
 from ray_gym.check.scenes import Play, RememberingModel, Scene
 from ray_gym.check.texts import odd_text
-from ray_gym.check.waiting import no_longer
+from ray_gym.check.waiting import limit_waiting
 from ray_gym.environment import Environment
 from ray_gym.episode.episode import Episode
 from ray_gym.errors import EpisodeFailure, FailureKind
@@ -28,25 +29,27 @@ if TYPE_CHECKING:
     from ray_gym.check.evidence import Evidence
 
 ODD_CALLS = 12
-"""Of each tool, with arguments that its schema takes."""
+"""Calls of each tool with odd arguments that its schema takes."""
 _WRONG_CALLER = "check `caller` where calls are carried out, and never call a tool in another participant's name"
 _RAISES = "refuse with `raise ToolError(...)` what the tool can't do; narrow the types of its arguments"
 
 
 async def look(evidence: Evidence) -> list[Finding]:
+    """Finds tools that are offered to, or carried out for, the wrong participants, and tools that raise."""
     findings = list(_declared_for_nobody(evidence))
     for play in evidence.plays:
         findings += _offered_to_others(play)
         findings += _carried_out_for_others(play)
         findings += _carried_out_under_another_id(play)
-        findings += _raised(play)
+        findings += _errors_raised(play)
     tools = evidence.subject.make().tools
     for tool in tools.values():
-        findings += await _called_directly(evidence, tool)
+        findings += await _call_directly(evidence, tool)
     return list({finding.where: finding for finding in findings}.values())
 
 
-def failed_in_tool(play: Play) -> bool:
+def has_failed_in_tool(play: Play) -> bool:
+    """Says whether an episode failed by the environment's fault in a tool."""
     failure = play.played.failure
     return failure is not None and failure.kind == FailureKind.ENVIRONMENT and failure.where.startswith("tool ")
 
@@ -70,7 +73,10 @@ def _offered_to_others(play: Play) -> Iterator[Finding]:
 
 
 def _carried_out_for_others(play: Play) -> Iterator[Finding]:
-    """By the call's id: its result says what became of it, and in whose name it was carried out."""
+    """Finds forbidden calls that were carried out.
+
+    The result with the call's id says what became of it, and in whose name it was carried out.
+    """
     episode = play.played.episode
     tools = episode.tools
     forbidden = {
@@ -89,7 +95,8 @@ def _carried_out_for_others(play: Play) -> Iterator[Finding]:
 
 
 def _carried_out_under_another_id(play: Play) -> Iterator[Finding]:
-    """A result that answers none of its participant's own calls, right after another made one that is not for it.
+    """Finds a result that answers none of its participant's own calls, right after another participant made a call that
+    it may not make.
 
     (An environment may well call tools itself, for actions that it reads in texts, say.)
     """
@@ -112,20 +119,20 @@ def _carried_out_under_another_id(play: Play) -> Iterator[Finding]:
                 yield Finding(f"tool {call.name}", f"{what}, who may not call it ({play.scene})", _WRONG_CALLER)
 
 
-def _raised(play: Play) -> Iterator[Finding]:
-    if failed_in_tool(play) and (failure := play.played.failure):
-        yield Finding(failure.where, f"{shortened(failure.message)} ({play.scene})", _RAISES)
+def _errors_raised(play: Play) -> Iterator[Finding]:
+    if has_failed_in_tool(play) and (failure := play.played.failure):
+        yield Finding(failure.where, f"{shorten(failure.message)} ({play.scene})", _RAISES)
 
 
-async def _called_directly(evidence: Evidence, tool: Tool) -> list[Finding]:
+async def _call_directly(evidence: Evidence, tool: Tool) -> list[Finding]:
     async with (
         evidence.theatre.environment() as environment,
-        no_longer(environment, "called directly") as goes_on,
+        limit_waiting(environment, "called directly") as goes_on,
     ):
-        return await _called_by_all(evidence, environment, tool, goes_on)
+        return await _call_by_all(evidence, environment, tool, goes_on)
 
 
-async def _called_by_all(
+async def _call_by_all(
     evidence: Evidence, environment: Environment[Any, Any], tool: Tool, goes_on: Callable[[], None]
 ) -> list[Finding]:
     scene = Scene(0, NASTY if NASTY in casts_for(environment) else NASTY_POLICY)
@@ -136,8 +143,8 @@ async def _called_by_all(
         return []  # the check of the hooks says it
     rng, findings = random.Random(evidence.subject.seed), []
     for name in environment.participants:
-        good = [fitting(tool.schema, rng, lambda: odd_text(rng)) for _ in range(ODD_CALLS)]
-        for arguments in [*broken(tool.schema), *good]:
+        good = [fitting_arguments(tool.schema, rng, lambda: odd_text(rng)) for _ in range(ODD_CALLS)]
+        for arguments in [*broken_arguments(tool.schema), *good]:
             goes_on()
             is_allowed = tool.offered_to(name) and arguments in good
             findings += await _call(episode, name, ToolCall("call", tool.method, arguments), is_allowed)
@@ -145,16 +152,16 @@ async def _called_by_all(
 
 
 async def _call(episode: Episode, name: str, call: ToolCall, is_allowed: bool) -> list[Finding]:
-    where, shown = f"tool {call.name}", f"{call.name}({shortened(call.arguments, 80)}) by {name}"
+    where, shown = f"tool {call.name}", f"{call.name}({shorten(call.arguments, 80)}) by {name}"
     if episode.stopped:
         return []
     before = None if is_allowed else _snapshot(episode.state)
     try:
         answer = await episode.call(name, call)
     except EpisodeFailure as error:
-        return [Finding(where, f"{shown}: {shortened(error.failure.message)}", _RAISES)]
+        return [Finding(where, f"{shown}: {shorten(error.failure.message)}", _RAISES)]
     except Exception as error:
-        return [Finding(where, f"{shown}: {shortened(repr(error))}", _RAISES)]
+        return [Finding(where, f"{shown}: {shorten(repr(error))}", _RAISES)]
     if is_allowed:
         return []
     if answer.error is None:
@@ -165,7 +172,7 @@ async def _call(episode: Episode, name: str, call: ToolCall, is_allowed: bool) -
 
 
 def _snapshot(state: Any) -> bytes | None:
-    """None for a state that can't be compared this way."""
+    """Returns the state as a pickle; None for a state that can't be compared this way."""
     try:
         return pickle.dumps(state)
     except Exception:

@@ -1,6 +1,7 @@
-"""What the environment's own code calls that a replay can't give again, and what its hooks return.
+"""Records calls of the environment's own code that a replay can't give again, and what its hooks return.
 
-A profile function sees every call of Python code and of built-in functions. It makes everything slow, so it looks at a few episodes only.
+A profile function sees every call of Python code and of built-in functions. It makes everything slow, so it looks at a
+few episodes only.
 """
 
 from __future__ import annotations
@@ -23,21 +24,22 @@ HOOKS = ("finished", "relay", "next_speaker", "opening", "narrow")
 _SHARED_RANDOM = getattr(random.random, "__self__", None)
 _SEED = random.Random.seed.__code__
 _IGNORED = ("importlib", "logging")
-"""What they ask the clock for changes nothing that is played."""
+"""Packages whose calls of the clock change nothing that is played."""
 _CLOCKS = {"time", "time_ns"}
 _STOPWATCHES = {f"{name}{unit}" for name in ("monotonic", "perf_counter", "process_time") for unit in ("", "_ns")}
-"""Libraries use them for their deadlines, which is no fault: what counts are calls by the environment's own lines."""
+"""Libraries use these for their deadlines, which is no fault: only calls by the environment's own lines count."""
 _NOW_UNLESS_GIVEN = {"localtime": 1, "gmtime": 1, "ctime": 1, "asctime": 1, "strftime": 2}
-"""They tell the time of now if they are given fewer arguments than that."""
+"""Functions that tell the time of now if they are given fewer arguments than that."""
 
 
 class Trace:
-    """A context manager; what it saw in all its blocks is kept."""
+    """Records what is called and returned while it is entered; records of all its blocks are kept."""
 
     def __init__(self, environment: Environment[Any, Any]) -> None:
         self.outside: Counter[str] = Counter()
-        """Calls of clocks and of unseeded random numbers: by what, and where."""
+        """Numbers of calls of clocks and of unseeded random numbers, by the function and the place."""
         self.returned: dict[str, list[Any]] = {hook: [] for hook in HOOKS}
+        """Values that each hook returned."""
         self._package = _package(type(environment).__module__)
         self._hooks = _codes_of(type(environment))
 
@@ -45,7 +47,7 @@ class Trace:
         self._before: tuple[Any, Any] = (None, None)
 
     def __enter__(self) -> Trace:
-        """Threads are seen if they start from here on."""
+        """Starts the trace. Threads are seen if they start from here on."""
         self._is_on, self._before = True, (sys.getprofile(), threading.getprofile())
         threading.setprofile(self._see)
         sys.setprofile(self._see)
@@ -71,7 +73,7 @@ class Trace:
             self.outside[f"{place} calls {called}"] += 1
 
     def _outside(self, caller: FrameType, function: Any) -> str | None:
-        """What a built-in function is called here, if it is a clock or a source of unseeded random numbers."""
+        """Names a built-in function that is called here, if it is a clock or a source of unseeded random numbers."""
         owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
         if owner is time and (_tells_now(name, caller) or (name in _STOPWATCHES and self._is_own(caller))):
             return f"time.{name}()"
@@ -85,7 +87,7 @@ class Trace:
         return _package_of(frame) == self._package
 
     def _authors_place(self, innermost: FrameType) -> str | None:
-        """Where the environment's code is, if it is nearer to the call than the engine's."""
+        """Returns the place in the environment's code, if it is nearer to the call than the engine's."""
         frame: FrameType | None = innermost
         while frame is not None:
             package = _package_of(frame)
@@ -98,6 +100,7 @@ class Trace:
 
 
 def _codes_of(environment_class: type) -> dict[CodeType, str]:
+    """Returns the code of the hooks that an environment overrides."""
     found = {}
     for hook in HOOKS:
         code = getattr(getattr(environment_class, hook), "__code__", None)
@@ -117,6 +120,7 @@ def _package(module: str) -> str:
 
 
 def _tells_now(name: str, caller: FrameType) -> bool:
+    """Says whether a function of `time` tells the time of now."""
     if name in _NOW_UNLESS_GIVEN:
         count = _arguments_given(caller)
         return count is not None and count < _NOW_UNLESS_GIVEN[name]
@@ -124,12 +128,15 @@ def _tells_now(name: str, caller: FrameType) -> bool:
 
 
 def _arguments_given(caller: FrameType) -> int | None:
-    """With how many arguments it calls a function right now, which only its code says; None where it says `*arguments`."""
+    """Returns the number of arguments of the call that is made right now, which only the code says; None for
+    `*arguments`.
+    """
     code, place = caller.f_code.co_code, caller.f_lasti
     return code[place + 1] if dis.opname[code[place]] in ("CALL", "PRECALL") else None
 
 
 def _unseeded(frame: FrameType) -> str | None:
+    """Names a random generator that is made without a seed."""
     if frame.f_code is _SEED and frame.f_locals.get("a") is None:
         return "random.Random() without a seed"
     return None

@@ -1,6 +1,6 @@
 """Ends what waits for ever: a hook or a tool that gives the event loop back, and never comes to its end.
 
-Scripted players answer at once, so whatever takes long between two of their answers is the environment.
+Scripted players answer at once, so only the environment can take long between two of their answers.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from ray_gym.episode.rules import Rules
 from ray_gym.run.worker.watchdog import authors_place
 
 WAITS_S = 60.0
-"""Between two answers of players. Longer than what libraries are given to make a task or to score an answer."""
+"""Seconds between two answers of players: more than libraries are given to make a task or to score an answer."""
 _MEND = (
     "give what it waits for a deadline, `async with asyncio.timeout(seconds)`, and see that it is never left waiting"
 )
 
 
 class WaitsForEver(Exception):
-    """Nothing else can be checked: every further episode might take as long."""
+    """Says that nothing else can be checked: every further episode might take as long."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.what)
@@ -31,8 +31,11 @@ class WaitsForEver(Exception):
 
 
 @asynccontextmanager
-async def no_longer(environment: Rules, doing: str) -> AsyncIterator[Callable[[], None]]:
-    """Gives what is to be called when things go on. Errors: WaitsForEver."""
+async def limit_waiting(environment: Rules, doing: str) -> AsyncIterator[Callable[[], None]]:
+    """Yields a function that has to be called whenever things go on; without a call for `WAITS_S`, the block is ended.
+
+    Errors: WaitsForEver.
+    """
     loop, is_over = asyncio.get_running_loop(), False
 
     def goes_on() -> None:
@@ -54,7 +57,7 @@ async def no_longer(environment: Rules, doing: str) -> AsyncIterator[Callable[[]
 
 
 def _place(error: BaseException, environment: Rules) -> str | None:
-    """Where the environment's own code was waiting when it was cancelled."""
+    """Returns the place where the environment's own code was waiting when it was cancelled."""
     for one in _reasons(error):
         stack: list[FrameType] = [frame for frame, _ in traceback.walk_tb(one.__traceback__)]
         place = authors_place(stack[::-1], environment)
@@ -64,6 +67,7 @@ def _place(error: BaseException, environment: Rules) -> str | None:
 
 
 def _reasons(error: BaseException | None) -> Iterator[BaseException]:
+    """Yields an error and the errors that led to it."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

@@ -154,7 +154,7 @@ def check_env(
 
         ray-gym check-env calendar --option mode=live --tasks 50
     """
-    from ray_gym.check.all_checks import Report, carry_out
+    from ray_gym.check.all_checks import CheckReport, carry_out
     from ray_gym.check.command import read_subject
     from ray_gym.check.finding import Finding
     from ray_gym.check.hang import HangWatch
@@ -170,7 +170,7 @@ def check_env(
             status.stop()
             print_hang(console, hang)
 
-        async def check() -> Report:
+        async def check() -> CheckReport:
             with HangWatch(subject.make(), tell):
                 return await carry_out(subject, other_process, status.update)
 

@@ -18,13 +18,13 @@ from faulty_orders import (
 )
 
 from ray_gym.check import determinism, waiting
-from ray_gym.check.all_checks import CHECKS, Report, carry_out
+from ray_gym.check.all_checks import CHECKS, CheckReport, carry_out
 from ray_gym.check.other_process import OtherProcess
 from ray_gym.check.subject import subject_of
 from ray_gym.environment import Options
 
 
-async def check(environment_class: type[Sound]) -> Report:
+async def check(environment_class: type[Sound]) -> CheckReport:
     subject = subject_of(environment_class.__name__, environment_class, Options(), 2, seed=0)
     with OtherProcess() as other_process:
         report = await carry_out(subject, other_process)
