@@ -41,14 +41,14 @@ def doctor(
     console = Console()
     for result in results:
         _print(console, result)
-    problems = sum(not result.well for result in results)
+    problems = sum(not result.is_well for result in results)
     console.print(f"{problems} problem{'s' * (problems != 1)}" if problems else "all is well", highlight=False)
     if problems:
         raise typer.Exit(1)
 
 
 def _print(console: Console, result: Result) -> None:
-    mark = "[green]ok      [/]" if result.well else "[red]problem [/]"
+    mark = "[green]ok      [/]" if result.is_well else "[red]problem [/]"
     line = f"{mark} {escape(result.node):<20} [bold]{escape(result.check):<18}[/] {escape(result.found)}"
     console.print(line, highlight=False, soft_wrap=True)
     if result.mend:

@@ -1,1 +1,3 @@
-"""`ray-gym doctor`: is this cluster fit for this config? Looks at every node, and says what to mend."""
+"""Implements `ray-gym doctor`, which looks at every node of a cluster, says whether it is fit for a config, and what to
+mend.
+"""

@@ -1,8 +1,8 @@
-"""Whether the cluster asks for Ray's token, and its dashboard, which runs what it is sent, too."""
+"""Checks that the cluster asks for Ray's token, and so does its dashboard, which runs the jobs that it is sent."""
 
 from __future__ import annotations
 
-from ray_gym.doctor.ports import answer
+from ray_gym.doctor.ports import get
 from ray_gym.doctor.result import CLUSTER, Result
 
 SET_IT = "set RAY_AUTH_MODE=token and a token on every node before `ray start` (docs/ray_auth.md)"
@@ -10,21 +10,25 @@ JOBS = "/api/jobs/"
 
 
 def check_auth(tokens_on: bool) -> Result:
+    """Checks that Ray asks for its token."""
     if tokens_on:
         return Result(CLUSTER, "auth", "Ray asks for its token")
-    return Result(CLUSTER, "auth", "no token: whoever reaches Ray's ports runs code on the cluster", SET_IT)
+    return Result(CLUSTER, "auth", "no token: anyone who reaches Ray's ports runs code on the cluster", SET_IT)
 
 
 def check_dashboard(address: str) -> Result:
-    """`address` is HOST:PORT, or empty for a cluster that has none."""
+    """Checks that the dashboard asks for the token.
+
+    `address` is HOST:PORT, or empty for a cluster without a dashboard.
+    """
     if not address:
         mend = "for `ray job submit` and `serve deploy`, start the head with its dashboard (ray[default])"
         return Result(CLUSTER, "dashboard", "there is none", mend)
     host, _, port = address.rpartition(":")
-    status, _ = answer(host.strip("[]"), int(port), JOBS)
+    status, _ = get(host.strip("[]"), int(port), JOBS)
     if status in (401, 403):
         return Result(CLUSTER, "dashboard", f"{address} asks for the token")
     if status == 0:
         mend = "reach it by `ray dashboard` or a port forward, if you submit jobs from here; look at dashboard.log on the head"
         return Result(CLUSTER, "dashboard", f"nothing answers at {address}", mend)
-    return Result(CLUSTER, "dashboard", f"{address} gives its jobs to everybody who asks", SET_IT)
+    return Result(CLUSTER, "dashboard", f"{address} gives its jobs to anyone who asks", SET_IT)

@@ -1,4 +1,4 @@
-"""Whether clocks agree: leases, heartbeats and the times in records are compared between nodes."""
+"""Checks that clocks agree: leases, heartbeats and the times in records are compared between nodes."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from ray_gym.doctor.result import Result
 
 MOST_S = 1.0
+"""Seconds that a node's clock may be ahead or behind."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Of a node's clock, between two of one's own."""
+class ClockReading:
+    """A reading of a node's clock lies between two of one's own, all in seconds of Unix time."""
 
     before: float
     there: float
@@ -19,11 +20,14 @@ class Reading:
 
     @property
     def skew_s(self) -> float:
-        """At least that much, ahead if positive; 0 if the answer's way alone may explain it."""
+        """Returns the least seconds that the node's clock is ahead (positive) or behind; 0 if the time of the answer's
+        way may explain all.
+        """
         return max(0.0, self.there - self.after) or min(0.0, self.there - self.before)
 
 
-def check_clock(node: str, reading: Reading) -> Result:
+def check_clock(node: str, reading: ClockReading) -> Result:
+    """Checks a node's clock."""
     skew = reading.skew_s
     if abs(skew) <= MOST_S:
         return Result(node, "clock", f"within {max(abs(skew), reading.after - reading.before):.2f} s")

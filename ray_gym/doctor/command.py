@@ -1,4 +1,4 @@
-"""`ray-gym doctor`: joins the cluster that is running, examines it, leaves it."""
+"""Carries out `ray-gym doctor`: joins the cluster that is running, examines it, leaves it."""
 
 from __future__ import annotations
 
@@ -10,16 +10,19 @@ from ray._private.worker import get_dashboard_url
 
 from ray_gym.doctor.auth import check_auth, check_dashboard
 from ray_gym.doctor.examination import examine
-from ray_gym.doctor.nodes import examined
+from ray_gym.doctor.needs import ClusterNeeds, needs_of
+from ray_gym.doctor.nodes import start_examiners
 from ray_gym.doctor.result import Result
-from ray_gym.doctor.subject import Subject, subject_of
 from ray_gym.run.cluster import cluster
 
 
 def diagnose(config_path: Path | None, overrides: Sequence[str], deadline_s: float) -> list[Result]:
-    """Errors: UserError for a wrong config or address; RunFailed if there is no cluster."""
-    subject = Subject() if config_path is None else subject_of(config_path, overrides)
+    """Checks the running cluster, for a config if one is given.
+
+    Errors: UserError for a wrong config or address; RunFailed if there is no cluster.
+    """
+    needs = ClusterNeeds() if config_path is None else needs_of(config_path, overrides)
     cluster.check_running()
-    with cluster.connected(), examined(deadline_s) as nodes:
-        found = examine(nodes, subject)
+    with cluster.connected(), start_examiners(deadline_s) as nodes:
+        found = examine(nodes, needs)
         return [*found, check_auth(is_token_auth_enabled()), check_dashboard(get_dashboard_url() or "")]

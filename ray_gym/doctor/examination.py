@@ -1,4 +1,4 @@
-"""All checks, one after the other, each on every node that it concerns."""
+"""Carries out all checks, one after the other, each on every node that it concerns."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ray_gym.doctor.clock import Reading, check_clock
-from ray_gym.doctor.nodes import Nodes
+from ray_gym.doctor.clock import ClockReading, check_clock
+from ray_gym.doctor.needs import ClusterNeeds
+from ray_gym.doctor.nodes import ExaminedNodes
 from ray_gym.doctor.resources import check_resources, fits
 from ray_gym.doctor.result import CLUSTER, Result
-from ray_gym.doctor.storage import locked
-from ray_gym.doctor.subject import Subject
+from ray_gym.doctor.storage import hold_lock
 from ray_gym.doctor.versions import check_versions
 
 HERE = "here"
@@ -22,38 +22,39 @@ HERE = "here"
 SHARE_IT = "mount one file system there on all nodes and here, writable, with locks; or set {key} to a folder of one"
 
 
-def examine(nodes: Nodes, subject: Subject) -> list[Result]:
+def examine(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
+    """Returns the results of all checks on the nodes that answer, and of the nodes that don't."""
     results = [Result(CLUSTER, "nodes", str(len(nodes.answering)))]
-    results += check_versions(nodes.ask("versions", subject.packages))
+    results += check_versions(nodes.ask("versions", needs.packages))
     results += _clocks(nodes)
     rooms = [node.room for node in nodes.answering.values()]
-    results += check_resources(rooms, subject.placed(), subject.workers, subject.cpus_per_worker)
-    results += _model_files(nodes, subject)
-    results += _port(nodes, subject)
-    for key, folder in subject.folders.items():
+    results += check_resources(rooms, needs.placed(), needs.workers, needs.cpus_per_worker)
+    results += _model_files(nodes, needs)
+    results += _port(nodes, needs)
+    for key, folder in needs.folders.items():
         results += _storage(nodes, key, folder)
-    results += [Result(CLUSTER, "output", f"{uri}: object stores are not looked at") for uri in subject.object_stores]
+    results += [Result(CLUSTER, "output", f"{uri}: object stores are not looked at") for uri in needs.object_stores]
     mend = "look at this node's raylet.log and dashboard_agent.log; does it have ray_gym's dependencies, and do its mounts answer?"
     return results + [Result(node, "answers", why, mend) for node, why in nodes.silent.items()]
 
 
-def _clocks(nodes: Nodes) -> list[Result]:
-    """One after the other: the shorter the way of an answer, the better it tells."""
+def _clocks(nodes: ExaminedNodes) -> list[Result]:
+    """Reads the nodes' clocks one after the other: the shorter the way of an answer, the better it tells."""
     results = []
     for name in list(nodes.answering):
         before = time.time()
         for there in nodes.ask("now", only=lambda node, name=name: node.name == name).values():  # type: ignore[misc]
-            results.append(check_clock(name, Reading(before, there, time.time())))
+            results.append(check_clock(name, ClockReading(before, there, time.time())))
     return results
 
 
-def _model_files(nodes: Nodes, subject: Subject) -> list[Result]:
-    """On the nodes where a replica may be."""
+def _model_files(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
+    """Checks the files of models on the nodes where a replica may be."""
     results = []
-    for name, placed in subject.placed().items():
+    for name, placed in needs.placed().items():
         answers = nodes.ask(
             "missing_files",
-            subject.engines[name],
+            needs.engines[name],
             only=lambda node, placed=placed: any(fits(node.room, each) for each in placed),  # type: ignore[misc]
         )
         mend = f"put the checkpoint there (or set models.{name}.model to a folder that is shared)"
@@ -64,11 +65,11 @@ def _model_files(nodes: Nodes, subject: Subject) -> list[Result]:
     return results
 
 
-def _port(nodes: Nodes, subject: Subject) -> list[Result]:
-    """Of the service, whose proxy is on the head."""
-    if subject.address is None:
+def _port(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
+    """Checks the port of the service on the head, where its proxy is."""
+    if needs.address is None:
         return []
-    host, port = subject.address
+    host, port = needs.address
     answers = nodes.ask("port", host, port, only=lambda node: node.is_head)
     mend = "end what listens there, or choose another service.port (for `ray-gym serve`; runs need none)"
     return [
@@ -77,13 +78,15 @@ def _port(nodes: Nodes, subject: Subject) -> list[Result]:
     ]
 
 
-def _storage(nodes: Nodes, key: str, folder: Path) -> list[Result]:
-    """Each node writes a file of its own; then each looks for all others', and tries a lock that is held here."""
+def _storage(nodes: ExaminedNodes, key: str, folder: Path) -> list[Result]:
+    """Checks a shared folder: each node writes a file of its own; then each looks for all others', and tries a lock
+    that is held here.
+    """
     mend = SHARE_IT.format(key=key)
     existing = next(path for path in (folder, *folder.parents) if path.exists())
     tried = f"{folder}" if existing == folder else f"{folder} is not there yet; in {existing}"
     try:
-        with _scratch(existing) as scratch, locked(scratch):
+        with _scratch(existing) as scratch, hold_lock(scratch):
             names = {name: f"node-{index}" for index, name in enumerate(nodes.answering)}
             wrote = nodes.ask_each("write", {node: (scratch, name) for node, name in names.items()})
             written = {names[node]: node for node, problem in wrote.items() if not problem}
@@ -98,12 +101,13 @@ def _storage(nodes: Nodes, key: str, folder: Path) -> list[Result]:
 
 
 def _problems(answers: Mapping[str, str | None]) -> dict[str, str]:
+    """Returns the answers that name a problem, by node."""
     return {node: problem for node, problem in answers.items() if problem}
 
 
 @contextmanager
 def _scratch(folder: Path) -> Iterator[Path]:
-    """Errors: OSError."""
+    """Makes a folder that is removed at the end. Errors: OSError."""
     scratch = folder / f".ray-gym-doctor-{uuid.uuid4().hex[:12]}"
     scratch.mkdir()
     try:

@@ -1,4 +1,4 @@
-"""What looks around on a node: an actor there. Each method is one question; none raises for what it finds."""
+"""Looks at a node from an actor on it. Each method is one question; none raises for what it finds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,11 @@ from ray_gym.models.engine import OnNodes
 
 
 class Examiner:
+    """An examiner is an actor that answers questions about its node.
+
+    Methods that check something return a problem, or None.
+    """
+
     def versions(self, packages: tuple[str, ...]) -> dict[str, str]:
         return versions_here(packages)
 

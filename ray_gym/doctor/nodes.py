@@ -1,4 +1,6 @@
-"""The nodes of the cluster, with an examiner on each; all are asked at once, and none is waited for longer than the deadline."""
+"""Holds the nodes of the cluster, with an examiner on each; all are asked at once, and none is waited for longer than
+the deadline.
+"""
 
 from __future__ import annotations
 
@@ -18,27 +20,33 @@ from ray_gym.errors import describe
 
 @dataclass(frozen=True, slots=True)
 class Node:
+    """A node of the cluster has an examiner that looks at it."""
+
     name: str
-    """Short, and one node's only."""
+    """Short name, which no other node has."""
     room: Room
     is_head: bool
     examiner: Any
 
 
 @dataclass
-class Nodes:
-    """Those that answer. One that did not in time is asked nothing more, as whatever held it may hold it still."""
+class ExaminedNodes:
+    """These are the nodes that answer.
+
+    A node that did not in time is asked nothing more, as the same thing may hold it still.
+    """
 
     answering: dict[str, Node]
     deadline_s: float
     silent: dict[str, str] = field(default_factory=dict)
-    """Why, by node."""
+    """Reasons why nodes did not answer, by node."""
 
     def ask(self, method: str, *arguments: Any, only: Callable[[Node], bool] = lambda node: True) -> dict[str, Any]:
-        """The answers, by node."""
+        """Asks the nodes one question, and returns the answers, by node."""
         return self.ask_each(method, {name: arguments for name, node in self.answering.items() if only(node)})
 
     def ask_each(self, method: str, arguments: Mapping[str, tuple[Any, ...]]) -> dict[str, Any]:
+        """Asks each node with arguments of its own, and returns the answers, by node."""
         asked = {
             name: getattr(self.answering[name].examiner, method).remote(*given)
             for name, given in arguments.items()
@@ -66,19 +74,22 @@ class Nodes:
 
 
 @contextmanager
-def examined(deadline_s: float) -> Iterator[Nodes]:
+def start_examiners(deadline_s: float) -> Iterator[ExaminedNodes]:
+    """Starts an examiner on every living node, and kills them at the end."""
     found = [node for node in ray.nodes() if node["Alive"]]
     names = names_of([(node["NodeManagerAddress"], node["NodeID"]) for node in found])
     nodes = {name: _with_examiner(name, node) for name, node in zip(names, found, strict=True)}
     try:
-        yield Nodes(nodes, deadline_s)
+        yield ExaminedNodes(nodes, deadline_s)
     finally:
         for node in nodes.values():
             ray.kill(node.examiner)
 
 
 def names_of(nodes: list[tuple[str, str]]) -> list[str]:
-    """Addresses; with the beginning of the node's id where several nodes have the same one."""
+    """Returns the nodes' addresses; where several nodes have the same one, the beginning of the node's id follows
+    it.
+    """
     addresses = [address for address, _ in nodes]
     return [address if addresses.count(address) == 1 else f"{address}/{id[:6]}" for address, id in nodes]
 

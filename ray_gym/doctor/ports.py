@@ -1,4 +1,4 @@
-"""The ports that a service and the dashboard are reached by."""
+"""Checks the ports at which a service and the dashboard are reached."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import http.client
 import socket
 
 LOOK_S = 5.0
+"""Seconds that an answer may take."""
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Addresses that stand for all interfaces, and the loopback address to ask instead."""
 SERVE_HEALTH = "/-/healthz"
-"""Of every proxy of Serve, whatever else it has."""
+"""Path that every proxy of Serve answers, whatever else it serves."""
 
 
 def port_problem(host: str, port: int) -> str | None:
-    """Why a service can't listen there. None if the port is free, or Serve has it already."""
+    """Says why a service can't listen there. None if the port is free, or Serve has it already."""
     try:
         ((family, kind, _, _, address), *_) = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         with socket.socket(family, kind) as probe:
@@ -20,14 +22,14 @@ def port_problem(host: str, port: int) -> str | None:
             probe.bind(address)
             probe.listen()
     except OSError as error:
-        if answer(EVERYWHERE.get(host, host), port, SERVE_HEALTH)[1].startswith(b"success"):
+        if get(EVERYWHERE.get(host, host), port, SERVE_HEALTH)[1].startswith(b"success"):
             return None
         return f"can't listen at {host}:{port}: {error.strerror or error}"
     return None
 
 
-def answer(host: str, port: int, path: str) -> tuple[int, bytes]:
-    """Status (0: none came) and the beginning of the body, to a request without any token."""
+def get(host: str, port: int, path: str) -> tuple[int, bytes]:
+    """Sends a request without any token, and returns the status (0: no answer) and the beginning of the body."""
     connection = http.client.HTTPConnection(host, port, timeout=LOOK_S)
     try:
         connection.request("GET", path)

@@ -1,4 +1,6 @@
-"""Whether the replicas and workers of a config have room on the nodes that there are: on whole nodes, not in the sum."""
+"""Checks that the replicas and workers of a config have room on the nodes that there are: on whole nodes, not in the
+sum.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ MORE = "add such nodes (a pool's minimum or maximum), ask for fewer, or change w
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Of a node: what it has in all, whatever is in use now."""
+    """The room of a node is all that it has, even if it is in use now."""
 
     node: str
     cpus: float
@@ -25,26 +27,29 @@ class Room:
 def check_resources(
     rooms: Sequence[Room], models: Mapping[str, Sequence[Replicas]], workers: int, cpus_per_worker: float
 ) -> list[Result]:
-    """The largest first, each where the least is left over, as a scheduler would do well to."""
+    """Places replicas and workers on the nodes: the largest first, each where the least is left over, as a scheduler
+    would do well to.
+    """
     results = []
     left = list(rooms)
     flat = [(name, asked) for name, placed in models.items() for asked in placed]
     for name, asked in sorted(flat, key=lambda item: (-item[1].gpus, -item[1].cpus)):
         left, count = _place(left, asked)
-        results.append(_told(f"models.{name}", asked, count, rooms))
+        results.append(_result(f"models.{name}", asked, count, rooms))
     if cpus_per_worker:
         asked = Replicas(workers, cpus_per_worker, 0)
         left, count = _place(left, asked)
-        results.append(_told("fanout.workers", asked, count, rooms))
+        results.append(_result("fanout.workers", asked, count, rooms))
     return results
 
 
 def fits(room: Room, asked: Replicas) -> bool:
+    """Says whether one replica fits on a node."""
     return room.gpus >= asked.gpus and room.cpus >= asked.cpus and has_labels(room.labels, asked.labels)
 
 
 def has_labels(labels: Mapping[str, str], selector: Mapping[str, str]) -> bool:
-    """As Ray understands them: VALUE, !VALUE, in(A,B), !in(A,B)."""
+    """Says whether labels match a selector, as Ray understands it: VALUE, !VALUE, in(A,B), !in(A,B)."""
     for key, value in selector.items():
         negated, listed, plain = re.fullmatch(r"(!?)(?:in\((.*)\)|(.*))", value, re.DOTALL).groups()  # type: ignore[union-attr]
         values = [each.strip() for each in listed.split(",")] if listed is not None else [plain]
@@ -54,7 +59,7 @@ def has_labels(labels: Mapping[str, str], selector: Mapping[str, str]) -> bool:
 
 
 def _place(rooms: list[Room], asked: Replicas) -> tuple[list[Room], int]:
-    """What is left, and how many found a place."""
+    """Places replicas, and returns the room that is left, and how many found a place."""
     left = list(rooms)
     for placed in range(asked.count):
         fitting = [index for index, room in enumerate(left) if fits(room, asked)]
@@ -66,7 +71,8 @@ def _place(rooms: list[Room], asked: Replicas) -> tuple[list[Room], int]:
     return left, asked.count
 
 
-def _told(what: str, asked: Replicas, placed: int, rooms: Sequence[Room]) -> Result:
+def _result(what: str, asked: Replicas, placed: int, rooms: Sequence[Room]) -> Result:
+    """Describes whether the replicas or workers of one kind found a place, and what to do if not."""
     each = ", ".join(part for part in (f"{asked.gpus:g} GPUs" * (asked.gpus > 0), f"{asked.cpus:g} CPUs") if part)
     labels = "".join(f" {key}={value}" for key, value in asked.labels.items())
     wanted = f"{asked.count} times {each} on one node{f' with{labels}' if labels else ''}"

@@ -1,4 +1,4 @@
-"""The folders of output and journals: written by each node, seen by all, with locks that hold between nodes."""
+"""Checks the folders of output and journals: each node can write, all see it, and locks hold between nodes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ENOUGH_FREE = 2**30
+"""Bytes that have to be free."""
 LOCK = "lock"
 
 
 def write_problem(folder: Path, name: str) -> str | None:
-    """What goes wrong with a file of this node's own: making, flushing, renaming it, locking it, room for more."""
+    """Writes a file of this node's own, and says what goes wrong: making, flushing, renaming or locking it, or too
+    little room for more.
+    """
     try:
         scratch, final = folder / f".{name}.new", folder / name
         with scratch.open("wb") as file:
@@ -31,21 +34,24 @@ def write_problem(folder: Path, name: str) -> str | None:
 
 
 def read_problem(folder: Path, written: Mapping[str, str]) -> str | None:
-    """Of which nodes the files are not there, or not what they wrote. `written`: nodes by the names of their files."""
+    """Names the nodes whose files are missing, or do not hold what they wrote.
+
+    `written`: nodes by the names of their files.
+    """
     missing = [node for name, node in written.items() if not _is_whole(folder / name, name)]
     return f"{folder}: does not see what was written by {', '.join(missing)}" if missing else None
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Held here, while the nodes try. Errors: OSError."""
+def hold_lock(folder: Path) -> Iterator[None]:
+    """Holds a lock here, while the nodes try to take it. Errors: OSError."""
     with (folder / LOCK).open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
 
 
 def lock_problem(folder: Path) -> str | None:
-    """On a node, while `locked` holds elsewhere."""
+    """Tries on a node to take the lock that `hold_lock` holds elsewhere, and says what is wrong with locks there."""
     try:
         with (folder / LOCK).open("r+") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -57,6 +63,7 @@ def lock_problem(folder: Path) -> str | None:
 
 
 def _lock_problem(path: Path) -> str | None:
+    """Says whether locks hold between two handles of one file on this node."""
     with path.open("r+") as one, path.open("r+") as other:
         fcntl.flock(one, fcntl.LOCK_EX | fcntl.LOCK_NB)
         try:
@@ -67,6 +74,7 @@ def _lock_problem(path: Path) -> str | None:
 
 
 def _is_whole(path: Path, name: str) -> bool:
+    """Says whether a file holds its own name."""
     try:
         return path.read_bytes() == name.encode()
     except OSError:

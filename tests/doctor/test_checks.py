@@ -16,12 +16,12 @@ from conftest import free_port
 from ray_gym.deployments.vllm.engine import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.doctor.auth import check_auth, check_dashboard
-from ray_gym.doctor.clock import Reading, check_clock
+from ray_gym.doctor.clock import ClockReading, check_clock
+from ray_gym.doctor.needs import needs_of
 from ray_gym.doctor.nodes import names_of
 from ray_gym.doctor.ports import port_problem
 from ray_gym.doctor.resources import Room, check_resources, has_labels
-from ray_gym.doctor.storage import lock_problem, locked, read_problem, write_problem
-from ray_gym.doctor.subject import subject_of
+from ray_gym.doctor.storage import hold_lock, lock_problem, read_problem, write_problem
 from ray_gym.doctor.versions import MISSING, check_versions, versions_here
 from ray_gym.errors import UserError
 from ray_gym.models.placement import Replicas
@@ -32,12 +32,12 @@ from ray_gym.models.placement import Replicas
 def test_a_node_that_differs_is_named() -> None:
     same = {"python": "3.11.9", "ray": "2.60.0"}
     found = check_versions({"a": same, "b": same, "c": {**same, "ray": "2.59.0"}})
-    assert [(each.node, each.check, each.found, each.well) for each in found] == [
+    assert [(each.node, each.check, each.found, each.is_well) for each in found] == [
         ("cluster", "python", "3.11.9", True),
         ("c", "ray", "2.59.0", False),
     ]
     assert "2.60.0" in found[1].mend
-    [gone] = [each for each in check_versions({"a": {"x": "1"}, "b": {"x": "1"}, "c": {}}) if not each.well]
+    [gone] = [each for each in check_versions({"a": {"x": "1"}, "b": {"x": "1"}, "c": {}}) if not each.is_well]
     assert gone.found == MISSING
 
 
@@ -81,15 +81,15 @@ ROOMS = [
 )
 def test_replicas_have_to_fit_on_nodes(asked: Replicas, told: str | None) -> None:
     [result] = check_resources(ROOMS, {"policy": [asked]}, 2, 0)
-    assert result.well is (told is None) and (told or "room for") in result.found
+    assert result.is_well is (told is None) and (told or "room for") in result.found
 
 
 def test_the_large_ones_are_placed_first_and_workers_last() -> None:
     models = {"small": [Replicas(2, 0, 1)], "large": [Replicas(1, 0, 2)]}
-    assert all(each.well for each in check_resources(ROOMS, models, 24, 1))
-    assert [each.check for each in check_resources(ROOMS, models, 25, 1) if not each.well] == ["fanout.workers"]
+    assert all(each.is_well for each in check_resources(ROOMS, models, 24, 1))
+    assert [each.check for each in check_resources(ROOMS, models, 25, 1) if not each.is_well] == ["fanout.workers"]
     more = {**models, "other": [Replicas(1, 0, 1)]}
-    assert [each.check for each in check_resources(ROOMS, more, 1, 0) if not each.well] == ["models.other"]
+    assert [each.check for each in check_resources(ROOMS, more, 1, 0) if not each.is_well] == ["models.other"]
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_lock_of_another_process(tmp_path: Path) -> None:
-    with locked(tmp_path):
+    with hold_lock(tmp_path):
         script = f"from pathlib import Path; from ray_gym.doctor.storage import lock_problem as p; print(p(Path({str(tmp_path)!r})))"
         done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
         assert done.stdout.strip() == "None", done.stderr
@@ -160,8 +160,8 @@ def test_a_port_that_another_holds(listening: int) -> None:
 
 
 def test_no_token_and_no_dashboard() -> None:
-    assert check_auth(True).well and "runs code" in check_auth(False).found
-    assert not check_dashboard("").well
+    assert check_auth(True).is_well and "runs code" in check_auth(False).found
+    assert not check_dashboard("").is_well
     assert "nothing answers" in check_dashboard(f"127.0.0.1:{free_port()}").found
 
 
@@ -177,7 +177,7 @@ def test_a_dashboard_has_to_ask_for_a_token(status: str, well: bool) -> None:
     )
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
-        assert check_dashboard(f"127.0.0.1:{server.stdout.readline().strip()}").well is well
+        assert check_dashboard(f"127.0.0.1:{server.stdout.readline().strip()}").is_well is well
 
 
 # ---- clocks ----
@@ -188,10 +188,10 @@ def test_a_dashboard_has_to_ask_for_a_token(status: str, well: bool) -> None:
 )
 def test_clocks(there: float, told: str | None) -> None:
     """Nothing is said of what an answer's way may explain."""
-    result = check_clock("a", Reading(100.0, there, 101.0))
-    assert result.well is (told is None) and (told or "within") in result.found
+    result = check_clock("a", ClockReading(100.0, there, 101.0))
+    assert result.is_well is (told is None) and (told or "within") in result.found
     now = time.time()
-    assert check_clock("a", Reading(now, now, now)).well
+    assert check_clock("a", ClockReading(now, now, now)).is_well
 
 
 # ---- models and configs ----
@@ -214,14 +214,14 @@ service: {port: 8123, offers: {cards: {environment: {id: blackjack}, participant
 
 def test_what_a_config_asks_for(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(CONFIG)
-    subject = subject_of(tmp_path / "config.yaml", [])
-    assert subject.placed() == {"policy": [Replicas(2, 3, 1, {"pool": "policy"})]}
-    assert (subject.workers, subject.cpus_per_worker, subject.address) == (3, 2, ("127.0.0.1", 8123))
-    assert subject.folders == {"output.journal_dir": Path("/shared/journals")}
-    assert subject.object_stores == ("s3://bucket/runs",)
-    assert subject.packages == ("ray_gym",)
+    needs = needs_of(tmp_path / "config.yaml", [])
+    assert needs.placed() == {"policy": [Replicas(2, 3, 1, {"pool": "policy"})]}
+    assert (needs.workers, needs.cpus_per_worker, needs.address) == (3, 2, ("127.0.0.1", 8123))
+    assert needs.folders == {"output.journal_dir": Path("/shared/journals")}
+    assert needs.object_stores == ("s3://bucket/runs",)
+    assert needs.packages == ("ray_gym",)
     with pytest.raises(UserError, match="did you mean 'tensor_parallel'"):
-        subject_of(tmp_path / "config.yaml", ["models.policy.tensor_paralel=4"])
+        needs_of(tmp_path / "config.yaml", ["models.policy.tensor_paralel=4"])
 
 
 def test_what_a_job_would_be_refused_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -229,10 +229,10 @@ def test_what_a_job_would_be_refused_for(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
     config = Path("configs/tic_tac_toe_scripted.yaml")
     with pytest.raises(UserError, match=r"output\.dir: \S+ is relative"):
-        subject_of(config, ["output.dir=runs"])
+        needs_of(config, ["output.dir=runs"])
     with pytest.raises(UserError, match=r"output\.journal_dir: here is relative"):
-        subject_of(config, ["output.dir=/shared/runs", "output.journal_dir=here"])
-    assert subject_of(config, ["output.dir=/shared/runs"]).folders == {"output.dir": Path("/shared/runs")}
+        needs_of(config, ["output.dir=/shared/runs", "output.journal_dir=here"])
+    assert needs_of(config, ["output.dir=/shared/runs"]).folders == {"output.dir": Path("/shared/runs")}
 
 
 def test_a_missing_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,9 +17,9 @@ from conftest import REPOSITORY, free_port
 from ray.cluster_utils import Cluster
 
 from ray_gym.doctor.examination import examine
-from ray_gym.doctor.nodes import Nodes, examined
+from ray_gym.doctor.needs import ClusterNeeds, needs_of
+from ray_gym.doctor.nodes import ExaminedNodes, start_examiners
 from ray_gym.doctor.result import Result
-from ray_gym.doctor.subject import Subject, subject_of
 
 pytestmark = pytest.mark.ray
 
@@ -39,7 +39,7 @@ service: {port: PORT}
 
 
 @pytest.fixture(scope="module")
-def nodes() -> Iterator[Nodes]:
+def nodes() -> Iterator[ExaminedNodes]:
     """A head, a node with two GPUs (so it says), and one that finds no small model in its cache."""
     before = dict(os.environ)
     folder = Path(tempfile.mkdtemp(prefix="ray_gym_test_"))  # short: Ray puts sockets below it
@@ -54,7 +54,7 @@ def nodes() -> Iterator[Nodes]:
     cluster.add_node(**small, num_gpus=1, labels={"pool": "bare"})
     try:
         ray.init(address=cluster.address, log_to_driver=False)
-        with examined(60) as found:
+        with start_examiners(60) as found:
             yield found
     finally:
         ray.shutdown()
@@ -71,24 +71,24 @@ def config(tmp_path: Path) -> Path:
     return path
 
 
-def problems(nodes: Nodes, subject: Subject) -> list[Result]:
-    return [result for result in examine(nodes, subject) if not result.well]
+def problems(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
+    return [result for result in examine(nodes, needs) if not result.is_well]
 
 
-def node_of(nodes: Nodes, pool: str | None) -> str:
+def node_of(nodes: ExaminedNodes, pool: str | None) -> str:
     [name] = [name for name, node in nodes.answering.items() if node.room.labels.get("pool") == pool]
     return name
 
 
-def test_a_cluster_that_is_well(nodes: Nodes, config: Path) -> None:
-    results = examine(nodes, subject_of(config, []))
-    assert [result for result in results if not result.well] == []
+def test_a_cluster_that_is_well(nodes: ExaminedNodes, config: Path) -> None:
+    results = examine(nodes, needs_of(config, []))
+    assert [result for result in results if not result.is_well] == []
     checks = {result.check: result for result in results}
     assert checks["nodes"].found == "3" and "3 nodes write" in checks["output.dir"].found
     assert {result.node for result in results if result.check == "clock"} == set(nodes.answering)
     assert [result.node for result in results if result.check == "models.policy"][1:] == [node_of(nodes, "policy")]
     assert not (config.parent / "runs").exists() and [path.name for path in config.parent.iterdir()] == ["config.yaml"]
-    assert [result for result in examine(nodes, Subject()) if not result.well] == []
+    assert [result for result in examine(nodes, ClusterNeeds()) if not result.is_well] == []
 
 
 @pytest.mark.parametrize(
@@ -103,34 +103,34 @@ def test_a_cluster_that_is_well(nodes: Nodes, config: Path) -> None:
         ("output.journal_dir=/proc/journals", "output.journal_dir", "can't write in /proc/journals"),
     ],
 )
-def test_what_a_config_asks_for_in_vain(nodes: Nodes, config: Path, override: str, check: str, told: str) -> None:
-    found = problems(nodes, subject_of(config, [override]))
+def test_what_a_config_asks_for_in_vain(
+    nodes: ExaminedNodes, config: Path, override: str, check: str, told: str
+) -> None:
+    found = problems(nodes, needs_of(config, [override]))
     assert [result.check for result in found] == [check] and told in found[0].found and found[0].mend
 
 
-def test_a_node_without_the_models_files_is_named(nodes: Nodes, config: Path) -> None:
-    [found] = problems(
-        nodes, subject_of(config, ["models.policy.replicas=1", "models.policy.label_selector.pool=bare"])
-    )
+def test_a_node_without_the_models_files_is_named(nodes: ExaminedNodes, config: Path) -> None:
+    [found] = problems(nodes, needs_of(config, ["models.policy.replicas=1", "models.policy.label_selector.pool=bare"]))
     assert found.node == node_of(nodes, "bare") and "make model" in found.found
 
 
-def test_a_port_that_another_process_holds(nodes: Nodes, config: Path) -> None:
+def test_a_port_that_another_process_holds(nodes: ExaminedNodes, config: Path) -> None:
     with socket.socket() as holder:
         holder.bind(("127.0.0.1", free_port()))
         holder.listen()
-        [found] = problems(nodes, subject_of(config, [f"service.port={holder.getsockname()[1]}"]))
+        [found] = problems(nodes, needs_of(config, [f"service.port={holder.getsockname()[1]}"]))
     assert found.check == "service.port" and found.node == node_of(nodes, None) and "in use" in found.found
 
 
-def test_a_node_that_does_not_answer_holds_up_nobody(nodes: Nodes, config: Path) -> None:
+def test_a_node_that_does_not_answer_holds_up_nobody(nodes: ExaminedNodes, config: Path) -> None:
     """The last of this module: it stays stopped."""
     victim = node_of(nodes, "bare")
     asked = nodes.answering[victim].examiner.__ray_call__.remote(lambda examiner: os.getpid())
     process = psutil.Process(ray.get(asked, timeout=30))
     process.send_signal(signal.SIGSTOP)
     nodes.deadline_s = 5
-    found = problems(nodes, subject_of(config, []))
+    found = problems(nodes, needs_of(config, []))
     process.send_signal(signal.SIGKILL)
     [silent] = found
     assert (silent.node, silent.check) == (victim, "answers") and "no answer within 5 s" in silent.found

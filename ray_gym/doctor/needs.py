@@ -1,4 +1,4 @@
-"""What a config asks of a cluster, as far as it is looked at."""
+"""Reads from a config what it needs of a cluster, as far as that is checked."""
 
 from __future__ import annotations
 
@@ -17,26 +17,30 @@ from ray_gym.service.offers import offers_of
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
+class ClusterNeeds:
+    """These are the needs of a config: code, replicas, workers, folders and a port."""
+
     packages: tuple[str, ...] = ("ray_gym",)
-    """Whose code has to be the same everywhere."""
+    """Packages whose code has to be the same everywhere."""
     engines: Mapping[str, OnNodes] = field(default_factory=dict)
-    """Those that put replicas on nodes, by model."""
+    """Engines that put replicas on nodes, by model."""
     workers: int = 0
     cpus_per_worker: float = 0
     folders: Mapping[str, Path] = field(default_factory=dict)
-    """That all nodes share, by the key of the config."""
+    """Folders that all nodes share, by the key of the config."""
     object_stores: tuple[str, ...] = ()
+    """URIs of object stores, which are not checked."""
     address: tuple[str, int] | None = None
-    """Of the service, if one were opened."""
+    """Host and port of the service, if one were opened."""
 
     def placed(self) -> dict[str, Sequence[Replicas]]:
+        """Returns the replicas to place, by model."""
         found = {name: engine.placed() for name, engine in self.engines.items()}
         return {name: replicas for name, replicas in found.items() if replicas}
 
 
-def subject_of(config_path: Path, overrides: Sequence[str]) -> Subject:
-    """Errors: UserError."""
+def needs_of(config_path: Path, overrides: Sequence[str]) -> ClusterNeeds:
+    """Reads a config and returns its needs. Errors: UserError."""
     config = read_config(config_path, overrides)
     check_places(config.output)
     file = str(config_path)
@@ -49,7 +53,7 @@ def subject_of(config_path: Path, overrides: Sequence[str]) -> Subject:
     tops = [type(engine).__module__.partition(".")[0] for engine in engines.values()]
     others = [name for name in (*tops, *modules) if name.partition(".")[0] != "ray_gym"]
     places = _places(config)
-    return Subject(
+    return ClusterNeeds(
         packages=tuple(dict.fromkeys(["ray_gym", *others])),
         engines={name: engine for name, engine in engines.items() if isinstance(engine, OnNodes)},
         workers=config.fanout.workers,
@@ -61,7 +65,7 @@ def subject_of(config_path: Path, overrides: Sequence[str]) -> Subject:
 
 
 def _places(config: RunConfig) -> dict[str, str]:
-    """Journals are in the run's own directory unless they have another."""
+    """Returns the places to check, by their keys. Journals are in the run's own directory unless they have another."""
     places = {"output.dir": config.output.dir}
     if config.output.journal_dir is not None and config.output.durability != "off":
         places["output.journal_dir"] = config.output.journal_dir
