@@ -1,4 +1,4 @@
-"""Graders: parts that a `score` is made of. Each one's calls and verdicts are in the record."""
+"""Graders are the parts that a `score` is made of. Each one's calls and verdicts are in the record."""
 
 from ray_gym.graders.combine import AllOf, Constraints, FirstThatPasses, Weighted
 from ray_gym.graders.comparison import PairwiseComparison

@@ -1,4 +1,4 @@
-"""Asking a model for an answer of a certain form, again and again until it gives one."""
+"""Asks a model for an answer of a certain form, again and again until it gives one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,12 @@ Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Generic[Found]):
-    """`found` is None if no answer had the form; `last` is the last one. `too_long`: the question left no room for an answer."""
+class AskResult(Generic[Found]):
+    """This is what came of asking.
+
+    `found` is None if no answer had the form; `last` is the last answer, `answers` their number. `too_long`: the
+    question left no room for an answer.
+    """
 
     found: Found | None
     last: str
@@ -26,11 +30,13 @@ class Asked(Generic[Found]):
 
 async def ask_until(
     episode: Episode, auxiliary: str, question: str, read: Callable[[str], Found | None], reminder: str, retries: int
-) -> Asked[Found]:
-    """Answers that a limit has cut are read as far as they go.
+) -> AskResult[Found]:
+    """Asks the question until `read` finds what it looks for, at most `retries` times more. Answers that a limit has
+    cut are read as far as they go.
 
-    What can't be read is asked for again in the same conversation, with the reminder; but after an empty answer, which templates may
-    refuse, in a fresh one. Where the context is full, another question would only be longer.
+    An answer that can't be read is asked for again in the same conversation, with the reminder; but after an empty
+    answer, which templates may refuse, in a fresh one. Where the context is full, another question would only be
+    longer.
     """
     conversation = first = [Message("user", question)]
     for count in range(1, retries + 2):
@@ -41,4 +47,4 @@ async def ask_until(
             break
         again = [Message("assistant", said), Message("user", reminder)]
         conversation = [*conversation, *again] if said.strip() else first
-    return Asked(found, said, count, too_long=found is None and is_full and conversation is first)
+    return AskResult(found, said, count, too_long=found is None and is_full and conversation is first)

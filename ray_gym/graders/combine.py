@@ -1,4 +1,4 @@
-"""Graders made of graders. Those inside are asked at the same time, where order does not matter."""
+"""Combines graders into graders. Those inside are asked at the same time, where order does not matter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Weighted(Grader):
-    """The sum of named graders' values, each times its weight: `Weighted(answer=(0.9, ...), form=(0.1, ...))`.
+    """Gives the sum of named graders' values, each times its weight: `Weighted(answer=(0.9, ...), form=(0.1, ...))`.
 
     Errors: ValueError without any part.
     """
@@ -33,7 +33,8 @@ class Weighted(Grader):
 
 
 class AllOf(Grader):
-    """1 if each of the named graders gives at least `enough`, else 0. A mapping names parts that may be called anything.
+    """Gives 1 if each of the named graders gives at least `enough`, else 0. A mapping names parts that may be called
+    anything.
 
     Errors: ValueError without any part, or if two have one name.
     """
@@ -55,9 +56,9 @@ class AllOf(Grader):
 
 
 class FirstThatPasses(Grader):
-    """Graders from the cheapest to the dearest; the next is asked only if the one before gave less than `enough`.
+    """Asks graders from the cheapest to the dearest; the next is asked only if the one before gave less than `enough`.
 
-    Its value is that of the last one asked.
+    Its value is that of the last one asked. Errors: ValueError without any grader.
     """
 
     def __init__(self, *graders: Grader, enough: float = 0.5) -> None:
@@ -75,7 +76,10 @@ class FirstThatPasses(Grader):
 
 @dataclass(frozen=True)
 class Constraints(Grader):
-    """A list of named conditions, worked out already: 1 if all hold, else 0; with `partial`, the share that holds. All are parts."""
+    """Gives 1 if all named conditions, worked out already, hold, else 0; with `partial`, the share that holds.
+
+    All are parts.
+    """
 
     conditions: Mapping[str, bool]
     partial: bool = False
@@ -89,5 +93,6 @@ class Constraints(Grader):
 
 
 async def _verdicts(episode: Episode, graders: Mapping[str, Grader]) -> dict[str, Verdict]:
+    """Asks all graders at the same time, and returns their verdicts by name."""
     given = await concurrently(*(grader.verdict(episode, name) for name, grader in graders.items()))
     return dict(zip(graders, given, strict=True))

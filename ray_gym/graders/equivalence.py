@@ -1,4 +1,6 @@
-"""Equivalence: a judge says whether an answer and the expected one are the same, without being told which is which, in both orders."""
+"""Asks a judge whether an answer and the expected one are the same, without telling it which is which, in both
+orders.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ PLACES = ("question", "first", "second")
 
 
 class QuestionTask(Task):
-    """A question and its answer. Without a `question`, the last message of `messages` is it."""
+    """A question task is a task with a question and its answer.
+
+    Without a `question`, the last user message of `messages` is it.
+    """
 
     question: str = ""
     expected_answer: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -38,17 +43,19 @@ class QuestionTask(Task):
 
     @property
     def asked(self) -> str:
+        """Returns the question."""
         asked = [message.content for message in self.messages if message.role == "user"]
         return self.question or (asked[-1] if asked else "")
 
 
 @dataclass(frozen=True)
 class Equivalence(Grader):
-    """1 if the judge finds the two equal, also when they are exchanged, else 0; `disagreement` if it does so in one order only.
+    """Gives 1 if the judge finds the two equal, also when they are exchanged, else 0; `disagreement` if it does so in
+    one order only.
 
-    The prompt has the places {question}, {first} and {second}, and asks for `[[A=B]]` or `[[A!=B]]`. An answer longer than `longest` is not
-    judged and not equal, nor is one that the judge has no room for: of a part, nobody could tell what the rest contradicts. `retries` and
-    `unlabelled` are those of `Judge`.
+    The prompt has the places {question}, {first} and {second}, and asks for `[[A=B]]` or `[[A!=B]]`. An answer longer
+    than `longest` is not judged and not equal, nor is one that the judge has no room for: of a part, nobody could tell
+    what the rest contradicts. `retries` and `unlabelled` are those of `Judge`.
     """
 
     prompt: str
@@ -75,22 +82,23 @@ class Equivalence(Grader):
 
 
 def equivalence_prompt(text: str) -> str:
-    """The same text. Errors: ValueError if it can't be filled in."""
+    """Returns the same text, if it can be filled in. Errors: ValueError if it can't."""
     JudgePrompt(text, PLACES)
     return text
 
 
 def literal_judge(request: CompletionRequest, rng: random.Random) -> Message:
-    """A scripted judge: answers are equal that are the same text, case and white space aside."""
+    """Plays a judge by a script: answers are equal if they are the same text, case and white space aside."""
     first, second = compared(request)
     return says_equal(first == second)
 
 
 def compared(request: CompletionRequest) -> tuple[str, str]:
-    """The two answers that a judge is shown, folded: for scripted judges."""
+    """Returns the two answers that a judge is shown, folded: for scripted judges."""
     first, second = fenced_texts(request.messages[-1].content)[-2:]
     return folded(first), folded(second)
 
 
 def says_equal(equal: bool) -> Message:
+    """Returns a judge's message that gives its verdict."""
     return Message("assistant", EQUAL if equal else DIFFERENT)

@@ -1,6 +1,7 @@
-"""Finding the answer in what was said. Each gives None where there is none, or nothing but white space.
+"""Finds the answer in what was said. Each function gives None where there is none, or nothing but white space.
 
-The text is a model's, so all of these take a time that grows with its length and no faster; `by_regex` is as quick as its pattern.
+The text is a model's, so all of these take a time that grows with its length and no faster; `by_regex` is as quick as
+its pattern.
 """
 
 from __future__ import annotations
@@ -17,12 +18,14 @@ _ANSWER = re.compile(r"\banswer(?:\s+is)?(?:\*\*)?\s*[:=](?:\*\*)?", re.IGNORECA
 
 
 def whole(text: str) -> str | None:
-    """All of it, without the white space around."""
+    """Returns all of the text, without the white space around it."""
     return text.strip() or None
 
 
 def last_boxed(text: str) -> str | None:
-    r"""What the last `\boxed{...}` holds, with the braces inside it counted; one that is never closed counts for nothing."""
+    r"""Returns the content of the last `\boxed{...}`, with the braces inside it counted; one that is never closed
+    counts for nothing.
+    """
     begins = {found.end() for found in _BOXED.finditer(text)}
     opened: list[int] = []
     last = (-1, -1)
@@ -38,7 +41,9 @@ def last_boxed(text: str) -> str | None:
 
 
 def answer_line(text: str) -> str | None:
-    """What stands behind the last `Answer:` that has something behind it on its line; the line may be bold, as in Markdown."""
+    """Returns the text behind the last `Answer:` that has something behind it on its line; the line may be bold, as in
+    Markdown.
+    """
     for found in reversed(list(_ANSWER.finditer(text))):
         line_end = text.find("\n", found.end())
         line = text[found.end() : line_end if line_end >= 0 else len(text)]
@@ -49,7 +54,9 @@ def answer_line(text: str) -> str | None:
 
 
 def tagged(tag: str) -> Extract:
-    """What stands between the last `<tag>` and its `</tag>`; one that is never closed counts for nothing."""
+    """Makes an extract of the text between the last `<tag>` and its `</tag>`; one that is never closed counts for
+    nothing.
+    """
     opening, closing = f"<{tag}>", f"</{tag}>"
 
     def between(text: str) -> str | None:
@@ -65,9 +72,10 @@ def tagged(tag: str) -> Extract:
 
 
 def by_regex(pattern: str, flags: int = 0) -> Extract:
-    """The last match: its first group that took part, or all of it if the pattern has no groups.
+    """Makes an extract of the last match: its first group that took part, or all of it if the pattern has no groups.
 
-    A pattern that can take forever on some text belongs into a function that `episode.isolated` calls. Errors: re.error.
+    A pattern that can take forever on some text belongs into a function that `episode.isolated` calls. Errors:
+    re.error.
     """
     compiled = re.compile(pattern, flags)
 
@@ -82,5 +90,5 @@ def by_regex(pattern: str, flags: int = 0) -> Extract:
 
 
 def first_of(*extracts: Extract) -> Extract:
-    """What the first of these finds that finds anything."""
+    """Makes an extract that tries several in order, and returns what the first successful one finds."""
     return lambda text: next((found for extract in extracts if (found := extract(text)) is not None), None)

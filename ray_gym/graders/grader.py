@@ -1,4 +1,4 @@
-"""What a grader is: something that looks at a played episode and gives a verdict. Verdicts are in the record, with their reasons.
+"""A grader looks at a played episode and gives a verdict. Verdicts are in the record, with their reasons.
 
 Graders are made in `score`, from the task and the state, and compose:
 
@@ -27,7 +27,10 @@ SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`value` is between 0 and 1 unless a grader says otherwise; `parts` are what it was made of."""
+    """A verdict is a value with its reason, `why`.
+
+    `value` is between 0 and 1 unless a grader says otherwise; `parts` are what it was made of.
+    """
 
     value: float
     why: str = ""
@@ -35,29 +38,35 @@ class Verdict:
 
 
 def shown(value: object) -> str:
-    """A value in the reason of a verdict: answers can be long, and the record has them already."""
+    """Shows a value in the reason of a verdict, cut to `SHOWN` characters: answers can be long, and the record has them
+    already.
+    """
     text = repr(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}... ({len(text)} characters)"
 
 
 class Grader(ABC):
-    """Override `grade`; call `verdict`, which also writes the verdict down."""
+    """A grader overrides `grade`; callers use `verdict`, which also writes the verdict down."""
 
     @property
     def name(self) -> str:
+        """Returns the name of the grader in the record."""
         return type(self).__name__
 
     @abstractmethod
     async def grade(self, episode: Episode) -> Verdict:
-        """Errors: EpisodeFailure, of the kind of whoever is at fault (a judge that gives no verdict, say)."""
+        """Judges a played episode.
+
+        Errors: EpisodeFailure, of the kind of the party at fault (a judge that gives no verdict, say).
+        """
 
     async def verdict(self, episode: Episode, name: str | None = None) -> Verdict:
-        """The verdict, which is now an event of the record. `name` is what it is called there (default: the grader's own)."""
+        """Returns the verdict, after adding it to the record's events under `name` (default: the grader's own)."""
         given = await self.grade(episode)
         episode.record_verdict(name or self.name, given.value, given.why)
         return given
 
     async def score(self, episode: Episode, name: str | None = None) -> Score:
-        """What an environment's `score` returns: the verdict's value as the reward, and its parts."""
+        """Returns the verdict as a score, for an environment's `score`: its value as the reward, and its parts."""
         given = await self.verdict(episode, name)
         return Score(given.value, given.parts)

@@ -1,7 +1,7 @@
-"""A language model as the judge: it is asked for a label, and asked again if its answer has none.
+"""Asks a language model as the judge for a label, and asks again if its answer has none.
 
-Judges are participants of the environment's `auxiliary`, so each is a named model of the config. A judge that can't be understood is
-at fault itself (`judge`): the episode gets a new try, and never a score that the policy did not earn.
+Judges are participants of the environment's `auxiliary`, so each is a named model of the config. A judge that can't be
+understood is at fault itself (`judge`): the episode gets a new try, and never a score that the policy did not earn.
 """
 
 from __future__ import annotations
@@ -20,13 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judge(Grader):
-    """The value of the label that comes first in the judge's answer: `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})`.
+    """Gives the value of the label that comes first in the judge's answer: `Judge(question, {"[[A=B]]": 1.0,
+    "[[A!=B]]": 0.0})`.
 
-    An answer without any label is asked for again, `retries` times, in the same conversation; after that it is worth `unlabelled`, or,
-    if that is None, the judge's failure. A label counts also where the rest of the answer was cut.
+    An answer without any label is asked for again, `retries` times, in the same conversation; after that it is worth
+    `unlabelled`, or, if that is None, the judge's failure. A label counts also where the rest of the answer was cut.
 
-    A question that leaves the judge's context no room for a label is worth `too_long`, or, if that is None, what no label is worth. Set
-    it where the question holds what the policy wrote: else the policy escapes a bad verdict by its length.
+    A question that leaves the judge's context no room for a label is worth `too_long`, or, if that is None, what no
+    label is worth. Set it where the question holds what the policy wrote: else the policy escapes a bad verdict by its
+    length.
     """
 
     question: str
@@ -57,9 +59,10 @@ class Judge(Grader):
 
 @dataclass(frozen=True)
 class SwapCheck(Grader):
-    """The same question in both orders. The second is asked only if the first verdict is at least `enough`.
+    """Asks the same question in both orders. The second is asked only if the first verdict is at least `enough`.
 
-    Agreement gives the second verdict's value, disagreement `disagreement`. The parts say what was asked: `one_way`, `other_way`.
+    Agreement gives the second verdict's value, disagreement `disagreement`. The parts say what was asked: `one_way`,
+    `other_way`.
     """
 
     one_way: Grader
@@ -79,6 +82,6 @@ class SwapCheck(Grader):
 
 
 def first_label(text: str, labels: Mapping[str, float]) -> str | None:
-    """The label that comes first; of two at the same place, the longer."""
+    """Returns the label that comes first in a text; of two at the same place, the longer. None if there is none."""
     found = [(position, -len(label), label) for label in labels if (position := text.find(label)) >= 0]
     return min(found)[2] if found else None

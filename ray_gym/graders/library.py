@@ -1,4 +1,6 @@
-"""Verification by a library, in a process of its own with a time limit: parsers hang on strange input, and threads can't be killed."""
+"""Verifies by a library, in a process of its own with a time limit: parsers hang on strange input, and threads can't be
+killed.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Library(Grader):
-    """What a function gives to `arguments` (JSON data): a number, or a number and its reason.
+    """Gives what a function returns for `arguments` (JSON data): a number, or a number and its reason.
 
-    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. Caches that every call
-    should find filled are filled by the module's function `warm_up`, if it has one. A function that is late, crashes or raises gives
-    no verdict, which is worth `undecided`; that is recorded, so a replay does not decide otherwise. One that isn't there, or gives
-    something else than a verdict, is the environment's failure.
+    `function` is package.module:name. Its module is imported once a worker, and each call is a fork of that. Caches
+    that every call should find filled are filled by the module's function `warm_up`, if it has one. A function that is
+    late, crashes or raises gives no verdict, which is worth `undecided`; that is recorded, so a replay does not decide
+    otherwise. A function that isn't there, or gives something else than a verdict, is the environment's failure.
     """
 
     function: str
@@ -31,6 +33,7 @@ class Library(Grader):
 
     @property
     def name(self) -> str:
+        """Returns the function's name."""
         return self.function.partition(":")[2]
 
     async def grade(self, episode: Episode) -> Verdict:

@@ -1,4 +1,4 @@
-"""Exact match: the answer, as it was found in the text, is the expected one."""
+"""Compares the answer that was found in the text with the expected one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 
 def folded(text: str) -> str:
-    """Without the differences of case and of white space."""
+    """Returns the text without the differences of case and of white space."""
     return " ".join(text.casefold().split())
 
 
 @dataclass(frozen=True)
 class ExactMatch(Grader):
-    """1 if what `extract` finds in the policy's last words equals `expected` (any of them, if there are several), else 0."""
+    """Gives 1 if what `extract` finds in the policy's last words equals `expected` (any of them, if there are several),
+    else 0.
+    """
 
     expected: str | tuple[str, ...]
     extract: Extract = whole
@@ -37,7 +39,7 @@ class ExactMatch(Grader):
 
 @dataclass(frozen=True)
 class Found(Grader):
-    """1 if `extract` finds anything in the policy's last words, else 0: for the form of an answer."""
+    """Gives 1 if `extract` finds anything in the policy's last words, else 0: for the form of an answer."""
 
     extract: Extract
 

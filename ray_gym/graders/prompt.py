@@ -1,7 +1,8 @@
-"""A judge's prompt: a text with named places. What is put into them is material, and can't be anything else.
+"""Fills a judge's prompt, which is a text with named places. What is put into them is material, and can't be anything
+else.
 
-It stands between fences that don't occur in it, it is never read as a template, and labels in it are taken apart, so that a judge
-who quotes it does not give its verdict by that.
+It stands between fences that don't occur in it, it is never read as a template, and labels in it are taken apart, so
+that a judge who quotes it does not give its verdict by that.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ _FENCED = re.compile(r"^(`{3,})\n(.*?)\n\1$", re.DOTALL | re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class JudgePrompt:
-    """`places` are the names that the text has to have in braces, each at least once: `"... {question} ..."`. Other braces are doubled.
+    """A judge's prompt is a text that has each name of `places` in braces, at least once: `"... {question} ..."`. Other
+    braces are doubled.
 
     Errors: ValueError that says what is wrong with the text.
     """
@@ -40,24 +42,24 @@ class JudgePrompt:
             raise ValueError(f"missing: {', '.join(missing)}; the places are {wanted}")
 
     def filled(self, labels: Iterable[str] = (), **material: str) -> str:
-        """The prompt to send; `labels` are those that the judge's answer is searched for."""
-        return self.text.format(**{name: fenced(without(labels, text)) for name, text in material.items()})
+        """Returns the prompt to send; `labels` are those that the judge's answer is searched for."""
+        return self.text.format(**{name: fence(break_labels(labels, text)) for name, text in material.items()})
 
 
-def fenced(text: str) -> str:
-    """Between two lines of backquotes, of which the text has no row as long."""
+def fence(text: str) -> str:
+    """Puts a text between two lines of backquotes, longer than any row of them in the text."""
     longest = max((len(row) for row in _BACKQUOTES.findall(text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}\n{text}\n{fence}"
+    line = "`" * max(3, longest + 1)
+    return f"{line}\n{text}\n{line}"
 
 
 def fenced_texts(prompt: str) -> list[str]:
-    """What stands between the fences of a prompt, in order: for scripted judges."""
+    """Returns the texts between the fences of a prompt, in order: for scripted judges."""
     return [text for _, text in _FENCED.findall(prompt)]
 
 
-def without(labels: Iterable[str], text: str) -> str:
-    """The text with a space in the middle of each label, and without those that have no middle."""
+def break_labels(labels: Iterable[str], text: str) -> str:
+    """Returns the text with a space in the middle of each label; labels of one character are replaced."""
     for label in labels:
         middle = len(label) // 2
         text = text.replace(label, f"{label[:middle]} {label[middle:]}" if middle else _LEFT_OUT)

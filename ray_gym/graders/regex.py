@@ -1,8 +1,8 @@
-"""Regular expressions of a task or a config, on a policy's text.
+"""Matches regular expressions of a task or a config on a policy's text.
 
-They run in a process of their own with a deadline (`episode.isolated`), not on the event loop: a pattern such as `(a+)+$` takes longer
-than anyone waits on 40 characters, so bounding the text does not help, and neither does a thread: `re` can't be interrupted and keeps
-the interpreter's lock.
+They run in a process of their own with a deadline (`episode.isolated`), not on the event loop: a pattern such as
+`(a+)+$` takes longer than anyone waits on 40 characters, so bounding the text does not help, and neither does a thread:
+`re` can't be interrupted and keeps the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
     from ray_gym.tools.library import Isolated
 
 LONGEST = 1000
-"""Characters of a pattern."""
+"""Characters that a pattern may have."""
 DEADLINE_S = 2.0
+"""Seconds that a search may take."""
 
 
 def _compiles(pattern: str) -> str:
@@ -35,10 +36,10 @@ RegularExpression = Annotated[str, Field(min_length=1, max_length=LONGEST), Afte
 
 
 async def search(episode: Episode, pattern: str, text: str) -> Isolated:
-    """What the last match found (None: there is none), or why that was not found out in time."""
+    """Finds the last match of a pattern (None: there is none), or says why that was not found out in time."""
     return await episode.isolated(f"{__name__}:last_match", pattern, text, deadline_s=DEADLINE_S)
 
 
 def last_match(pattern: str, text: str) -> str | None:
-    """Its first group that took part, or all of it."""
+    """Returns the last match's first group that took part, or all of it."""
     return by_regex(pattern)(text)

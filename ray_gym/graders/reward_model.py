@@ -1,4 +1,4 @@
-"""A scalar reward model: a named model of the config that answers a conversation with a number."""
+"""Asks a scalar reward model: a named model of the config that answers a conversation with a number."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RewardModel(Grader):
-    """What the model gives to `messages` (default: the conversation as the policy sees it), whatever its range is.
+    """Gives the model's number for `messages` (default: the conversation as the policy sees it), in its own range.
 
-    An answer that is no finite number is the reward model's failure. A conversation that doesn't fit into its context is worth
-    `too_long`, or, if that is None, the reward model's failure: then the policy escapes a bad reward by its length.
+    An answer that is no finite number is the reward model's failure. A conversation that doesn't fit into its context
+    is worth `too_long`, or, if that is None, the reward model's failure: then the policy escapes a bad reward by its
+    length.
     """
 
     messages: Sequence[Message] | None = None

@@ -1,4 +1,4 @@
-"""Final-state comparison: what the session's state has become, against what it should be."""
+"""Compares the final state of a session with what it should be."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ MOST = 5
 
 @dataclass(frozen=True)
 class FinalState(Grader):
-    """1 if the two are equal, else 0. Both are JSON-like: mappings, sequences, values; the verdict names the places that differ."""
+    """Gives 1 if the two states are equal, else 0.
+
+    Both are JSON-like: mappings, sequences, values; the verdict names the places that differ.
+    """
 
     actual: Any
     expected: Any
@@ -30,7 +33,7 @@ class FinalState(Grader):
 
 
 def differences(actual: Any, expected: Any) -> Iterator[str]:
-    """Every place where two JSON-like values differ, as text, in order; however deep they are."""
+    """Yields every place where two JSON-like values differ, as text, in order; however deep they are."""
     open_places: list[Iterator[str | _Pair]] = [iter([("", actual, expected)])]
     while open_places:
         found = next(open_places[-1], None)
@@ -43,11 +46,11 @@ def differences(actual: Any, expected: Any) -> Iterator[str]:
 
 
 _Pair = tuple[str, Any, Any]
-"""A path, and what there is and should be at it."""
+"""A path, the actual value at it, and the expected one."""
 
 
 def _here(path: str, actual: Any, expected: Any) -> Iterator[str | _Pair]:
-    """What differs at this place, and the pairs inside that are to be compared."""
+    """Yields the differences at this place, and the pairs inside that are to be compared."""
     here = path or "the state"
     if isinstance(actual, Mapping) and isinstance(expected, Mapping):
         for key in sorted({*actual, *expected}, key=repr):
@@ -68,7 +71,10 @@ def _here(path: str, actual: Any, expected: Any) -> Iterator[str | _Pair]:
 
 
 def _same(actual: Any, expected: Any) -> bool:
-    """NaN, which is equal to nothing, is the same as NaN; True is not the same as 1."""
+    """Says whether two values are equal.
+
+    NaN, which is equal to nothing, is the same as NaN; True is not the same as 1.
+    """
     if isinstance(actual, bool) != isinstance(expected, bool):
         return False
     return bool(actual == expected) or (_is_nan(actual) and _is_nan(expected))

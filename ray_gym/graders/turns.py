@@ -1,4 +1,4 @@
-"""Scores over the turns of a conversation: each of the policy's messages is looked at with what came before it.
+"""Scores the turns of a conversation: each of the policy's messages is looked at with what came before it.
 
 Every message counts, one that calls a tool, too: a turn of three steps is three messages.
 """
@@ -18,12 +18,14 @@ if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
 
 Evaluate = Callable[[Event, Sequence[Event]], float | Awaitable[float]]
-"""What one message (with its tool calls) is worth, given the events before it. Awaited ones are at the same time."""
+"""Returns the worth of one message (with its tool calls), given the events before it. Awaited ones are at the same
+time.
+"""
 
 
 @dataclass(frozen=True)
 class TurnMean(Grader):
-    """The mean over the policy's messages; 0 if it never said anything.
+    """Gives the mean over the policy's messages; 0 if it never said anything.
 
     `earlier`: the assistant's messages of a conversation that the task's row brings along count, too.
     """
@@ -38,7 +40,8 @@ class TurnMean(Grader):
 
 @dataclass(frozen=True)
 class RecencyWeighted(Grader):
-    """Later messages count more: message number i (from 1) has weight i, or `decay` to the power of its distance from the last.
+    """Gives a mean in which later messages count more: message number i (from 1) has weight i, or `decay` to the power
+    of its distance from the last.
 
     `earlier`: as in `TurnMean`.
     """
