@@ -1,4 +1,6 @@
-"""`ray-gym new-env`: the files of a new environment, a distribution of its own outside of this repository."""
+"""Implements `ray-gym new-env`, which writes the files of a new environment: a distribution of its own outside of this
+repository.
+"""
 
 from ray_gym.scaffold.write import PATTERNS, Written, write_environment
 

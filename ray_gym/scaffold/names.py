@@ -1,4 +1,4 @@
-"""What a new environment may be called. Its name is that of a Python package, of a distribution and of an entry point."""
+"""Checks the name of a new environment, which is that of a Python package, of a distribution and of an entry point."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ray_gym.errors import UserError
 from ray_gym.plugins import ENVIRONMENT, names
 
 OTHER_FOLDERS = frozenset({"tests", "runs", "build", "dist"})
-"""They are in a project's folder already, or stay out of what is installed and uploaded."""
+"""Names that are in a project's folder already, or stay out of what is installed and uploaded."""
 _PLAIN = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", re.ASCII)
 
 
 def check_name(name: str) -> None:
-    """Errors: UserError that says what is wrong with it."""
+    """Checks a name. Errors: UserError that says what is wrong with it."""
     if not _PLAIN.fullmatch(name):
         raise UserError(f"NAME: {name!r} is no name of a package; {_suggested(name)}")
     if keyword.iskeyword(name) or name in sys.stdlib_module_names:
@@ -32,7 +32,7 @@ def check_name(name: str) -> None:
 
 
 def prefix_of(name: str) -> str:
-    """What its classes' names begin with."""
+    """Returns the prefix of the names of its classes."""
     return "".join(part.capitalize() for part in name.split("_"))
 
 

@@ -17,7 +17,7 @@ PATTERNS: Mapping[str, str] = {
     "multi-step": "Bring the stock of a shop to what is wanted.",
     "multi-turn": "Book a table in a restaurant for a user who says what it is asked for.",
 }
-"""What the environment that is written for a pattern is about."""
+"""Subjects of the environments that are written, by pattern."""
 TARGETS: Mapping[str, str] = {
     "pyproject.toml": "pyproject.toml",
     "gitignore": ".gitignore",
@@ -31,17 +31,19 @@ TARGETS: Mapping[str, str] = {
     "example.jsonl": "$name/example.jsonl",
     "test.py": "tests/test_$name.py",
 }
-"""Templates, and where in the new folder each one's text goes."""
+"""Paths of the written files in the new folder, by template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
+    """These files of a new environment were written, by their paths in `folder`."""
+
     folder: Path
     files: tuple[str, ...]
 
 
 def write_environment(name: str, parent: Path, pattern: str) -> Written:
-    """Make the folder `name` in `parent`. Errors: UserError, OSError; then nothing was written."""
+    """Makes the folder `name` in `parent`. Errors: UserError, OSError; then nothing was written."""
     if pattern not in PATTERNS:
         raise UserError(f"--pattern: there is no {pattern!r}; known: {', '.join(PATTERNS)}")
     folder = parent / name
@@ -63,7 +65,7 @@ def write_environment(name: str, parent: Path, pattern: str) -> Written:
 
 
 def _texts(name: str, pattern: str) -> dict[str, str]:
-    """By path in the new folder."""
+    """Returns the texts of the files, by path in the new folder."""
     fields = {"name": name, "prefix": prefix_of(name), "pattern": pattern, "summary": PATTERNS[pattern]}
     fields["rules"] = _filled(_template(pattern, "rules.md"), fields).rstrip()
     return {
@@ -72,7 +74,7 @@ def _texts(name: str, pattern: str) -> dict[str, str]:
 
 
 def _template(pattern: str, name: str) -> str:
-    """The pattern's own, else the one that all have in common."""
+    """Reads the pattern's own template, or else the one that all patterns have in common."""
     templates = files("ray_gym.scaffold") / "templates"
     own = templates / pattern / f"{name}.template"
     return (own if own.is_file() else templates / "common" / f"{name}.template").read_text()
