@@ -24,7 +24,7 @@ from ray_gym.aio.held import run_held
 from ray_gym.episode.stage import Stage
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
-from ray_gym.journal.call_log import CallLog, Made, Timing
+from ray_gym.journal.call_log import CallLog, MadeCall, Timing
 from ray_gym.journal.records import Called
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest
@@ -50,7 +50,7 @@ class _UnderWay:
 
     __slots__ = ("_clock", "_inside", "_log", "_made", "_token")
 
-    def __init__(self, made: Made, log: CallLog, clock: ActiveClock) -> None:
+    def __init__(self, made: MadeCall, log: CallLog, clock: ActiveClock) -> None:
         self._made, self._log, self._clock = made, log, clock
 
     def __enter__(self) -> None:
@@ -61,7 +61,7 @@ class _UnderWay:
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         reset_running_clock(self._token)
-        self._log.answered(self._made, error)
+        self._log.end_call(self._made, error)
         if self._inside is not None:
             self._inside.calls -= 1
 
@@ -122,13 +122,13 @@ class Calls:
         with _UnderWay(made, self.log, self._clock):
             return await self._in_order(made, make)
 
-    async def _complete(self, made: Made, thread: Thread, request: CompletionRequest) -> Answered:
-        await self.log.held_if_cut(made)
+    async def _complete(self, made: MadeCall, thread: Thread, request: CompletionRequest) -> Answered:
+        await self.log.hold_if_cut(made)
         if made.recorded is not None:
             await self._recall(made.recorded)
             recorded = made.recorded
             return Answered(answers.restore(recorded.answer), recorded.started_at, recorded.duration_s)
-        if not self.live and (queued_s := self.log.waited_s()) is not None:
+        if not self.live and (queued_s := self.log.take_queued_s()) is not None:
             self._metrics.begun(queued_s)
         started_at, began = time.time(), time.monotonic()
         try:
@@ -146,8 +146,10 @@ class Calls:
         self._metrics.answered(participant.name, participant.model, completion, timing.duration_s)
         return Answered(completion, timing.started_at, timing.duration_s)
 
-    async def _effect(self, made: Made, key: str, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost) -> Any:
-        await self.log.held_if_cut(made)
+    async def _effect(
+        self, made: MadeCall, key: str, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost
+    ) -> Any:
+        await self.log.hold_if_cut(made)
         if made.recorded is not None:
             await self._recall(made.recorded)
             return answers.restore_result(made.recorded.answer)
@@ -167,7 +169,7 @@ class Calls:
         await self.log.record(made, stored, self._timing(started_at, began))
         return answers.restore_result(stored)
 
-    async def _in_order(self, made: Made, make: Callable[[], Awaitable[Result]]) -> Result:
+    async def _in_order(self, made: MadeCall, make: Callable[[], Awaitable[Result]]) -> Result:
         recorded = made.recorded
         started_at, began = time.time(), time.monotonic()
         hold = (lambda: self._recall(recorded)) if recorded is not None else self.log.until_free(made)
@@ -177,14 +179,14 @@ class Calls:
             result, took_time = await run_held(make(), hold, lambda: inside.calls == 0)
         finally:
             _INSIDE.reset(outside)
-        await self.log.held_if_cut(made)
+        await self.log.hold_if_cut(made)
         if took_time and recorded is None:
             await self.log.record_order(made, self._timing(started_at, began))
         if recorded is not None and not took_time:
             await self._recall(recorded)
         return result
 
-    async def _record_failure(self, made: Made, error: EpisodeFailure, started_at: float, began: float) -> None:
+    async def _record_failure(self, made: MadeCall, error: EpisodeFailure, started_at: float, began: float) -> None:
         """It fails again in a replay; infrastructure may have come back by then."""
         if error.failure.kind != FailureKind.INFRA:
             await self.log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))

@@ -1,4 +1,6 @@
-"""One try's calls in one attempt: answered from what was recorded as long as there is something, recorded from then on."""
+"""Logs the calls of one try in one attempt: they are answered from the record as long as it lasts, and recorded from
+then on.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,11 @@ from ray_gym.journal.replay import Diverged, Replay
 from ray_gym.journal.stillness import Stillness
 
 
-class Made(msgspec.Struct, frozen=True, gc=False):
-    """A call that was just made. `recorded` is what the journal has of it."""
+class MadeCall(msgspec.Struct, frozen=True, gc=False):
+    """A call that was just made is known by its thread and its number there.
+
+    `issued` is how many answers there were then, `recorded` what the journal has of it.
+    """
 
     thread: str
     number: int
@@ -27,11 +32,14 @@ class Made(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def name(self) -> tuple[str, int]:
+        """Returns the thread and the number."""
         return self.thread, self.number
 
 
 class Timing(msgspec.Struct, frozen=True, gc=False):
-    """When a call was made, how long it took (seconds), and how long the episode had been played when it was answered."""
+    """A timing says when a call was made (Unix time), how long it took, and how long the episode had been played when
+    it was answered, all in seconds.
+    """
 
     started_at: float
     duration_s: float
@@ -39,6 +47,8 @@ class Timing(msgspec.Struct, frozen=True, gc=False):
 
 
 class CallLog:
+    """A call log is where an episode asks for answers from its journal, and records new ones."""
+
     def __init__(
         self,
         episode: str = "",
@@ -48,7 +58,10 @@ class CallLog:
         history: History | None = None,
         patience_s: float = 60,
     ) -> None:
-        """Without a journal nothing is recorded, and nothing is lost but the chance to go on."""
+        """Makes the log. Without a journal nothing is recorded, and nothing is lost but the chance to go on.
+
+        `patience_s`: seconds that a replay waits while nothing moves.
+        """
         self._episode, self._try, self._attempt = episode, try_, attempt
         self._journal = journal
         self._history = history or History(try_)
@@ -66,65 +79,72 @@ class CallLog:
 
     @property
     def replayed(self) -> int:
-        """How many calls were answered from the journal."""
+        """Returns how many calls were answered from the journal."""
         return self._replay.given
 
     @property
     def is_live(self) -> bool:
-        """Whether all that was recorded is given."""
+        """Returns True if all recorded answers were given."""
         return self._replay.is_over
 
-    def waited_s(self) -> float | None:
-        """How long an episode waited until now to be begun; asked again, or of one that is gone on with, None."""
+    def take_queued_s(self) -> float | None:
+        """Returns the seconds that an episode waited until now to be begun.
+
+        Asked again, or of an episode that is gone on with, None.
+        """
         queued_at, self._history.queued_at = self._history.queued_at, None
         return None if queued_at is None else time.time() - queued_at
 
     @property
     def commands(self) -> list[Commanded]:
+        """Returns the recorded commands, in their order."""
         return self._history.commands
 
-    def make(self, thread: str, number: int, request: bytes) -> Made:
-        """A call is made; `answered` follows, however it ends. Errors: Diverged."""
+    def make(self, thread: str, number: int, request: bytes) -> MadeCall:
+        """Notes that a call is made; `end_call` follows, however it ends. Errors: Diverged."""
         if self._replay.is_over:
-            made = Made(thread, number, request, self._answers, None)
+            made = MadeCall(thread, number, request, self._answers, None)
         else:
             try:
                 recorded = self._replay.make(thread, number, request)
             except Diverged as error:
                 self._diverged(error)
                 raise
-            made = Made(thread, number, request, self._replay.given, recorded)
+            made = MadeCall(thread, number, request, self._replay.given, recorded)
         self._under_way.add(made.name)
         if made.name in self._to_cut:
             self._replay.look_again()
         return made
 
-    def answered(self, made: Made, error: BaseException | None = None) -> None:
-        """A call that was made is over."""
+    def end_call(self, made: MadeCall, error: BaseException | None = None) -> None:
+        """Notes that a call that was made is over."""
         self._under_way.discard(made.name)
         if not self._replay.is_over:
             self._replay.look_again()
         if isinstance(error, Diverged):
             self._diverged(error)
 
-    async def held_if_cut(self, made: Made) -> None:
-        """In a replay: a call that a command has cut is not answered; that command comes next, and cancels it."""
+    async def hold_if_cut(self, made: MadeCall) -> None:
+        """Waits for ever, in a replay, for a call that a command has cut: that command comes next, and cancels it."""
         if made.name in self._to_cut:
             await asyncio.get_running_loop().create_future()
 
     async def rest(self) -> None:
-        """Until whoever got an answer has come as far as it can without another one."""
+        """Waits until the code that got an answer has come as far as it can without another one."""
         self._stillness.stir()
         await self._stillness.wait()
 
     async def recall(self, recorded: Called) -> None:
-        """Wait for a recorded answer's turn. Errors: Diverged."""
-        await self._replay.turn(recorded)
+        """Waits for a recorded answer's turn. Errors: Diverged."""
+        await self._replay.give(recorded)
 
-    async def record(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
-        """Write an answer down before anybody acts on it. Errors: Diverged; OSError; CancelledError if the call was cut."""
+    async def record(self, made: MadeCall, answer: msgspec.Raw, timing: Timing) -> None:
+        """Writes an answer down before anybody acts on it.
+
+        Errors: Diverged; OSError; CancelledError if the call was cut.
+        """
         if not self._replay.is_over:
-            await self._replay.over(made.thread, made.number)
+            await self._replay.wait_until_over(made.thread, made.number)
         if len(self._under_way) > 1 or not self._stillness.is_still:
             async with self._giving:
                 await self._stillness.wait()
@@ -133,35 +153,41 @@ class CallLog:
         else:
             self._append(made, answer, timing)
 
-    def until_free(self, made: Made) -> Callable[[], Awaitable[None]] | None:
-        """What something that is done again, and of which no order is recorded, waits for in a replay: it had not come when the record
-        ended, unless nothing else could have come first.
+    def until_free(self, made: MadeCall) -> Callable[[], Awaitable[None]] | None:
+        """Returns a wait for work that is done again in a replay, and whose order is not recorded; None outside of a
+        replay.
 
-        Errors (when awaited): Diverged.
+        It had not come when the record ended, unless nothing else could have come first. Errors (when awaited):
+        Diverged.
         """
         if self._replay.is_over:
             return None
-        return lambda: self._replay.until(lambda: self._is_free(made), made.thread, made.number)
+        return lambda: self._replay.wait_until(lambda: self._is_free(made), made.thread, made.number)
 
-    def _is_free(self, made: Made) -> bool:
+    def _is_free(self, made: MadeCall) -> bool:
+        """Says whether nothing else can come before this call."""
         return self._replay.is_over or (made.issued == self._replay.given and len(self._under_way) == 1)
 
-    async def record_order(self, made: Made, timing: Timing) -> None:
-        """Of something that is done again in a replay: only when it came, and only if something else could have come first."""
+    async def record_order(self, made: MadeCall, timing: Timing) -> None:
+        """Records when work came that is done again in a replay, and only if something else could have come first."""
         answered_meanwhile = made.issued != (self._answers if self._replay.is_over else self._replay.given)
         if not answered_meanwhile and len(self._under_way) == 1:
             return
         if not self._replay.is_over:
-            await self._replay.over(made.thread, made.number)
+            await self._replay.wait_until_over(made.thread, made.number)
         self._append(made, msgspec.Raw(b"\xc0"), timing)  # at once: what it changed is changed already
         self._stillness.stir()
 
-    def was_intended(self, made: Made) -> bool:
-        """Whether an effect was about to be made, and nobody knows whether it was."""
+    def was_intended(self, made: MadeCall) -> bool:
+        """Says whether an effect was about to be made, and nobody knows whether it was."""
         return (made.thread, made.number) in self._history.intended
 
-    async def intend(self, made: Made) -> None:
-        """Write down that an effect outside the session comes next; it is on the disk when this returns, if the run wants that."""
+    async def intend(self, made: MadeCall) -> None:
+        """Writes down that an effect outside the session comes next; it is on the disk when this returns, if the run
+        wants that.
+
+        Errors: EpisodeFailure if the journal was fenced.
+        """
         if self._journal is not None:
             self._journal.append(Intended(self._episode, self._try, self._attempt, made.thread, made.number))
             await self._journal.sync()
@@ -170,12 +196,15 @@ class CallLog:
                 raise EpisodeFailure(FailureKind.INFRA, made.thread, lost, retry=False)
 
     def begin(self) -> None:
-        """Write down that an episode was begun, unless it was before."""
+        """Writes down that an episode was begun, unless it was before."""
         if self._journal is not None and self._history.started_at is None:
             self._journal.append(Begun(self._episode, self._try, self._attempt, self.started_at))
 
     def command(self, index: int, command: msgspec.Raw, key: str, under_way: tuple[int, ...], cuts: bool) -> None:
-        """Write down a command from outside, before it is carried out. `cuts`: no call that is under way is answered any more."""
+        """Writes down a command from outside, before it is carried out.
+
+        `cuts`: no call that is under way is answered any more.
+        """
         cut = tuple(sorted(self._under_way)) if cuts else ()
         if self._journal is not None:
             issued = self._answers if self._replay.is_over else self._replay.given
@@ -183,12 +212,12 @@ class CallLog:
             self._journal.append(record)  # at once, so that it stands among the answers where it came; see `sync`
         self._were_cut.update(cut)
 
-    def trying(self, step: int) -> None:
-        """Write down that a step of a session is carried out now, unless a worker has survived it before."""
+    def record_trying(self, step: int) -> None:
+        """Writes down that a step of a session is carried out now, unless a worker has survived it before."""
         self._record_step(step, survived=False)
 
-    def survived(self, step: int) -> None:
-        """Write down that it was."""
+    def record_survived(self, step: int) -> None:
+        """Writes down that a step of a session was carried out."""
         self._record_step(step, survived=True)
         self._history.survived.add(step)
 
@@ -197,12 +226,13 @@ class CallLog:
             self._journal.append(Tried(self._episode, self._try, self._attempt, step, survived))
 
     async def sync(self) -> None:
-        """What was written down is on the disk when this returns, if the run wants that."""
+        """Waits until everything that was written down is on the disk, if the run wants that."""
         if self._journal is not None:
             await self._journal.sync()
 
     async def reach(self, command: Commanded) -> None:
-        """In a replay: let answers through until there are as many as when this command came, and the calls that it cut are made again.
+        """Lets answers through, in a replay, until there are as many as when this command came, and the calls that it
+        cut are made again.
 
         Errors: Diverged.
         """
@@ -213,32 +243,33 @@ class CallLog:
             raise
 
     async def catch_up(self, is_over: Callable[[], bool]) -> None:
-        """All recorded commands were given again: let all answers through, until what they led to has come to rest, or it is over.
+        """Lets all answers through, when all recorded commands were given again, until what they led to has come to
+        rest, or the episode is over.
 
         Errors: Diverged.
         """
         self._replay.release()
         try:
-            await self._replay.until(lambda: self._replay.is_over or is_over(), "commands", self._replay.total)
+            await self._replay.wait_until(lambda: self._replay.is_over or is_over(), "commands", self._replay.total)
         except Diverged as error:
             self._diverged(error)
             raise
 
     def has_survived(self, step: int) -> bool:
-        """Whether it is known of a step of a session that it was carried out."""
+        """Says whether a step of a session is known to have been carried out."""
         return step in self._history.survived
 
     def end(self) -> None:
-        """The episode is over. One that did not ask for all that was recorded of it went another way."""
+        """Notes that the episode is over. If it did not ask for all its recorded answers, it went another way."""
         missing = self._replay.total - self._replay.given
         if missing:
             self.diverged = self.diverged or f"it ended without asking for the last {missing} recorded answers"
 
     def _diverged(self, error: Diverged) -> None:
-        """Remembered, whatever the environment makes of the exception."""
+        """Remembers the divergence, whatever the environment makes of the exception."""
         self.diverged = self.diverged or str(error)
 
-    def _append(self, made: Made, answer: msgspec.Raw, timing: Timing) -> None:
+    def _append(self, made: MadeCall, answer: msgspec.Raw, timing: Timing) -> None:
         if made.name in self._were_cut:
             raise asyncio.CancelledError  # it was, and took no notice
         seq = self._answers

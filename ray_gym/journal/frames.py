@@ -1,7 +1,7 @@
-"""The journal's file format: a head, then frames of a mark, a length, a checksum and a payload.
+"""The journal's file format is a head, then frames of a mark, a length, a checksum (CRC-32) and a payload.
 
-A reader takes whatever is whole. A torn end, a flipped bit or a foreign piece costs the frames that it touches and is reported; the
-reader finds the next frame by its mark.
+A reader takes all frames that are whole. A torn end, a flipped bit or a foreign piece costs the frames that it touches
+and is reported; the reader finds the next frame by its mark.
 """
 
 from __future__ import annotations
@@ -18,21 +18,25 @@ _HEADER = struct.Struct("<4sII")
 
 
 def frame(payload: bytes) -> bytes:
+    """Returns the frame of a payload."""
     return _HEADER.pack(MARK, len(payload), zlib.crc32(payload)) + payload
 
 
 @dataclass(slots=True)
 class Scan:
-    """Iterates over the payloads of a file's bytes. After it: where the last whole frame ended, and what was wrong."""
+    """A scan iterates over the payloads of a file's bytes.
+
+    After it, `end` is where the last whole frame ended, and `problems` says what was wrong.
+    """
 
     data: bytes
     headless: bool = False
-    """A piece out of the middle."""
+    """True for a piece out of the middle of a file."""
     end: int = 0
     problems: list[str] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[tuple[int, bytes]]:
-        """(offset of the frame, payload) of every whole frame."""
+        """Yields the offset and the payload of every whole frame."""
         data = self.data
         position = 0 if self.headless else self._after_head()
         if position < 0:
@@ -55,7 +59,7 @@ class Scan:
             position = following
 
     def _after_head(self) -> int:
-        """Where the first frame is looked for; -1 if there is none because this is no journal."""
+        """Returns where the first frame is looked for; -1 if there is none because this is no journal."""
         if self.data.startswith(HEAD):
             return len(HEAD)
         first = _next_frame(self.data, 0)
@@ -71,7 +75,7 @@ class Scan:
 
 
 def _payload_at(data: bytes, position: int) -> bytes | None:
-    """None if no whole frame begins here."""
+    """Returns the payload of the frame at a position; None if no whole frame begins there."""
     begin = position + _HEADER.size
     if begin > len(data):
         return None
@@ -83,7 +87,7 @@ def _payload_at(data: bytes, position: int) -> bytes | None:
 
 
 def _next_frame(data: bytes, position: int) -> int:
-    """-1 if there is none."""
+    """Returns where the next whole frame begins, from a position on; -1 if there is none."""
     while (position := data.find(MARK, position)) >= 0 and _payload_at(data, position) is None:
         position += 1
     return position

@@ -1,7 +1,7 @@
-"""What journals say of an episode that somebody else began to play.
+"""Reads what journals say of an episode that another worker began to play.
 
-A file is fenced before it is read: renamed, so that its writer can't replace it any more, to a name that says how many of its bytes
-count, and how many it had. What a zombie appends after that is never used, by whoever reads the file and whenever.
+A file is fenced before it is read: renamed, so that its writer can't replace it any more, to a name that says how many
+of its bytes count, and how many it had. Bytes that a zombie appends after that are never used by any reader.
 """
 
 from __future__ import annotations
@@ -22,43 +22,43 @@ Kept = TypeVar("Kept")
 
 SUFFIX = ".journal"
 COMPACTING = ".compacting"
-"""Of what a writer that died in mid-compaction leaves beside its journal."""
+"""Suffix of the file that a writer leaves beside its journal if it dies in mid-compaction."""
 SCORING = "score_group"
-"""What is intended before a group is scored; its episodes are over again after it."""
+"""Thread of the `Intended` record before a group is scored; its episodes are over again after it."""
 _FENCED = re.compile(r"\.(\d+)(?:\.(\d+))?\.fenced$")
 _NAME = re.compile(r"\d+-\d+\.(journal|fencing|compacting|\d+(\.\d+)?\.fenced)")
 _BEGINNING = 64 * 2**10
-"""Bytes of a file that are read to see whose it is."""
+"""Bytes of a file that are read to see which run it belongs to."""
 
 
 @dataclass(slots=True)
 class History:
-    """The newest try of an episode: its calls in the order of their answers, without a gap."""
+    """A history is the newest try of an episode: its calls in the order of their answers, without a gap."""
 
     try_: int = 0
     started_at: float | None = None
     causes: dict[int, str] = field(default_factory=dict)
-    """Why each try after the first was opened."""
+    """Reasons why each try after the first was opened, by try."""
     calls: list[Called] = field(default_factory=list)
     intended: set[tuple[str, int]] = field(default_factory=set)
     commands: list[Commanded] = field(default_factory=list)
     survived: set[int] = field(default_factory=set)
-    """Steps of a session of which no worker died."""
+    """Steps of a session that were carried out, so no worker died of them."""
     queued_at: float | None = None
-    """Of an episode that is begun now: since when it has waited."""
+    """Unix time since when an episode that is begun now has waited."""
 
 
 @dataclass(slots=True)
-class Found:
-    """What a run wants to know of an episode in a fenced file, to lease it anew."""
+class JournaledEpisode:
+    """Sums up an episode in a fenced file, as far as a run has to know to lease it anew."""
 
     attempt: int
     adopted: tuple[str, ...] | None = None
-    """None if the record that says so is damaged."""
+    """Fenced files that the attempt went on from. None if the record that says so is damaged."""
     calls: int = 0
     over: bool = False
     scoring: bool = False
-    """Its group was being scored."""
+    """True if its group was being scored."""
     charged: str | None = None
     trying: set[int] = field(default_factory=set)
     """Steps of a session that were being carried out."""
@@ -67,21 +67,26 @@ class Found:
 
     @property
     def got_further(self) -> bool:
-        """Scoring a group is no progress: it is not recorded, and may be what the worker died of."""
+        """Returns True if the attempt made progress.
+
+        Scoring a group is none: it is not recorded, and may be what the worker died of.
+        """
         return self.calls > 0 or (self.over and not self.scoring)
 
 
 @dataclass(slots=True)
 class FencedFile:
+    """A fenced file is a journal that was taken over from its writer, with the episodes in it."""
+
     name: str
-    episodes: dict[str, Found] = field(default_factory=dict)
+    episodes: dict[str, JournaledEpisode] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     foreign: bool = False
-    """None of this run's journals: it is left as it is."""
+    """True for a file that is none of this run's journals: it is left as it is."""
 
 
 def fence(path: Path, run_id: str) -> FencedFile:
-    """Take a journal over from its writer and look through it. What is damaged in it is reported and left out. Blocks.
+    """Takes a journal over from its writer and looks through it. Damaged parts are reported and left out. Blocks.
 
     Errors: FileNotFoundError.
     """
@@ -101,12 +106,15 @@ def fence(path: Path, run_id: str) -> FencedFile:
     return _file(name, episodes, scan)
 
 
-def _file(name: str, episodes: dict[str, Found], scan: Scan) -> FencedFile:
+def _file(name: str, episodes: dict[str, JournaledEpisode], scan: Scan) -> FencedFile:
     return FencedFile(name, episodes, [f"{name}: {problem}" for problem in scan.problems])
 
 
 def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
-    """Every journal of a folder, by age: of a run whose driver died. Files that are none are reported, and left as they are. Blocks."""
+    """Fences every journal of a folder, by age, of a run whose driver died.
+
+    Other files are reported, and left as they are. Blocks.
+    """
     files = []
     for path in sorted(folder.iterdir(), key=_age):
         if path.suffix == COMPACTING and remove_scratch(path, run_id):
@@ -116,7 +124,7 @@ def fence_all(folder: Path, run_id: str) -> list[FencedFile]:
 
 
 def remove_scratch(path: Path, run_id: str) -> bool:
-    """Nobody needs what was being written there. Whether it is gone: somebody else's file stays."""
+    """Removes an unfinished compaction, which nobody needs. Returns False if the file is not the run's: it stays."""
     own = is_own(path, run_id)
     if own:
         path.unlink(missing_ok=True)
@@ -124,7 +132,7 @@ def remove_scratch(path: Path, run_id: str) -> bool:
 
 
 def is_own(path: Path, run_id: str) -> bool:
-    """Whether a file is one of the run's. One that is gone meanwhile was."""
+    """Says whether a file is one of the run's. A file that is gone meanwhile was."""
     try:
         return why_foreign(path, run_id) is None
     except FileNotFoundError:
@@ -132,7 +140,7 @@ def is_own(path: Path, run_id: str) -> bool:
 
 
 def why_foreign(path: Path, run_id: str) -> str | None:
-    """None for one of the run's files, however damaged. Errors: FileNotFoundError."""
+    """Says why a file is not one of the run's; None for one that is, however damaged. Errors: FileNotFoundError."""
     if not _NAME.fullmatch(path.name):
         return "not a journal's name"
     if path.exists() and not path.is_file():
@@ -149,25 +157,25 @@ def why_foreign(path: Path, run_id: str) -> str | None:
 
 
 def epoch_of(name: str) -> int:
-    """Which driver's worker wrote a file: writers are named epoch-number."""
+    """Returns the number of the driver whose worker wrote a file: writers are named epoch-number."""
     return _age(Path(name))[0]
 
 
 def late_bytes(path: Path) -> int:
-    """How much was written to a fenced file after it was fenced, and so refused."""
+    """Returns how many bytes were written to a fenced file after it was fenced, and so refused."""
     match = _FENCED.search(path.name)
     return max(0, path.stat().st_size - int(match[2] or match[1])) if match else 0
 
 
 class HistoryReader:
-    """Reads episodes' histories out of fenced files. Remembers where in them an episode's records are."""
+    """Reads episodes' histories out of fenced files. It remembers where in them an episode's records are."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._places: dict[str, dict[str, list[tuple[int, int]]]] = {}
 
     def read(self, episode: str, adopted: Iterable[str]) -> History:
-        """Blocks. Errors: OSError if a file is gone."""
+        """Reads an episode's history from the files, older ones first. Blocks. Errors: OSError if a file is gone."""
         return history_of(self._records_in(name, episode) for name in adopted)
 
     def _records_in(self, name: str, episode: str) -> Iterable[Record]:
@@ -181,7 +189,7 @@ class HistoryReader:
 
 
 def history_of(files: Iterable[Iterable[Record]]) -> History:
-    """Of one episode's records, a file for an attempt, those of older attempts first.
+    """Makes a history of one episode's records, given a file for an attempt, those of older attempts first.
 
     An attempt went on from what the files before its own held without a gap: nothing else in them counts.
     """
@@ -192,6 +200,7 @@ def history_of(files: Iterable[Iterable[Record]]) -> History:
 
 
 def _go_on(history: History, records: list[Begun | Called | Intended | Commanded | Tried]) -> None:
+    """Adds the records of one file to a history."""
     try_ = max((record.try_ for record in records), default=0)
     if try_ > history.try_:
         history.try_, history.started_at = try_, None
@@ -221,19 +230,22 @@ def _go_on(history: History, records: list[Begun | Called | Intended | Commanded
 
 
 def _without_gap(kept: list[Kept], newer: dict[int, Kept]) -> list[Kept]:
-    """What was kept until a newer attempt began to count, and then what that added."""
+    """Returns the items that were kept until a newer attempt began to count, and then those that it added without a
+    gap.
+    """
     kept = kept[: min(newer, default=len(kept))]
     while len(kept) in newer:
         kept.append(newer[len(kept)])
     return kept
 
 
-def _summarise(records: Iterable[tuple[int, Record]]) -> dict[str, Found]:
-    found: dict[str, Found] = {}
+def _summarise(records: Iterable[tuple[int, Record]]) -> dict[str, JournaledEpisode]:
+    """Sums up the records of a file, by episode."""
+    found: dict[str, JournaledEpisode] = {}
     for _, record in records:
         if isinstance(record, Opened):
             continue
-        episode = found.setdefault(record.episode, Found(record.attempt))
+        episode = found.setdefault(record.episode, JournaledEpisode(record.attempt))
         if isinstance(record, Begun) and not record.cause:
             episode.adopted = record.adopted
         elif isinstance(record, Called | Commanded):
@@ -250,7 +262,7 @@ def _summarise(records: Iterable[tuple[int, Record]]) -> dict[str, Found]:
     return found
 
 
-def _note_step(episode: Found, record: Tried) -> None:
+def _note_step(episode: JournaledEpisode, record: Tried) -> None:
     if record.survived:
         episode.trying.discard(record.step)
         episode.survived.add(record.step)
@@ -259,6 +271,7 @@ def _note_step(episode: Found, record: Tried) -> None:
 
 
 def _records(scan: Scan) -> Iterable[tuple[int, Record]]:
+    """Yields the offset and the record of every frame that can be decoded."""
     for offset, payload in scan:
         try:
             yield offset, decode(payload)
@@ -267,6 +280,7 @@ def _records(scan: Scan) -> Iterable[tuple[int, Record]]:
 
 
 def _index(path: Path) -> dict[str, list[tuple[int, int]]]:
+    """Finds the offset and the length of the records of each episode in a file."""
     places: dict[str, list[tuple[int, int]]] = {}
     scan = Scan(_counted(path))
     for offset, record in _records(scan):
@@ -276,13 +290,13 @@ def _index(path: Path) -> dict[str, list[tuple[int, int]]]:
 
 
 def _counted(path: Path) -> bytes:
-    """The bytes of a fenced file that count."""
+    """Reads the bytes of a fenced file that count."""
     match = _FENCED.search(path.name)
     with path.open("rb") as file:
         return file.read(int(match[1])) if match else file.read()
 
 
 def _age(path: Path) -> tuple[int, int, str]:
-    """Writers are named epoch-number: those of a later driver are newer."""
+    """Returns the key by which files sort by age. Writers are named epoch-number: those of a later driver are newer."""
     match = re.match(r"(\d+)-(\d+)\.", path.name)
     return (int(match[1]), int(match[2]), path.name) if match else (-1, -1, path.name)

@@ -1,10 +1,10 @@
-"""The writer of one journal file: a worker appends what happened, and leaves out what is committed now and then.
+"""Writes one journal file: a worker appends what happened, and leaves out what is committed now and then.
 
-`process` durability: a record survives the death of every process once `append` has returned. `disk`: once `sync` has returned it
-also survives the machine, as far as the disk honours flushes.
+`process` durability: a record survives the death of every process once `append` has returned. `disk`: once `sync` has
+returned it also survives the machine, as far as the disk honours flushes.
 
-A compacted file takes the old one's place only if that is still there, in one step, so that a writer whose file was fenced never
-brings it back. Where the filesystem can't do that (NFS, say) the file just grows.
+A compacted file takes the old one's place only if that is still there, in one step, so that a writer whose file was
+fenced never brings it back. Where the filesystem can't do that (NFS, say) the file just grows.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ from ray_gym.journal.places import Pieces, Places
 from ray_gym.journal.records import EpisodeRecord, Opened, encode
 
 COMPACT_FROM_BYTES = 8 * 2**20
-"""Less than this is never worth a compaction."""
+"""Bytes that a compaction has to free at least."""
 _COPIED_AT_ONCE = 2**20
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2  # Linux's
 
 
 class Journal:
+    """A journal is the writer of one file."""
+
     def __init__(self, path: Path, run_id: str, *, flush: bool) -> None:
         """Makes the file. Errors: FileExistsError; OSError."""
         self.path = path
@@ -42,32 +44,36 @@ class Journal:
         self._appended = 0
         self._places = Places()
         self._flushed = 0
-        """Of what was appended: it only grows, whatever a compaction does to the file."""
+        """Appended bytes that are flushed: it only grows, whatever a compaction does to the file."""
         self._flushing = asyncio.Lock()
         self._compacting = False
         self._compact_from = 0
         self.broken: OSError | None = None
-        """Set when a record could not be written: what is played after that could not be gone on with."""
+        """Set when a record could not be written: episodes that are played after that could not be gone on with."""
         self._write(self._head())
         if flush:
             _flush_folder(path.parent)
 
     @property
     def size(self) -> int:
+        """Returns the size of the file in bytes."""
         return self._size
 
     @property
     def appended(self) -> int:
-        """Bytes, over its whole life."""
+        """Returns how many bytes were appended over its whole life."""
         return self._appended
 
     @property
     def unsynced(self) -> int:
-        """Bytes that are not on the disk yet, where the run asks for that."""
+        """Returns how many bytes are not on the disk yet, where the run asks for that."""
         return self._appended - self._flushed if self._flush else 0
 
     def append(self, record: EpisodeRecord) -> None:
-        """Errors: OSError (a full disk, say): the record may then be torn, and nothing after it counts as written."""
+        """Appends a record.
+
+        Errors: OSError (a full disk, say): the record may then be torn, and nothing after it counts as written.
+        """
         data = frame(encode(record))
         with self._lock:
             begin = self._size
@@ -75,7 +81,7 @@ class Journal:
             self._places.add(record.episode, begin, len(data))
 
     async def sync(self) -> None:
-        """Wait until all that was appended is on the disk, if that is what the run asks for; many wait for one flush."""
+        """Waits until all that was appended is on the disk, if the run asks for that; many wait for one flush."""
         if not self._flush:
             return
         wanted = self._appended
@@ -86,15 +92,16 @@ class Journal:
                 self._flushed = max(self._flushed, reached)
 
     def forget(self, episodes: Iterable[str]) -> None:
-        """These are committed: their records are not needed any more."""
+        """Marks the records of committed episodes as not needed any more."""
         with self._lock:
             for episode in episodes:
                 self._places.forget(episode)
 
     async def compact_if_due(self) -> None:
-        """Rewrite the file without what was forgotten, when that is most of it. Its size is so bounded by what is in flight.
+        """Rewrites the file without what was forgotten, when that is most of it. This bounds its size by what is in
+        flight.
 
-        Whatever goes wrong, the file stays as it is, and it is tried again once that has doubled.
+        If anything goes wrong, the file stays as it is, and it is tried again once that has doubled.
         """
         live = self._places.bytes
         due = max(2 * live, live + COMPACT_FROM_BYTES, self._compact_from)
@@ -105,7 +112,10 @@ class Journal:
         self._compact_from = 0 if done else 2 * self._size
 
     def _compact(self) -> bool:
-        """Whether it was done. In a thread, and whole: nobody's cancellation stops it half-way."""
+        """Compacts the file and returns True if that was done.
+
+        It runs in a thread, and whole: no cancellation stops it half-way.
+        """
         scratch, head = self.path.with_suffix(COMPACTING), self._head()
         try:
             scratch.unlink(missing_ok=True)
@@ -128,18 +138,21 @@ class Journal:
             self._compacting = False
 
     def _live_pieces(self, old: BinaryIO, to: int) -> Pieces:
-        """Errors: OSError if the records are elsewhere than they were written to."""
+        """Returns the pieces that are still needed.
+
+        Errors: OSError if the records are elsewhere than they were written to.
+        """
         if os.fstat(old.fileno()).st_size != self._size:
             raise OSError(f"{self.path} was changed by somebody else")
         return self._places.pieces(self._size, to)
 
     def _replace(self, old: BinaryIO, scratch: Path, new: BinaryIO, pieces: Pieces) -> None:
-        """Put the new file in the old one's place. Errors: OSError; FileNotFoundError if the old one was fenced."""
+        """Puts the new file in the old one's place. Errors: OSError; FileNotFoundError if the old one was fenced."""
         _copy(old, new, pieces.tail, self._size)  # what came meanwhile: little
         new.flush()
         if self._flush:
             os.fdatasync(new.fileno())
-        moved = self._places.moved(pieces)  # before: nothing may go wrong between the exchange and its consequences
+        moved = self._places.move(pieces)  # before: nothing may go wrong between the exchange and its consequences
         _exchange(scratch, self.path)
         os.dup2(new.fileno(), self._fd, inheritable=False)
         self._size = os.fstat(self._fd).st_size
@@ -153,7 +166,9 @@ class Journal:
         self._flushed = self._appended
 
     def is_fenced(self) -> bool:
-        """Whether the run took this file over: its writer counts as lost, and nothing that it still writes is ever used."""
+        """Says whether the run took this file over: its writer counts as lost, and nothing that it still writes is ever
+        used.
+        """
         if self._is_in_place():
             return False
         with self._lock:  # a compaction may just have been replacing it
@@ -188,7 +203,10 @@ def _create(path: Path) -> int:
 
 
 def _copy_live(old: BinaryIO, new: BinaryIO, pieces: Pieces) -> None:
-    """Byte by byte: what is damaged stays as it is, to be reported by whoever reads it. Errors: OSError."""
+    """Copies the pieces byte by byte: damaged ones stay as they are, to be reported by the file's reader.
+
+    Errors: OSError.
+    """
     for begin, end in pieces:
         _copy(old, new, begin, end)
 
@@ -203,7 +221,7 @@ def _copy(old: BinaryIO, new: BinaryIO, begin: int, end: int) -> None:
 
 
 def _exchange(one: Path, other: Path) -> None:
-    """Swap two files' names in one step. Errors: OSError: one of them is gone, or the filesystem can't do that."""
+    """Swaps two files' names in one step. Errors: OSError: one of them is gone, or the filesystem can't do that."""
     renameat2 = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     if renameat2 is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
@@ -212,7 +230,7 @@ def _exchange(one: Path, other: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """What is in it by which name. Errors: OSError."""
+    """Flushes the names of the files in a folder to the disk. Errors: OSError."""
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)

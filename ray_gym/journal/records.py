@@ -1,4 +1,4 @@
-"""What a journal holds. Records are msgpack arrays, their first element says which they are."""
+"""Defines the records of a journal: msgpack arrays whose first element says which record they are."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import msgspec
 
 
 class Opened(msgspec.Struct, array_like=True, tag=0, frozen=True):
-    """The first record of a file: whose it is."""
+    """This first record of a file says which run and which writer it belongs to."""
 
     run_id: str
     writer: str
 
 
 class Begun(msgspec.Struct, array_like=True, tag=1, frozen=True):
-    """An attempt took an episode over, going on from what the fenced files `adopted` hold, or (with a `cause`) opened a new try."""
+    """This record says that an attempt took an episode over, going on from the records in the fenced files `adopted`,
+    or (with a `cause`) opened a new try.
+    """
 
     episode: str
     try_: int
@@ -26,7 +28,10 @@ class Begun(msgspec.Struct, array_like=True, tag=1, frozen=True):
 
 
 class Called(msgspec.Struct, array_like=True, tag=2, frozen=True):
-    """A call that was answered. `seq` counts an episode's answers; `issued` is how many there were when this call was made."""
+    """This record says that a call was answered.
+
+    `seq` counts an episode's answers; `issued` is how many there were when this call was made.
+    """
 
     episode: str
     try_: int
@@ -43,7 +48,9 @@ class Called(msgspec.Struct, array_like=True, tag=2, frozen=True):
 
 
 class Intended(msgspec.Struct, array_like=True, tag=3, frozen=True):
-    """An effect outside the session is about to be made; a `Called` of the same thread and number says that it was."""
+    """This record says that an effect outside the session is about to be made; a `Called` of the same thread and number
+    says that it was.
+    """
 
     episode: str
     try_: int
@@ -53,10 +60,10 @@ class Intended(msgspec.Struct, array_like=True, tag=3, frozen=True):
 
 
 class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
-    """A command from outside, to a session that is driven from there.
+    """This record holds a command from outside, to a session that is driven from there.
 
-    `issued` is how many answers there were when it came, `under_way` which commands before it were not done, `key` its giver's name for it.
-    `cut`: calls (thread and number) that it has ended before they were answered.
+    `issued` is how many answers there were when it came, `under_way` which commands before it were not done, `key` its
+    giver's name for it. `cut`: calls (thread and number) that it has ended before they were answered.
     """
 
     episode: str
@@ -71,14 +78,14 @@ class Commanded(msgspec.Struct, array_like=True, tag=4, frozen=True):
 
 
 class Over(msgspec.Struct, array_like=True, tag=5, frozen=True):
-    """The episode was played to its end; its row may not be committed yet."""
+    """This record says that the episode was played to its end; its row may not be committed yet."""
 
     episode: str
     attempt: int
 
 
 class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
-    """The worker had to be ended because of this episode."""
+    """This record says that the worker had to be ended because of this episode."""
 
     episode: str
     attempt: int
@@ -86,8 +93,8 @@ class Charged(msgspec.Struct, array_like=True, tag=6, frozen=True):
 
 
 class Tried(msgspec.Struct, array_like=True, tag=7, frozen=True):
-    """A step of a session is about to be carried out for the first time, or again because its worker died meanwhile; or (`survived`) it
-    was carried out.
+    """This record says that a step of a session is about to be carried out for the first time, or again because its
+    worker died meanwhile; or (`survived`) that it was carried out.
 
     Steps are commands, by their index, and the setup.
     """
@@ -100,7 +107,7 @@ class Tried(msgspec.Struct, array_like=True, tag=7, frozen=True):
 
 
 SETUP = -1
-"""As a step."""
+"""Number of the setup as a step."""
 
 EpisodeRecord = Begun | Called | Intended | Commanded | Over | Charged | Tried
 Record = Opened | EpisodeRecord
@@ -110,6 +117,6 @@ _decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Record)
 
 
 def decode(payload: bytes) -> Record:
-    """Errors: msgspec.MsgspecError (ValueError's kin) for a payload that is no record."""
+    """Decodes a payload. Errors: msgspec.MsgspecError (ValueError's kin) for a payload that is no record."""
     record: Record = _decoder.decode(payload)
     return record

@@ -1,8 +1,8 @@
-"""Recorded answers, given again in the order in which they were given first.
+"""Gives recorded answers again in the order in which they were given first.
 
-For the same interleaving an answer waits until those before it were given, all recorded calls that had been made by then are made
-again, and the episode has come to rest. A call that differs from the recorded one means that the environment is not deterministic:
-`Diverged`.
+For the same interleaving an answer waits until those before it were given, all recorded calls that had been made by
+then are made again, and the episode has come to rest. A call that differs from the recorded one means that the
+environment is not deterministic: `Diverged`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ from ray_gym.journal.stillness import Stillness
 
 
 class Diverged(Exception):
-    """A replay went another way than what was recorded."""
+    """Says that a replay went another way than was recorded."""
 
 
 class Replay:
+    """A replay gives the recorded answers of one try."""
+
     def __init__(self, calls: Sequence[Called], stillness: Stillness, patience_s: float) -> None:
-        """`calls` in the order of their answers. `patience_s`: how long nothing may move while something is waited for."""
+        """Takes the calls in the order of their answers.
+
+        `patience_s`: seconds that nothing may move while something is waited for.
+        """
         self._calls = {(call.thread, call.number): call for call in calls}
         self._stillness = stillness
         self._patience_s = patience_s
@@ -35,10 +40,14 @@ class Replay:
 
     @property
     def is_over(self) -> bool:
+        """Returns True if all recorded answers were given."""
         return self.given == self.total
 
     def make(self, thread: str, number: int, request: bytes) -> Called | None:
-        """A call is made again; what is recorded of it, or None if it was not answered then. Errors: Diverged."""
+        """Notes that a call is made again, and returns its record, or None if it was not answered then.
+
+        Errors: Diverged.
+        """
         call = self._calls.get((thread, number))
         if call is None:
             return None
@@ -52,8 +61,8 @@ class Replay:
         self.look_again()
         return call
 
-    async def turn(self, call: Called) -> None:
-        """Wait until this answer is the next to be given, and give it. Errors: Diverged."""
+    async def give(self, call: Called) -> None:
+        """Waits until this answer is the next to be given, and gives it. Errors: Diverged."""
 
         def is_next() -> bool:
             is_due = self.given == call.seq and call.seq < self._held_from
@@ -66,23 +75,29 @@ class Replay:
         self.look_again()
 
     async def reach(self, given: int, and_also: Callable[[], bool]) -> None:
-        """Give answers until there were so many, hold the others, and wait until what they led to has come to rest. Errors: Diverged."""
+        """Gives answers until there were so many, holds the others, and waits until what they led to has come to rest.
+
+        Errors: Diverged.
+        """
         self._held_from = min(given, self.total)
         self.look_again()
-        await self.until(lambda: self.given >= self._held_from and and_also(), "commands", given)
+        await self.wait_until(lambda: self.given >= self._held_from and and_also(), "commands", given)
 
     def release(self) -> None:
-        """Hold no answer any more."""
+        """Holds no answer any more."""
         self._held_from = self.total
         self.look_again()
 
-    async def over(self, thread: str, number: int) -> None:
-        """Wait until all that was recorded is given: a call that was not among it was answered later. Errors: Diverged."""
+    async def wait_until_over(self, thread: str, number: int) -> None:
+        """Waits until all recorded answers were given: a call that was not among them was answered later.
+
+        Errors: Diverged.
+        """
         while not self.is_over:
             await self._next_move(self._moved, thread, number)
 
-    async def until(self, condition: Callable[[], bool], thread: str, number: int) -> None:
-        """Wait until it holds when the episode has come to rest. Errors: Diverged."""
+    async def wait_until(self, condition: Callable[[], bool], thread: str, number: int) -> None:
+        """Waits until a condition holds when the episode has come to rest. Errors: Diverged."""
         self._stillness.stir()
         while True:
             moved = self._moved
@@ -92,7 +107,7 @@ class Replay:
             await self._next_move(moved, thread, number)
 
     async def _next_move(self, moved: asyncio.Event, thread: str, number: int) -> None:
-        """Errors: Diverged if nothing moves for longer than anything may take."""
+        """Waits until something moves. Errors: Diverged if nothing moves for longer than anything may take."""
         try:
             async with asyncio.timeout(self._patience_s):
                 await moved.wait()
@@ -100,7 +115,7 @@ class Replay:
             raise self._stuck(thread, number) from None
 
     def look_again(self) -> None:
-        """Wake whoever waits."""
+        """Wakes everything that waits, to look at its condition again."""
         self._stillness.stir()
         self._moved.set()
         self._moved = asyncio.Event()
@@ -113,7 +128,7 @@ class Replay:
 
 
 def _made_by_then(calls: Sequence[Called]) -> list[int]:
-    """For each answer, how many of the recorded calls had been made before it was given."""
+    """Returns for each answer how many of the recorded calls had been made before it was given."""
     made_after = Counter(call.issued for call in calls)
     total, needed = 0, []
     for seq in range(len(calls)):

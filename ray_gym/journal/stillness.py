@@ -1,8 +1,8 @@
-"""When nothing of an episode has moved for a few turns of the event loop.
+"""Tells when nothing of an episode has moved for a few turns of the event loop.
 
-Several calls of an episode may be under way at once. Answers are let through one after the other, each only when whoever got the one
-before has come as far as it can without another answer: so the same answers in the same order lead to the same play, whatever the
-timing was.
+Several calls of an episode may be under way at once. Answers are let through one after the other, each only when the
+code that got the one before has come as far as it can without another answer: so the same answers in the same order
+lead to the same play, whatever the timing was.
 """
 
 from __future__ import annotations
@@ -10,10 +10,14 @@ from __future__ import annotations
 import asyncio
 
 TURNS = 16
-"""Of the event loop. Handing something on (a queue, a lock, the end of a task) takes one to three."""
+"""Turns of the event loop without a move that count as stillness. Handing something on (a queue, a lock, the end of a
+task) takes one to three.
+"""
 
 
 class Stillness:
+    """Counts the turns of the event loop since something of an episode moved."""
+
     def __init__(self) -> None:
         self._left = 0
         self._still: asyncio.Future[None] | None = None
@@ -23,7 +27,7 @@ class Stillness:
         return self._still is None
 
     def stir(self) -> None:
-        """Something moves: a call was made, or an answer was given."""
+        """Notes that something moves: a call was made, or an answer was given."""
         self._left = TURNS
         if self._still is None:
             loop = asyncio.get_running_loop()
@@ -31,6 +35,7 @@ class Stillness:
             loop.call_soon(self._turn, loop)
 
     async def wait(self) -> None:
+        """Waits until the episode is still."""
         while self._still is not None:
             await asyncio.shield(self._still)
 

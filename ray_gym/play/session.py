@@ -122,9 +122,9 @@ class Session:
     async def open(self) -> None:
         """Set the session up, and carry out again what was recorded of it. Never raises, cancellation apart."""
         self._log.begin()
-        self._log.trying(SETUP)
+        self._log.record_trying(SETUP)
         await self._guarded(set_up(self.episode))
-        self._log.survived(SETUP)
+        self._log.record_survived(SETUP)
         if self._log.commands:
             await self._guarded(self._fold())
             if self.played is not None:
@@ -240,7 +240,7 @@ class Session:
         if isinstance(command, Ask):
             self.deliveries.begun(command.digest, key)
         if _runs_code(command):
-            self._log.trying(number)
+            self._log.record_trying(number)
         task = asyncio.create_task(self._carry_out(number, command, cut))
         self._tasks[key], self._under_way[number] = task, (command, task)
         self._given[key] = command
@@ -281,7 +281,7 @@ class Session:
                 await asyncio.wait(cut, timeout=CUT_S)
             answer = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
             if _runs_code(command):
-                self._log.survived(number)
+                self._log.record_survived(number)
             self.size += sum(len(event.content) for event in episode.events[before:])
             told = answer if isinstance(answer, Told) else None
             refused = answer if isinstance(answer, Failure) else None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.journal.history import FencedFile, Found
+from ray_gym.journal.history import FencedFile, JournaledEpisode
 from ray_gym.run.driver.dispatcher import Dispatcher
 from ray_gym.run.driver.lease import EpisodeKey, Group
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
@@ -27,7 +27,7 @@ def ids(groups: list[Group]) -> list[str]:
     return [key.episode_id for key in keys(groups)]
 
 
-def journal_with(**episodes: Found) -> FencedFile:
+def journal_with(**episodes: JournaledEpisode) -> FencedFile:
     return FencedFile("1-0.99.fenced", episodes)
 
 
@@ -63,7 +63,7 @@ def test_a_file_is_accepted_whole_or_refused_whole() -> None:
 def test_what_a_lost_worker_held_comes_next_as_a_new_attempt_from_its_journal() -> None:
     dispatcher = Dispatcher.of(specs(4))
     dispatcher.over("a", keys(dispatcher.lease("a", 3))[:1])
-    journal = journal_with(e0=Found(0, calls=3, over=True), e1=Found(0, calls=1))
+    journal = journal_with(e0=JournaledEpisode(0, calls=3, over=True), e1=JournaledEpisode(0, calls=1))
     assert dispatcher.lost("a", journal) == 3 and dispatcher.lost("a") == 0 and not dispatcher.holds("a")
     again = [lease for group in dispatcher.lease("b", 9) for lease in group]
     assert [lease.key for lease in again] == [EpisodeKey(f"e{n}", attempt) for n, attempt in enumerate((1, 1, 1, 0))]
@@ -74,7 +74,7 @@ def test_adopted_files_add_up() -> None:
     dispatcher = Dispatcher.of(specs(1))
     for attempt in range(2):
         dispatcher.lease("a", 1)
-        dispatcher.lost("a", FencedFile(f"1-{attempt}.9.fenced", {"e0": Found(attempt, calls=1)}))
+        dispatcher.lost("a", FencedFile(f"1-{attempt}.9.fenced", {"e0": JournaledEpisode(attempt, calls=1)}))
     assert dispatcher.lease("b", 1)[0][0].adopted == ("1-0.9.fenced", "1-1.9.fenced")
 
 
@@ -82,13 +82,20 @@ def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> N
     dispatcher = Dispatcher.of(specs(3))
     for attempt in range(SUSPECT_AFTER):
         assert "e0" in ids(dispatcher.lease("a", 3))
-        dispatcher.lost("a", journal_with(e0=Found(attempt), e1=Found(attempt, calls=1), e2=Found(attempt, over=True)))
+        dispatcher.lost(
+            "a",
+            journal_with(
+                e0=JournaledEpisode(attempt),
+                e1=JournaledEpisode(attempt, calls=1),
+                e2=JournaledEpisode(attempt, over=True),
+            ),
+        )
     others = dispatcher.lease("a", 3)
     assert ids(others) == ["e1", "e2"] and dispatcher.lease("a", 3) == []
     assert dispatcher.accept("a", keys(others)) and not dispatcher.done
     [[alone]] = dispatcher.lease("a", 3)
     assert alone.spec.episode_id == "e0" and alone.alone and alone.charged is None
-    dispatcher.lost("a", journal_with(e0=Found(alone.spec.attempt)), "out of memory")
+    dispatcher.lost("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
     [[charged]] = dispatcher.lease("a", 3)
     assert charged.charged is not None and "out of memory" in charged.charged
 
@@ -97,10 +104,10 @@ def test_who_gets_further_alone_is_no_suspect_any_more() -> None:
     dispatcher = Dispatcher.of(specs(1))
     for attempt in range(SUSPECT_AFTER):
         dispatcher.lease("a", 1)
-        dispatcher.lost("a", journal_with(e0=Found(attempt)))
+        dispatcher.lost("a", journal_with(e0=JournaledEpisode(attempt)))
     [[alone]] = dispatcher.lease("a", 1)
     assert alone.alone
-    dispatcher.lost("a", journal_with(e0=Found(3, calls=1)))
+    dispatcher.lost("a", journal_with(e0=JournaledEpisode(3, calls=1)))
     [[again]] = dispatcher.lease("a", 1)
     assert not again.alone and again.charged is None
 
@@ -109,7 +116,9 @@ def test_a_group_whose_scoring_kills_workers_is_charged() -> None:
     """All are over every time, which is not getting further: the workers would die for ever."""
 
     def scored(attempt: int) -> FencedFile:
-        return journal_with(e0=Found(attempt, over=True, scoring=True), e1=Found(attempt, over=True, scoring=True))
+        return journal_with(
+            e0=JournaledEpisode(attempt, over=True, scoring=True), e1=JournaledEpisode(attempt, over=True, scoring=True)
+        )
 
     dispatcher = Dispatcher.of(specs(4, size=2))
     for attempt in range(SUSPECT_AFTER):
@@ -130,10 +139,12 @@ def test_who_was_over_is_not_charged_with_another_of_its_group() -> None:
     dispatcher = Dispatcher.of(specs(2, size=2))
     for attempt in range(SUSPECT_AFTER + 1):
         dispatcher.lease("a", 2)
-        dispatcher.lost("a", journal_with(e0=Found(attempt, over=True), e1=Found(attempt)), "exit code 3")
+        dispatcher.lost(
+            "a", journal_with(e0=JournaledEpisode(attempt, over=True), e1=JournaledEpisode(attempt)), "exit code 3"
+        )
     [[fine, charged]] = dispatcher.lease("a", 2)
     assert fine.charged is None and charged.charged is not None
-    dispatcher.lost("a", journal_with(e0=Found(4, over=True)))
+    dispatcher.lost("a", journal_with(e0=JournaledEpisode(4, over=True)))
     [[_, still_charged]] = dispatcher.lease("a", 2)
     assert still_charged.charged == charged.charged
 
@@ -142,13 +153,13 @@ def test_who_was_over_before_is_not_charged_while_it_is_gone_on_with() -> None:
     """It is played again from its journal beside the one of its group that kills the worker."""
     dispatcher = Dispatcher.of(specs(2, size=2))
     dispatcher.lease("a", 2)
-    dispatcher.lost("a", journal_with(e0=Found(0, calls=2, over=True), e1=Found(0)))
+    dispatcher.lost("a", journal_with(e0=JournaledEpisode(0, calls=2, over=True), e1=JournaledEpisode(0)))
     for attempt in range(1, SUSPECT_AFTER + 1):
         assert all(lease.charged is None for lease in dispatcher.lease("a", 2)[0])
-        dispatcher.lost("a", journal_with(e0=Found(attempt), e1=Found(attempt)), "exit code 3")
+        dispatcher.lost("a", journal_with(e0=JournaledEpisode(attempt), e1=JournaledEpisode(attempt)), "exit code 3")
     [[fine, charged]] = dispatcher.lease("a", 2)
     assert fine.charged is None and charged.charged is not None and "exit code 3" in charged.charged
-    dispatcher.lost("a", journal_with(e0=Found(SUSPECT_AFTER + 1)), "exit code 4")
+    dispatcher.lost("a", journal_with(e0=JournaledEpisode(SUSPECT_AFTER + 1)), "exit code 4")
     [[ends_it, _]] = dispatcher.lease("a", 2)
     assert ends_it.charged is not None and "exit code 4" in ends_it.charged, "there is nobody else that it could be"
 
@@ -163,7 +174,9 @@ def test_a_worker_holds_what_it_was_leased_and_is_not_accepted() -> None:
 def test_a_charge_in_the_journal_reaches_the_next_worker() -> None:
     dispatcher = Dispatcher.of(specs(2))
     dispatcher.lease("a", 2)
-    dispatcher.lost("a", journal_with(e0=Found(0, calls=2, charged="it blocked the loop"), e1=Found(0)))
+    dispatcher.lost(
+        "a", journal_with(e0=JournaledEpisode(0, calls=2, charged="it blocked the loop"), e1=JournaledEpisode(0))
+    )
     leases = [lease for group in dispatcher.lease("b", 2) for lease in group]
     assert [lease.charged for lease in leases] == ["it blocked the loop", None]
 
@@ -226,7 +239,10 @@ class Dispatching(RuleBasedStateMachine):
 
     @rule(worker=WORKERS, data=st.data())
     def lose_with_journal(self, worker: str, data: st.DataObject) -> None:
-        found = {e: Found(0, calls=data.draw(st.integers(0, 1))) for e in data.draw(st.sets(st.sampled_from(EPISODES)))}
+        found = {
+            e: JournaledEpisode(0, calls=data.draw(st.integers(0, 1)))
+            for e in data.draw(st.sets(st.sampled_from(EPISODES)))
+        }
         self.lose(worker, journal_with(**found))
 
     def lose(self, worker: str, journal: FencedFile | None = None) -> None:
@@ -274,7 +290,9 @@ def test_sessions_at_rest_go_on_however_often_their_workers_die() -> None:
         leases = [lease for group in dispatcher.lease(worker, 10) for lease in group]
         assert [lease.spec.episode_id for lease in leases] == ["e0", "e1"]
         assert all(not lease.alone and not lease.suspect and lease.charged is None for lease in leases)
-        dispatcher.lost(worker, journal_with(e0=Found(attempt), e1=Found(attempt)) if attempt % 2 else None)
+        dispatcher.lost(
+            worker, journal_with(e0=JournaledEpisode(attempt), e1=JournaledEpisode(attempt)) if attempt % 2 else None
+        )
     assert dispatcher.waiting == 2 and not dispatcher.suspects
 
 
@@ -283,11 +301,13 @@ def test_a_session_is_charged_whose_step_workers_died_of() -> None:
     for attempt in range(SUSPECT_AFTER):
         [[deadly], [fine]] = dispatcher.lease("a", 10)
         assert deadly.charged is None and fine.charged is None
-        dispatcher.lost("a", journal_with(e0=Found(attempt, trying={4}), e1=Found(attempt)), "exit code 3")
+        dispatcher.lost(
+            "a", journal_with(e0=JournaledEpisode(attempt, trying={4}), e1=JournaledEpisode(attempt)), "exit code 3"
+        )
     [[deadly], [fine]] = dispatcher.lease("a", 10)
     assert deadly.charged == "3 workers died in a row while its command 5 was carried out; the last: exit code 3"
     assert fine.charged is None and len(fine.adopted) == SUSPECT_AFTER
-    dispatcher.lost("a", journal_with(e1=Found(SUSPECT_AFTER)))
+    dispatcher.lost("a", journal_with(e1=JournaledEpisode(SUSPECT_AFTER)))
     [[deadly], [fine]] = dispatcher.lease("b", 10)
     assert deadly.charged is not None, "its row was not committed yet"
     assert dispatcher.accept("b", [deadly.key]) and dispatcher.held_by("b") == ["e1"]
@@ -297,11 +317,13 @@ def test_suspect_sessions_wait_for_no_worker_and_keep_none_from_others() -> None
     dispatcher = sessions(3)
     for attempt in range(SUSPECT_AFTER):
         dispatcher.lease("a", 10)
-        dispatcher.lost("a", journal_with(**{f"e{n}": Found(attempt, trying={0}) for n in range(2)}))
+        dispatcher.lost("a", journal_with(**{f"e{n}": JournaledEpisode(attempt, trying={0}) for n in range(2)}))
     dispatcher.add(EpisodeSpec("later", "later", "t", 0, 0, "{}"))
     leases = [lease for group in dispatcher.lease("a", 10) for lease in group]
     assert [lease.spec.episode_id for lease in leases] == ["e0", "e1", "e2", "later"]
     assert [lease.suspect for lease in leases] == [True, True, False, False]
     assert not any(lease.alone or lease.charged for lease in leases)
-    dispatcher.lost("a", journal_with(e0=Found(SUSPECT_AFTER), e1=Found(SUSPECT_AFTER, survived={0})))
+    dispatcher.lost(
+        "a", journal_with(e0=JournaledEpisode(SUSPECT_AFTER), e1=JournaledEpisode(SUSPECT_AFTER, survived={0}))
+    )
     assert [lease.suspect for [lease] in dispatcher.lease("a", 2)] == [True, False], "e0 was not carried on with yet"

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from ray_gym.episode.spec import EpisodeSpec
-from ray_gym.journal.history import FencedFile, Found
+from ray_gym.journal.history import FencedFile, JournaledEpisode
 from ray_gym.run.driver.lease import EpisodeKey, Group, Lease
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 
@@ -191,7 +191,7 @@ class Dispatcher:
         return replace(again, charged=charged, alone=alone)
 
 
-def _found(held: _Held, journal: FencedFile | None) -> Found | None:
+def _found(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:
     return journal.episodes.get(held.lease.spec.episode_id) if journal else None
 
 

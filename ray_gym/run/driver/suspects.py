@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ray_gym.journal.history import Found
+from ray_gym.journal.history import JournaledEpisode
 from ray_gym.journal.records import SETUP
 
 SUSPECT_AFTER = 3
@@ -26,7 +26,7 @@ class SuspectSessions:
     charged: int = 0
     """Sessions so far."""
 
-    def died(self, sessions: Mapping[str, Found], reason: str) -> dict[str, str]:
+    def died(self, sessions: Mapping[str, JournaledEpisode], reason: str) -> dict[str, str]:
         """A worker, of which its journal says this. Returns who is charged with it now, and why."""
         for session, found in sessions.items():
             self._got_through(session, found)
@@ -52,7 +52,7 @@ class SuspectSessions:
     def forget(self, session: str) -> None:
         self._deaths.pop(session, None)
 
-    def _got_through(self, session: str, found: Found) -> None:
+    def _got_through(self, session: str, found: JournaledEpisode) -> None:
         if found.over:
             self.forget(session)
         elif (deaths := self._deaths.get(session)) is not None:
