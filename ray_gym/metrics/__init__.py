@@ -1,1 +1,1 @@
-"""What a run tells Prometheus of itself: `table` names it all, `recorder` counts, `ray_export` hands it on."""
+"""Counts for Prometheus what a run does: `table` names all metrics, `recorder` counts, `ray_export` hands them on."""

@@ -1,4 +1,4 @@
-"""What a driver records of its run: episodes by state, what was committed, and how stale it was."""
+"""Records a driver's metrics of its run: episodes by state, what was committed, and how stale it was."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ray_gym.metrics.table import (
 )
 
 
-class Standing(Protocol):
-    """Where a run's episodes are."""
+class EpisodeCounts(Protocol):
+    """Gives how many of a run's episodes wait, are in flight, and await their commit."""
 
     @property
     def waiting(self) -> int: ...
@@ -30,8 +30,8 @@ class Standing(Protocol):
     def awaiting_commit(self) -> int: ...
 
 
-class Committed(Protocol):
-    """What a receipt says of an episode."""
+class CommittedEpisode(Protocol):
+    """A receipt gives these facts about an episode."""
 
     @property
     def status(self) -> str: ...
@@ -44,6 +44,8 @@ class Committed(Protocol):
 
 
 class RunMetrics:
+    """These metrics are recorded by the driver of one run, under its environment's name."""
+
     def __init__(self, recorder: Recorder, environment: str) -> None:
         self._recorder = recorder
         self._environment = environment
@@ -51,16 +53,19 @@ class RunMetrics:
         self._shown = ExitStack()
 
     @contextmanager
-    def showing(self, standing: Standing) -> Iterator[None]:
-        """Meanwhile the run's episodes are part of the gauges."""
-        sources = (lambda: standing.waiting, lambda: standing.in_flight, lambda: standing.awaiting_commit)
+    def showing(self, counts: EpisodeCounts) -> Iterator[None]:
+        """Makes the run's episodes part of the gauges while the block lasts."""
+        sources = (lambda: counts.waiting, lambda: counts.in_flight, lambda: counts.awaiting_commit)
         with self._shown:
             for state, source in zip(STATES, sources, strict=True):
                 self._shown.enter_context(self._recorder.showing(EPISODES, (self._environment, state), source))
             yield
 
     def tell_version(self, model: str, version: int) -> None:
-        """The weights of a model that is being trained have this version now. Without being told, it is the newest that episodes had."""
+        """Sets the weight version of a model that is being trained.
+
+        Without a call, it is the newest that episodes had.
+        """
         if model not in self._versions:
             labels = (self._environment, model)
             self._shown.enter_context(
@@ -68,7 +73,8 @@ class RunMetrics:
             )
         self._versions[model] = max(version, self._versions.get(model, 0))
 
-    def committed(self, episodes: Iterable[Committed]) -> None:
+    def count_committed(self, episodes: Iterable[CommittedEpisode]) -> None:
+        """Counts episodes that were committed, and observes how many weight versions each was behind."""
         for episode in episodes:
             self._recorder.count(EPISODES_COMMITTED, self._environment, episode.status, episode.stop_reason).since += 1
             for model, version in episode.versions:
@@ -76,5 +82,6 @@ class RunMetrics:
                 behind = self._versions[model] - version
                 self._recorder.values(STALENESS, self._environment, model).observe(behind)
 
-    def worker_lost(self) -> None:
+    def count_lost_worker(self) -> None:
+        """Counts a worker that ended before it was told to."""
         self._recorder.count(WORKERS_LOST, self._environment).since += 1

@@ -1,4 +1,4 @@
-"""What is recorded while episodes are played, in the process that plays them."""
+"""Records metrics while episodes are played, in the process that plays them."""
 
 from __future__ import annotations
 
@@ -18,16 +18,18 @@ class PlayMetrics:
     """Records nothing: for plays in process, where nobody looks."""
 
     def begun(self, queued_s: float) -> None:
-        """An episode makes its first model call, so long after it could have."""
+        """Observes how long an episode waited until its first model call, in seconds."""
 
     def step(self, participant: str, seconds: float) -> None:
-        """One model call and its tool calls."""
+        """Observes the seconds of a step: one model call and its tool calls."""
 
     def answered(self, participant: str, model: str, completion: Completion, seconds: float) -> None:
-        """A model call; none that was answered from a journal."""
+        """Observes a model call, its seconds and its tokens; calls that are answered from a journal are left out."""
 
 
 class RecordedPlay(PlayMetrics):
+    """Records the metrics of episodes of one environment."""
+
     def __init__(self, recorder: Recorder, environment: str) -> None:
         self._recorder = recorder
         self._environment = environment

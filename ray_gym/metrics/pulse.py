@@ -1,4 +1,6 @@
-"""The one task of a process that hands its metrics on, every second, and looks meanwhile how late its event loop is."""
+"""Runs the one task of a process that hands its metrics on, every second, and looks meanwhile how late its event loop
+is.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +15,20 @@ from ray_gym.metrics.recorder import Reading, Recorder
 from ray_gym.metrics.table import LOOP_LAG
 
 LOOK_S = 0.1
+"""Seconds between two looks at the loop."""
 LOOKS = 10
-"""So many looks at the loop between two times that metrics are handed on."""
+"""Looks at the loop between two times that metrics are handed on."""
 
 Export = Callable[[Sequence[Reading]], None]
-"""Takes what is new. Must not block."""
+"""Takes new readings. It must not block."""
 logger = logging.getLogger(__name__)
 
 
 class Pulse:
-    """`start` it on the event loop that it is to look at, and `stop` it there."""
+    """A pulse hands on the metrics of a process.
+
+    `start` it on the event loop that it is to look at, and `stop` it there.
+    """
 
     def __init__(self, recorder: Recorder, role: str, export: Export) -> None:
         self._recorder = recorder
@@ -36,7 +42,7 @@ class Pulse:
             self._beating = asyncio.create_task(self._beat(), name="metrics")
 
     async def stop(self) -> None:
-        """What is new until now is handed on."""
+        """Stops the pulse, and hands on what is new until now."""
         if self._beating is not None:
             self._beating.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -45,7 +51,9 @@ class Pulse:
             self._hand_on()
 
     async def _beat(self) -> None:
-        """Looks are due at even intervals, also while the loop stands still: else a long standstill would count like a short one."""
+        """Looks at the loop at even intervals, also while it stands still: else a long standstill would count like a
+        short one.
+        """
         loop = asyncio.get_running_loop()
         due = loop.time()
         while True:
@@ -56,7 +64,10 @@ class Pulse:
             self._hand_on()
 
     def _hand_on(self) -> None:
-        """A run is worth more than its metrics: what is wrong with them is said once, and it goes on."""
+        """Hands the readings on.
+
+        A run is worth more than its metrics: what is wrong with them is said once, and it goes on.
+        """
         try:
             self._export(self._recorder.drain())
         except Exception as error:
@@ -67,7 +78,7 @@ class Pulse:
 
 @asynccontextmanager
 async def beating(recorder: Recorder, role: str, export: Export) -> AsyncIterator[Recorder]:
-    """Meanwhile what is recorded is handed on."""
+    """Hands on what is recorded while the block lasts."""
     pulse = Pulse(recorder, role, export)
     pulse.start()
     try:

@@ -1,4 +1,4 @@
-"""Readings as Ray's metrics: each node's agent exports them, for Prometheus."""
+"""Exports readings as Ray's metrics, which each node's agent gives to Prometheus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ray_gym.metrics.table import PREFIX, Metric
 
 
 class RayExport:
-    """For a process that is connected to Ray; one a process."""
+    """Gives readings to Ray, in a process that is connected to it. One is enough for a process."""
 
     def __init__(self) -> None:
         self._made: dict[Metric, Counter | Gauge | Histogram] = {}

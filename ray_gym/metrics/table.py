@@ -1,6 +1,6 @@
-"""Every metric: its name, kind, labels and meaning. `docs/metrics.md` is this table for people.
+"""Lists every metric: its name, kind, labels and meaning. `docs/metrics.md` is this table for people.
 
-No label is an id: what there is of each is bounded by a config (environments, models, participants) or by an enum.
+No label is an id: the values of each are bounded by a config (environments, models, participants) or by an enum.
 """
 
 from __future__ import annotations
@@ -11,32 +11,36 @@ from typing import Literal
 Kind = Literal["counter", "gauge", "histogram"]
 
 PREFIX = "ray_"
-"""Ray's own: its agents put it before every name that they are given."""
+"""Ray's own prefix: its agents put it before every name that they are given."""
 STATES = ("waiting", "playing", "over")
-"""Of episodes that are not committed: nobody has them yet; a worker has them; they were played, and their rows are with a worker."""
+"""States of episodes that are not committed: nobody has them yet; a worker has them; they were played, and their rows
+are with a worker.
+"""
 
 SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 WAITING_SECONDS = (0.1, 1.0, 10.0, 60.0, 300.0, 1800.0, 7200.0, 36000.0)
 LAG_SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 VERSIONS = (0.5, 1.5, 2.5, 4.5, 8.5, 16.5, 32.5)
-"""Whole numbers lie between them: Ray takes no bucket that ends at 0."""
+"""Bucket ends of weight versions. Whole numbers lie between them: Ray takes no bucket that ends at 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
+    """A metric has one row in the table."""
+
     name: str
-    """As Prometheus has it."""
+    """Name in Prometheus."""
     kind: Kind
     labels: tuple[str, ...]
     help: str
     buckets: tuple[float, ...] = ()
-    """Of a histogram: their upper ends."""
+    """Upper ends of a histogram's buckets."""
     combined: Literal["sum", "max"] = "sum"
-    """Of a gauge: what several runs in one process show together."""
+    """Way in which several runs in one process show a gauge together."""
 
     @property
     def series(self) -> tuple[str, ...]:
-        """The names that a query can use."""
+        """Returns the names that a query can use."""
         if self.kind != "histogram":
             return (self.name,)
         return tuple(f"{self.name}_{part}" for part in ("bucket", "sum", "count"))

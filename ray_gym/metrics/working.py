@@ -1,4 +1,4 @@
-"""What a worker records: how it plays, its journal, and its event loop."""
+"""Records a worker's metrics: how it plays, its journal, and its event loop."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from ray_gym.metrics.table import JOURNAL_SIZE, JOURNAL_UNSYNCED, JOURNAL_WRITTE
 
 
 class WorkerMetrics:
+    """These metrics are recorded by one worker."""
+
     def __init__(self, environment: str, journal: Journal | None, export: Callable[[], Export] | None) -> None:
-        """`export`: where they go; None where nobody looks, and then nothing is recorded."""
+        """Sets the metrics up.
+
+        `export` makes their destination; None where nobody looks, and then nothing is recorded.
+        """
         self.play = PlayMetrics()
         self._pulse: Pulse | None = None
         self._shown = ExitStack()

@@ -63,7 +63,7 @@ class Commits:
             ids = [episode.episode_id for episode in staged.episodes]
             self.tally.nodes.committed(worker, len(ids))
             receipts = [uncommitted.pop(episode_id, None) for episode_id in ids]
-            self.metrics.committed(receipt for receipt in receipts if receipt is not None)
+            self.metrics.count_committed(receipt for receipt in receipts if receipt is not None)
             self._told.setdefault(worker, []).extend(ids)
             await asyncio.to_thread(self.fences.committed, ids)
             if self.on_committed is not None:
@@ -90,7 +90,7 @@ class Commits:
             self.tally.add(receipt, sign=-1)
         self._told.pop(worker, None)
         self.tally.workers_lost += 1
-        self.metrics.worker_lost()
+        self.metrics.count_lost_worker()
         found = journal.episodes.values() if journal else ()
         if worker in self._useful:
             self._useful.discard(worker)
