@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from ray_gym.graders.comparison import FORM, REMINDER, Compared, circle, every_pair, read_comparison
+from ray_gym.graders.comparison import FORM, REMINDER, Comparison, circle, every_pair, read_comparison
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,7 @@ from ray_gym.graders.comparison import FORM, REMINDER, Compared, circle, every_p
     ],
 )
 def test_what_has_the_form_is_read(text: str, first: int, second: int) -> None:
-    assert read_comparison(text) == Compared(first, second)
+    assert read_comparison(text) == Comparison(first, second)
 
 
 @pytest.mark.parametrize(
