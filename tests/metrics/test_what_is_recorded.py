@@ -125,11 +125,11 @@ def test_staleness_is_against_the_version_that_one_is_told_of() -> None:
 
     recorder, seen = Recorder(), Sums()
     metrics = RunMetrics(recorder, "errand")
-    metrics.committed([Episode((("m", 3),))])
+    metrics.count_committed([Episode((("m", 3),))])
     metrics.tell_version("m", 7)
-    metrics.committed([Episode((("m", 3),)), Episode((("m", 7), ("u", 1))), Episode(())])
+    metrics.count_committed([Episode((("m", 3),)), Episode((("m", 7), ("u", 1))), Episode(())])
     metrics.tell_version("m", 5)  # late news
-    metrics.committed([Episode((("m", 4),))])
+    metrics.count_committed([Episode((("m", 4),))])
     seen(recorder.drain())
     assert seen.values[STALENESS, ("errand", "m")] == [0, 4, 0, 3] and seen.values[STALENESS, ("errand", "u")] == [0]
     assert seen.of[WEIGHT_VERSION, ("errand", "m")] == 7
