@@ -1,1 +1,4 @@
-"""The weights of a model that serves: checked, changed on all replicas or none, and known by version. `docs/weights.md`."""
+"""Changes the weights of a model that serves: they are checked, changed on all replicas or none, and known by version.
+
+See `docs/weights.md`.
+"""

@@ -1,4 +1,6 @@
-"""A replica's side of updates: it joins before it serves, then does what the holder of the weights orders."""
+"""Implements a replica's side of updates: it joins before it serves, then does what the holder of the weights
+orders.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,18 @@ from ray_gym.errors import UserError, describe
 from ray_gym.weights.checkpoint import Checkpoint
 from ray_gym.weights.orders import (
     Admitted,
-    Answer,
     CatchUp,
-    Check,
+    CheckWeights,
     Confirm,
     Joining,
-    Load,
+    LoadWeights,
     Order,
-    Pause,
+    OrderAnswer,
     PauseMode,
+    PauseServing,
     Ready,
-    Report,
-    Resume,
+    ReplicaReport,
+    ResumeServing,
     Sleep,
     Task,
     Transfer,
@@ -32,33 +34,36 @@ from ray_gym.weights.orders import (
 )
 
 PAUSE_S = 60.0
-"""Without waiting for any request."""
+"""Seconds that a pause may take which waits for no request."""
 AGAIN_S = 0.5
-"""Between tries to reach a holder that is being started again."""
+"""Seconds between tries to reach a holder that is being started again."""
 
-Next = Callable[[Report], Awaitable[Order | Wait | CatchUp | Admitted]]
+Next = Callable[[ReplicaReport], Awaitable[Order | Wait | CatchUp | Admitted]]
 
 
-class Host(Protocol):
-    """An engine with weights."""
+class WeightsHost(Protocol):
+    """An engine has these methods if its weights can be changed."""
 
     @property
     def checkpoint(self) -> Checkpoint:
-        """What was loaded last without an error."""
+        """Returns the checkpoint that was loaded last without an error."""
         ...
 
     async def check(self, checkpoint: Checkpoint) -> None:
-        """Errors: UserError if the weights don't fit."""
+        """Checks that weights fit. Errors: UserError if they don't."""
         ...
 
     async def pause(self, mode: PauseMode) -> None: ...
 
     async def load(self, checkpoint: Checkpoint) -> None:
-        """Whatever is loaded now. After an error the engine can't be used any more."""
+        """Loads weights in the place of the present ones. After an error the engine can't be used any more."""
         ...
 
     async def confirm(self, checkpoint: Checkpoint) -> None:
-        """Errors: RuntimeError if the engine has another version, or its prefix cache could not be emptied."""
+        """Checks that this version is loaded.
+
+        Errors: RuntimeError if the engine has another one, or its prefix cache could not be emptied.
+        """
         ...
 
     async def resume(self) -> None: ...
@@ -71,8 +76,13 @@ class Host(Protocol):
 
 
 class Follower:
-    def __init__(self, host: Host, ask: Next) -> None:
-        """`ask` reports to the holder and gives what it answers; what it raises is taken for a holder that is away."""
+    """A follower carries out the holder's orders on one replica."""
+
+    def __init__(self, host: WeightsHost, ask: Next) -> None:
+        """Makes a follower.
+
+        `ask` reports to the holder and returns its answer; any error of it means that the holder is away.
+        """
         self._host = host
         self._ask = ask
         self._admitted = asyncio.Event()
@@ -81,7 +91,10 @@ class Follower:
         self._task: asyncio.Task[None] | None = None
 
     async def check_health(self) -> None:
-        """Returns the first time when the replica has joined. Errors: RuntimeError if it can't follow any more."""
+        """Returns when the replica has joined, the first time; at once after that.
+
+        Errors: RuntimeError if it can't follow any more.
+        """
         if self._task is None:
             self._task = asyncio.create_task(self._follow())
         joining = asyncio.create_task(self._admitted.wait())
@@ -99,9 +112,9 @@ class Follower:
                 await self._task
 
     async def _follow(self) -> None:
-        """Ends when the engine can't be used any more; then the replica is not healthy, and Serve replaces it."""
-        report: Report = self._joining()
-        while self._broken is None or isinstance(report, Answer):
+        """Follows until the engine can't be used any more; then the replica is not healthy, and Serve replaces it."""
+        report: ReplicaReport = self._joining()
+        while self._broken is None or isinstance(report, OrderAnswer):
             try:
                 told = await self._ask(report)
             except Exception as error:
@@ -110,9 +123,9 @@ class Follower:
                 report = self._joining()
                 continue
             if isinstance(told, Order):
-                report = Answer(told.number, await self._done(told.task))
+                report = OrderAnswer(told.number, await self._try(told.task))
             elif isinstance(told, CatchUp):
-                await self._done(told)
+                await self._try(told)
                 report = self._joining()
             else:
                 if isinstance(told, Admitted):
@@ -122,8 +135,8 @@ class Follower:
     def _joining(self) -> Joining:
         return Joining(self._host.checkpoint.version, self._paused)
 
-    async def _done(self, task: Task | CatchUp) -> str | None:
-        """What went wrong, if anything did."""
+    async def _try(self, task: Task | CatchUp) -> str | None:
+        """Does a task, and returns what went wrong, if anything did."""
         try:
             await self._do(task)
         except Exception as error:
@@ -136,15 +149,15 @@ class Follower:
     async def _do(self, task: Task | CatchUp) -> None:
         host = self._host
         match task:
-            case Check(checkpoint):
+            case CheckWeights(checkpoint):
                 await host.check(checkpoint)
-            case Pause(mode, within_s):
+            case PauseServing(mode, within_s):
                 await self._pause(mode, within_s)
-            case Load(checkpoint):
+            case LoadWeights(checkpoint):
                 await host.load(checkpoint)
             case Confirm(checkpoint):
                 await host.confirm(checkpoint)
-            case Resume():
+            case ResumeServing():
                 await host.resume()
                 self._paused = False
             case Transfer():
@@ -165,6 +178,7 @@ class Follower:
             raise RuntimeError(f"not paused within {within_s:g} s") from None
 
     async def _catch_up(self, checkpoint: Checkpoint) -> None:
+        """Brings the engine to a checkpoint, and resumes it."""
         if not self._paused:
             await self._pause("keep", PAUSE_S)
         if self._host.checkpoint != checkpoint:
@@ -176,11 +190,11 @@ class Follower:
 
 
 def _breaks(task: Task | CatchUp, error: Exception) -> bool:
-    """Whether nobody knows what an engine holds after that."""
+    """Says whether nobody knows what an engine holds after this error."""
     match task:
         case CatchUp() | Transfer():
             return True
-        case Load(checkpoint):
+        case LoadWeights(checkpoint):
             return not checkpoint.is_adapter
         case Sleep() | WakeUp():
             return not isinstance(error, UserError)

@@ -1,8 +1,9 @@
-"""The holder of a model's weights: a detached actor, one an application, that knows what is served and changes it.
+"""Implements the holder of a model's weights: a detached actor, one an application, that knows what is served and
+changes it.
 
-It lives as long as the application (see `ray_gym.hosting.lease`). What it knows is kept in the cluster's own store, too, so that
-it goes on with it when Ray starts it again after its death; replicas then join again, and those that were left in the middle of
-an update are brought to what was served.
+It lives as long as the application (see `ray_gym.hosting.lease`). What it knows is kept in the cluster's own store,
+too, so that it goes on with it when Ray starts it again after its death; replicas then join again, and those that were
+left in the middle of an update are brought to what was served.
 """
 
 from __future__ import annotations
@@ -21,7 +22,18 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.weights import record
 from ray_gym.weights.checkpoint import Checkpoint, Folder, StateDict, next_checkpoint
 from ray_gym.weights.fleet import Fleet
-from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Sleep, Wait, WakeUp
+from ray_gym.weights.orders import (
+    Admitted,
+    CatchUp,
+    Joining,
+    Order,
+    OrderAnswer,
+    PauseMode,
+    ReplicaReport,
+    Sleep,
+    Wait,
+    WakeUp,
+)
 from ray_gym.weights.transfer import Transfers
 from ray_gym.weights.update import Deadlines, Status, Update, UpdateFailed
 
@@ -29,24 +41,27 @@ Result = TypeVar("Result")
 
 NAMESPACE = "ray_gym_weights"
 REPLICAS_NAMESPACE = "serve"
-"""Where Serve names its replicas."""
+"""Namespace in which Serve names its replicas."""
 GATHER_S = 30.0
-"""How long an update waits for replicas that serve but have not joined (again) yet."""
+"""Seconds that an update waits for replicas that serve but have not joined (again) yet."""
 ANSWER_S = 30.0
+"""Seconds that a holder may take to answer, or to end."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstWeights:
-    """What the replicas of an application load by themselves."""
+    """Says which version the replicas of an application load by themselves."""
 
     version: int
     ranks: int
-    """The processes of a replica that hold a part of the model each."""
+    """Processes of a replica, each of which holds a part of the model."""
 
 
 class _Holder:
+    """This actor is the holder of one application's weights."""
+
     def __init__(self, app: str, first: FirstWeights) -> None:
-        """Also called when Ray starts it again after its death."""
+        """Reads what is served. Ray also calls this when it starts the actor again after its death."""
         self._app = app
         self._first = first
         self._current = record.read(app) or Checkpoint(first.version, None)
@@ -56,11 +71,14 @@ class _Holder:
         self._update_under_way: Update | None = None
         self._under_way: set[asyncio.Task[Any]] = set()
 
-    async def next(self, name: str, report: Report) -> Order | Wait | CatchUp | Admitted:
-        """A replica reports, and is told what to do. One that joins is kept waiting while an update is under way."""
+    async def next(self, name: str, report: ReplicaReport) -> Order | Wait | CatchUp | Admitted:
+        """Takes a replica's report, and tells it what to do.
+
+        A replica that joins is kept waiting while an update is under way.
+        """
         if isinstance(report, Joining):
             if self._fleet.knows(name):
-                self._fleet.lost(name)
+                self._fleet.fail_open_orders(name)
             async with self._changing:
                 wanted = self._current if report.version == self._current.version else self._current.loadable
                 if report.paused or report.version != wanted.version:
@@ -69,26 +87,33 @@ class _Holder:
                 return Admitted()
         if not self._fleet.knows(name):
             raise LookupError(f"{name} is to join again")
-        return await self._fleet.next(name, report if isinstance(report, Answer) else None)
+        return await self._fleet.next(name, report if isinstance(report, OrderAnswer) else None)
 
     async def status(self) -> Status:
+        """Returns which checkpoint serves, and what an update is doing."""
         update = self._update_under_way
         return Status(self._current, update.new, update.step) if update else Status(self._current)
 
     async def update(self, version: int, source: Folder | StateDict, mode: PauseMode, deadlines: Deadlines) -> int:
-        """The version that serves everywhere when it returns. Errors: UserError (refused; nothing was touched), UpdateFailed."""
+        """Carries out an update, and returns the version that serves everywhere then.
+
+        Errors: UserError (refused; nothing was touched), UpdateFailed.
+        """
         return await self._carry_out(self._update(version, source, mode, deadlines))
 
     async def transfer(self, step: str, argument: Any, deadlines: Deadlines) -> int | None:
-        """A step of vLLM's weight transfer. Errors: UserError (refused; nothing was touched), UpdateFailed."""
+        """Carries out a step of vLLM's weight transfer.
+
+        Errors: UserError (refused; nothing was touched), UpdateFailed.
+        """
         return await self._carry_out(self._transfer(step, argument, deadlines))
 
     async def set_memory(self, task: Sleep | WakeUp, deadlines: Deadlines) -> None:
-        """Put all replicas to sleep, or wake them. Errors: UserError, UpdateFailed."""
+        """Puts all replicas to sleep, or wakes them. Errors: UserError, UpdateFailed."""
         await self._carry_out(self._set_memory(task, deadlines))
 
     async def _carry_out(self, work: Coroutine[Any, Any, Result]) -> Result:
-        """To its end, also when the caller is gone."""
+        """Carries work out to its end, also when the caller is gone."""
         task = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
@@ -128,11 +153,15 @@ class _Holder:
                 raise UpdateFailed("; ".join(sorted(set(answers.failed.values()))))
 
     async def _commit(self, checkpoint: Checkpoint) -> None:
+        """Keeps the checkpoint in the cluster's store, and serves it from now on."""
         await asyncio.to_thread(record.write, self._app, checkpoint)
         self._current = checkpoint
 
     async def _gather(self) -> None:
-        """Until all that serve have joined. Errors: UserError for replicas that don't, since they would keep other weights."""
+        """Waits until all replicas that serve have joined.
+
+        Errors: UserError for replicas that don't, since they would keep other weights.
+        """
         deadline = time.monotonic() + GATHER_S
         while True:
             await self._fleet.drop_dead()
@@ -146,7 +175,10 @@ class _Holder:
 
 
 def start_holder(app: str, first: FirstWeights) -> None:
-    """Before the application is deployed: its replicas look for it. Errors: RunFailed if there is one."""
+    """Starts the holder before the application is deployed: its replicas look for it.
+
+    Errors: RunFailed if there is one.
+    """
     record.forget(app)
     options = {"name": app, "namespace": NAMESPACE, "lifetime": "detached", "max_restarts": -1}
     try:
@@ -156,7 +188,10 @@ def start_holder(app: str, first: FirstWeights) -> None:
 
 
 def find_holder(app: str) -> Any | None:
-    """None for an application that no run started, or whose engine's weights can't be changed."""
+    """Finds the holder of an application.
+
+    None if no run started the application, or its engine's weights can't be changed.
+    """
     try:
         return ray.get_actor(app, namespace=NAMESPACE)
     except ValueError:
@@ -164,7 +199,9 @@ def find_holder(app: str) -> Any | None:
 
 
 def is_changed(app: str) -> bool:
-    """Whether an application serves other weights than it was deployed with, or is about to, or does not say so in time."""
+    """Says whether an application serves other weights than it was deployed with, or is about to, or does not say so in
+    time.
+    """
     holder = find_holder(app)
     if holder is None:
         return False
@@ -176,7 +213,7 @@ def is_changed(app: str) -> bool:
 
 
 def dismiss_holder(app: str) -> None:
-    """Of an application that is deleted, if it has one. Its name is free when this returns."""
+    """Ends the holder of an application that is deleted, if it has one. Its name is free when this returns."""
     holder = find_holder(app)
     if holder is None:
         return
@@ -203,7 +240,7 @@ async def _kill(replica: str) -> None:
 
 
 def _count_running(app: str) -> int:
-    """As Serve has it, when it can be asked."""
+    """Counts the running replicas of an application; 0 if Serve can't be asked."""
     try:
         application = serve.status().applications.get(app)
     except (RayActorError, RayTaskError):

@@ -1,7 +1,8 @@
-"""What a checkpoint holds, read from the headers of its safetensors files: names, shapes, types, sizes; no tensor is loaded.
+"""Reads what a checkpoint holds from the headers of its safetensors files: names, shapes, types, sizes; no tensor is
+loaded.
 
-The format: 8 bytes with the length of the header (little-endian), the header (JSON: by tensor its dtype, shape and where its
-bytes begin and end, counted from the header's end), then the bytes of all tensors, without gaps.
+The format: 8 bytes with the length of the header (little-endian), the header (JSON: by tensor its dtype, shape and
+where its bytes begin and end, counted from the header's end), then the bytes of all tensors, without gaps.
 """
 
 from __future__ import annotations
@@ -16,19 +17,22 @@ from ray_gym.errors import UserError
 
 INDEX = "model.safetensors.index.json"
 HEADER_LIMIT = 100 * 2**20
-"""What the format allows."""
+"""Bytes of a header that the format allows."""
 BITS = {
     **{"F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8, "F4": 4, "C64": 64},
     **{"I64": 64, "I32": 32, "I16": 16, "I8": 8, "U64": 64, "U32": 32, "U16": 16, "U8": 8, "BOOL": 8},
 }
+"""Bits of an element, by the type's name in safetensors."""
 CAST = frozenset({"F64", "F32", "F16", "BF16"})
 """Types that an engine turns into its own when it loads them."""
 SHOWN = 5
-"""How many of the differences an error names."""
+"""Number of differences that an error names."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorEntry:
+    """An entry describes one tensor: its type, its shape and the file that holds it."""
+
     dtype: str
     shape: tuple[int, ...]
     file: str
@@ -36,19 +40,22 @@ class TensorEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
+    """A manifest lists the tensors of a checkpoint's folder by name."""
+
     folder: Path
     tensors: dict[str, TensorEntry]
     ties_head: bool = False
-    """Whether the model's head is its embedding, so that files may hold it twice or once."""
+    """True if the model's head is its embedding, so that files may hold it twice or once."""
 
     def without_tied(self) -> dict[str, TensorEntry]:
+        """Returns the tensors without a head that is tied to the embedding."""
         if not self.ties_head:
             return self.tensors
         return {name: entry for name, entry in self.tensors.items() if name.split(".")[-2:] != ["lm_head", "weight"]}
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Errors: UserError, which names the file and the tensor that is wrong."""
+    """Reads the manifest of a folder. Errors: UserError, which names the file and the tensor that is wrong."""
     if not folder.is_dir():
         raise UserError(f"{folder}: there is no such folder (every node that hosts the model must see it)")
     listed = _read_index(folder)
@@ -68,7 +75,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def differences(expected: Manifest, given: Manifest) -> list[str]:
-    """Why weights of `given` don't fit a model that was loaded from `expected`; none if they do.
+    """Lists why weights of `given` don't fit a model that was loaded from `expected`; empty if they do.
 
     Floating-point types may differ, since the engine casts what it loads (a trainer's float32 into a bfloat16 engine).
     """
@@ -88,13 +95,13 @@ def differences(expected: Manifest, given: Manifest) -> list[str]:
 
 
 def summary(problems: list[str]) -> str:
-    """In one line, the first few of them."""
+    """Joins the first few problems in one line, and counts the rest."""
     more = f"; and {len(problems) - SHOWN} more" if len(problems) > SHOWN else ""
     return "; ".join(problems[:SHOWN]) + more
 
 
 def _read_index(folder: Path) -> dict[str, str]:
-    """In which file each tensor is; empty for a checkpoint without an index."""
+    """Reads which file each tensor is in; empty for a checkpoint without an index."""
     path = folder / INDEX
     if not path.exists():
         return {}
@@ -110,6 +117,7 @@ def _read_index(folder: Path) -> dict[str, str]:
 
 
 def _read_header(path: Path) -> dict[str, TensorEntry]:
+    """Reads the tensors of one file from its header. Errors: UserError."""
     try:
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -149,7 +157,7 @@ def _described(path: Path, name: str, described: Any) -> tuple[str, tuple[int, .
 
 
 def _check_layout(path: Path, size: int, spans: list[tuple[int, int, str]]) -> None:
-    """The tensors fill the file: no gap, no overlap, and it ends where the last one does."""
+    """Checks that the tensors fill the file: no gap, no overlap, and it ends where the last one does."""
     position = 0
     for start, end, name in sorted(spans):
         if end > size:
@@ -164,6 +172,7 @@ def _check_layout(path: Path, size: int, spans: list[tuple[int, int, str]]) -> N
 
 
 def _ties_head(folder: Path) -> bool:
+    """Says whether the model's config ties the head to the embedding."""
     try:
         return bool(json.loads((folder / "config.json").read_bytes()).get("tie_word_embeddings"))
     except (OSError, ValueError, AttributeError):

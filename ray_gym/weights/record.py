@@ -1,4 +1,4 @@
-"""What an application serves, kept in the cluster's own key-value store: it outlives the process of the holder."""
+"""Keeps what an application serves in the cluster's own key-value store: it outlives the process of the holder."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ NAMESPACE = "ray_gym_weights"
 
 
 def read(app: str) -> Checkpoint | None:
+    """Reads an application's checkpoint; None if there is none."""
     found = internal_kv._internal_kv_get(app, namespace=NAMESPACE)
     return None if found is None else decode(found)
 
@@ -26,10 +27,12 @@ def forget(app: str) -> None:
 
 
 def encode(checkpoint: Checkpoint) -> bytes:
+    """Encodes a checkpoint as JSON; the reference of a state dict is left out."""
     return json.dumps(_as_json(checkpoint)).encode()
 
 
 def decode(text: bytes) -> Checkpoint:
+    """Decodes a checkpoint. A state dict has no reference any more."""
     return _from_json(json.loads(text))
 
 

@@ -1,4 +1,4 @@
-"""A follower in a Serve replica: who it is, and how it reaches the holder."""
+"""Makes the follower of a Serve replica: its name, and how it reaches the holder."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ import ray
 from ray import serve
 from ray.serve.exceptions import RayServeException
 
-from ray_gym.weights.follower import Follower, Host
+from ray_gym.weights.follower import Follower, WeightsHost
 from ray_gym.weights.holder import find_holder
-from ray_gym.weights.orders import Admitted, CatchUp, Order, Report, Wait
+from ray_gym.weights.orders import Admitted, CatchUp, Order, ReplicaReport, Wait
 
 
 def served_app() -> str:
-    """The application that this process is a replica of; "" if it is none."""
+    """Returns the application that this process is a replica of; "" if it is none."""
     try:
         return str(serve.get_replica_context().app_name)
     except RayServeException:
         return ""
 
 
-def make_follower(app: str, host: Host) -> Follower | None:
-    """None in an application that has no holder of weights: what was loaded first is served for good."""
+def make_follower(app: str, host: WeightsHost) -> Follower | None:
+    """Makes a follower.
+
+    None in an application that has no holder of weights: what was loaded first is served for good.
+    """
     if not app or find_holder(app) is None:
         return None
     name = ray.get_runtime_context().get_actor_name()
 
-    async def ask(report: Report) -> Order | Wait | CatchUp | Admitted:
+    async def ask(report: ReplicaReport) -> Order | Wait | CatchUp | Admitted:
         holder = await asyncio.to_thread(find_holder, app)
         if holder is None:
             raise LookupError(f"{app} has no holder of its weights any more")

@@ -1,4 +1,6 @@
-"""Whether the `config.json` of a checkpoint describes the model that is up: equal shapes can be meant for other arithmetic."""
+"""Checks that the `config.json` of a checkpoint describes the model that is up: equal shapes can be meant for other
+arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ WITHOUT_EFFECT = frozenset(
 
 
 def setting_differences(expected: Path, given: Path) -> list[str]:
-    """Of the settings that both have; a checkpoint may come without any."""
+    """Lists the differences in the settings that both have; a checkpoint may come without any."""
     mine, other = _read(expected), _read(given)
     return [
         f"{given / 'config.json'}: {name} is {other[name]!r}, the model's is {mine[name]!r}"

@@ -1,8 +1,10 @@
-"""Weights straight from a trainer's memory into the replicas', by vLLM's weight transfer (NCCL, CUDA IPC, ...).
+"""Transfers weights straight from a trainer's memory into the replicas', by vLLM's weight transfer (NCCL, CUDA IPC,
+...).
 
-The trainer's side is vLLM's own; it drives the replicas through `ray_gym.weights.transfer_client`. All replicas and the trainer form
-one group, so their number is fixed from `init` on. Weights that come this way are in no folder: a transfer that fails costs the
-replicas, which hold parts of two versions then, and those that Serve starts in their place load what came from a folder last.
+The trainer's side is vLLM's own; it drives the replicas through `ray_gym.weights.transfer_client`. All replicas and the
+trainer form one group, so their number is fixed from `init` on. Weights that come this way are in no folder: a transfer
+that fails costs the replicas, which hold parts of two versions then, and those that Serve starts in their place load
+what came from a folder last.
 """
 
 from __future__ import annotations
@@ -14,22 +16,25 @@ from typing import Any
 from ray_gym.errors import UserError
 from ray_gym.weights.checkpoint import Checkpoint, Transferred, check_version
 from ray_gym.weights.fleet import Fleet
-from ray_gym.weights.orders import Confirm, Pause, Resume, Task, Transfer
+from ray_gym.weights.orders import Confirm, PauseServing, ResumeServing, Task, Transfer
 from ray_gym.weights.update import MARGIN_S, Deadlines, UpdateFailed
 
 
-def of_each(task: Transfer, replicas: Sequence[str], ranks: int) -> dict[str, Task]:
-    """The same step with each replica's own arguments, by its place: `ranks` is how many processes of the group a replica is.
+def tasks_of(task: Transfer, replicas: Sequence[str], ranks: int) -> dict[str, Task]:
+    """Returns the same step with each replica's own arguments, by its place: `ranks` is how many processes of the group
+    a replica is.
 
-    `rank_offset` is given for the first replica; lists have one entry for each process of all replicas, in order. Errors: UserError.
+    `rank_offset` is given for the first replica; lists have one entry for each process of all replicas, in order.
+    Errors: UserError.
     """
     made: dict[str, Task] = {}
     for place, name in enumerate(replicas):
-        made[name] = Transfer(task.step, _of_one(task, place, len(replicas), ranks), task.version)
+        made[name] = Transfer(task.step, _info_of(task, place, len(replicas), ranks), task.version)
     return made
 
 
-def _of_one(task: Transfer, place: int, count: int, ranks: int) -> Any:
+def _info_of(task: Transfer, place: int, count: int, ranks: int) -> Any:
+    """Returns the arguments of the replica at a place. Errors: UserError."""
     info = task.info
     if isinstance(info, list):
         if len(info) != count * ranks:
@@ -47,6 +52,8 @@ def _of_one(task: Transfer, place: int, count: int, ranks: int) -> Any:
 
 
 class Transfers:
+    """Carries out transfers, one after the other, on all replicas of a model."""
+
     def __init__(
         self,
         fleet: Fleet,
@@ -55,7 +62,7 @@ class Transfers:
         current: Callable[[], Checkpoint],
         commit: Callable[[Checkpoint], Awaitable[None]],
     ) -> None:
-        """`changing` is held from `start` to `finish`."""
+        """Makes it. `changing` is the lock of all changes of weights: it is held from `start` to `finish`."""
         self._fleet = fleet
         self._ranks = ranks
         self._changing = changing
@@ -66,11 +73,11 @@ class Transfers:
         self._deadline: asyncio.Task[None] | None = None
 
     async def init(self, info: Any, deadlines: Deadlines) -> None:
-        """Errors: UserError, UpdateFailed."""
+        """Forms the group of the trainer and all replicas. Errors: UserError, UpdateFailed."""
         async with self._changing:
             self._group = []
             group = self._fleet.names
-            answers = await self._fleet.ask_each(of_each(Transfer("init", info), group, self._ranks), deadlines.load_s)
+            answers = await self._fleet.ask_each(tasks_of(Transfer("init", info), group, self._ranks), deadlines.load_s)
             if answers.done != group:
                 for name in group:  # a group of which some are not part can't be left
                     await self._fleet.evict(name)
@@ -78,7 +85,7 @@ class Transfers:
             self._group = group
 
     async def start(self, version: int, deadlines: Deadlines) -> None:
-        """Errors: UserError (nothing was touched), UpdateFailed."""
+        """Pauses the replicas and begins a transfer. Errors: UserError (nothing was touched), UpdateFailed."""
         await self._changing.acquire()
         try:
             check_version(self._current(), version)
@@ -90,36 +97,38 @@ class Transfers:
             raise
         self._version = version
         self._deadline = asyncio.create_task(self._give_up(deadlines.transfer_s))
-        await self._step(Pause("keep", deadlines.pause_s), deadlines.pause_s + MARGIN_S)
+        await self._step(PauseServing("keep", deadlines.pause_s), deadlines.pause_s + MARGIN_S)
         await self._step(Transfer("start"), deadlines.load_s)
 
     async def update(self, info: Any, deadlines: Deadlines) -> None:
-        """Errors: UserError, UpdateFailed."""
+        """Receives a part of the weights. Errors: UserError, UpdateFailed."""
         self._check_started()
         await self._step(Transfer("update", info), deadlines.load_s)
 
     async def finish(self, deadlines: Deadlines) -> int:
-        """The version that serves. Errors: UserError, UpdateFailed."""
+        """Ends the transfer, and returns the version that serves. Errors: UserError, UpdateFailed."""
         version = self._check_started()
         new = Checkpoint(version, Transferred(self._current().loadable))
         await self._step(Transfer("finish", version=version), deadlines.load_s)
         await self._step(Confirm(new), deadlines.confirm_s)
         await self._commit(new)
-        await self._step(Resume(), deadlines.resume_s)
+        await self._step(ResumeServing(), deadlines.resume_s)
         self._version = None
         self._release()
         return version
 
     def _check_started(self) -> int:
+        """Returns the version that is being transferred. Errors: UserError if there is none."""
         if self._version is None:
             raise UserError("no transfer is under way: start_weight_update comes first, and one that failed is over")
         return self._version
 
     async def _step(self, task: Task, timeout_s: float) -> None:
+        """Gives all replicas of the group a task, and abandons the transfer if one fails. Errors: UpdateFailed."""
         try:
             tasks: dict[str, Task] = dict.fromkeys(self._group, task)
             if isinstance(task, Transfer):
-                tasks = of_each(task, self._group, self._ranks)
+                tasks = tasks_of(task, self._group, self._ranks)
             answers = await self._fleet.ask_each(tasks, timeout_s)
             if answers.done and not answers.failed and set(answers.done) == set(self._group):
                 return
@@ -132,13 +141,15 @@ class Transfers:
         raise UpdateFailed(f"{told}. The replicas are started again with {last}, which came from a folder last")
 
     async def _give_up(self, after_s: float) -> None:
-        """On a trainer that died between `start` and `finish`."""
+        """Abandons the transfer of a trainer that died between `start` and `finish`."""
         await asyncio.sleep(after_s)
         self._deadline = None
         await self._abandon()
 
     async def _abandon(self) -> None:
-        """Every replica of the group may hold halves."""
+        """Kills every replica of the group, since it may hold parts of two versions, and goes back to the checkpoint
+        that can be loaded.
+        """
         if self._version is None:
             return
         self._version = None

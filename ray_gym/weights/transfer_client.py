@@ -1,9 +1,10 @@
-"""The control plane of vLLM's weight transfer over all replicas of an application, as vLLM's trainer engines want it.
+"""Implements the control plane of vLLM's weight transfer over all replicas of an application, for vLLM's trainer
+engines.
 
-client = TransferClient("my-run-policy")
-engine = WeightTransferTrainerFactory.trainer_init(NCCLTrainerInitInfo(...), client=client, source=ModuleSource(model))
-client.version = 7
-engine.send_weights()
+    client = TransferClient("my-run-policy")
+    engine = WeightTransferTrainerFactory.trainer_init(NCCLTrainerInitInfo(...), client=client, source=ModuleSource(model))
+    client.version = 7
+    engine.send_weights()
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from ray_gym.weights.update import Deadlines
 
 
 class TransferClient:
-    """Has the four methods of vLLM's `VLLMWeightSyncClient`. Blocking, as those are."""
+    """This client has the four methods of vLLM's `VLLMWeightSyncClient`. They block, as those do."""
 
     def __init__(self, app: str, deadlines: Deadlines | None = None) -> None:
-        """Errors: UserError if there is no such application, or its weights can't be changed."""
+        """Finds the application. Errors: UserError if there is no such application, or its weights can't be changed."""
         self._weights = Weights(app)
         self._deadlines = deadlines or Deadlines()
         self.version: int | None = None
-        """What the next transfer is; to be set before it."""
+        """Version of the next transfer; to be set before it."""
 
     def init_weight_transfer_engine(self, init_info: dict[str, Any]) -> None:
         self._weights.transfer("init", init_info, self._deadlines)

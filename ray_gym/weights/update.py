@@ -1,10 +1,11 @@
-"""One update of a model's weights: all replicas, or none.
+"""Carries out one update of a model's weights: on all replicas, or none.
 
     check -> pause -> load -> confirm -> commit -> resume
 
-Nothing is touched before every replica has found that the weights fit. If a later step fails anywhere, the previous weights are
-loaded again wherever others are; a replica that may hold half of some weights is killed (an engine can't load anything more after
-a load that failed), and the one that Serve starts in its place loads what is being served. However it ends, the model is resumed.
+Nothing is touched before every replica has found that the weights fit. If a later step fails anywhere, the previous
+weights are loaded again wherever others are; a replica that may hold half of some weights is killed (an engine can't
+load anything more after a load that failed), and the replica that Serve starts in its place loads what is being served.
+However it ends, the model is resumed.
 """
 
 from __future__ import annotations
@@ -15,37 +16,39 @@ from dataclasses import dataclass
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.weights.checkpoint import Checkpoint
 from ray_gym.weights.fleet import Answers, Fleet
-from ray_gym.weights.orders import Check, Confirm, Load, Pause, PauseMode, Resume, Task
+from ray_gym.weights.orders import CheckWeights, Confirm, LoadWeights, PauseMode, PauseServing, ResumeServing, Task
 
 MARGIN_S = 10.0
-"""For replicas that give up by themselves to say so."""
+"""Seconds for replicas that give up by themselves to say so."""
 
 
 @dataclass(frozen=True, slots=True)
 class Deadlines:
-    """Seconds that each step may take, on all replicas at once."""
+    """These deadlines are the seconds that each step may take, on all replicas at once."""
 
     check_s: float = 120
     pause_s: float = 300
-    """With `wait`, as long as the longest generation takes."""
+    """With the mode `wait`, a pause takes as long as the longest generation."""
     load_s: float = 1800
     confirm_s: float = 60
     resume_s: float = 60
 
     @property
     def transfer_s(self) -> float:
-        """From the start of a transfer to its end, whatever the trainer does in between."""
+        """Returns the seconds from the start of a transfer to its end, with the trainer's work in between."""
         return self.pause_s + 2 * self.load_s + self.confirm_s
 
     @property
     def total_s(self) -> float:
-        """With the way back, and with another update that goes before."""
+        """Returns the seconds of an update, with the way back, and with another update that goes before."""
         return 2 * (self.check_s + self.pause_s + 2 * (self.load_s + self.confirm_s) + self.resume_s) + 60
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What a model serves; and while it is being updated, to what, and which step is being done."""
+    """A status says which checkpoint a model serves; and while it is being updated, to which, and which step is being
+    done.
+    """
 
     current: Checkpoint
     updating_to: Checkpoint | None = None
@@ -53,7 +56,7 @@ class Status:
 
 
 class UpdateFailed(RunFailed):
-    """The weights fit, but some step went wrong; the message says what serves now."""
+    """Says that the weights fit, but some step went wrong; the message says what serves now."""
 
 
 class _StepFailed(Exception):
@@ -61,6 +64,8 @@ class _StepFailed(Exception):
 
 
 class Update:
+    """An update brings a model from its current checkpoint to a new one."""
+
     def __init__(
         self,
         fleet: Fleet,
@@ -70,7 +75,7 @@ class Update:
         deadlines: Deadlines,
         commit: Callable[[Checkpoint], Awaitable[None]],
     ) -> None:
-        """`commit` makes the new one what replicas that start from now on load."""
+        """Makes an update. `commit` makes the new checkpoint what replicas that start from now on load."""
         self._fleet = fleet
         self._current = current
         self.new = new
@@ -78,14 +83,17 @@ class Update:
         self._deadlines = deadlines
         self._commit = commit
         self.step = "check"
-        """What is being done, for who looks on."""
+        """Step that is being done, for observers."""
         self._back = current if new.is_adapter else current.loadable
-        """What is loaded again if it fails: transferred weights are in no folder."""
+        """Checkpoint that is loaded again if it fails: transferred weights are in no folder."""
         self._touched = False
         self._suspects: set[str] = set()
 
     async def carry_out(self) -> None:
-        """Errors: UserError (refused, nothing was touched), UpdateFailed (the previous weights serve)."""
+        """Carries the update out.
+
+        Errors: UserError (refused, nothing was touched), UpdateFailed (the previous weights serve).
+        """
         await self._check()
         pauses = not self.new.is_adapter  # requests that are under way keep the adapter that they began with
         try:
@@ -100,7 +108,7 @@ class Update:
                 await self._resume()
 
     async def _check(self) -> None:
-        answers = await self._fleet.ask(Check(self.new), self._deadlines.check_s)
+        answers = await self._fleet.ask(CheckWeights(self.new), self._deadlines.check_s)
         if answers.failed:
             problems = "; ".join(sorted(set(answers.failed.values())))
             raise UserError(f"{self.new} was not loaded, {self._current} serves on. {problems}")
@@ -110,9 +118,9 @@ class Update:
     async def _change(self, pauses: bool) -> None:
         if pauses:
             within_s = self._deadlines.pause_s
-            await self._step("pause", Pause(self._mode, within_s), within_s + MARGIN_S)
+            await self._step("pause", PauseServing(self._mode, within_s), within_s + MARGIN_S)
         self._touched = True
-        await self._step("load", Load(self.new), self._deadlines.load_s)
+        await self._step("load", LoadWeights(self.new), self._deadlines.load_s)
         await self._step("confirm", Confirm(self.new), self._deadlines.confirm_s)
         try:
             await self._commit(self.new)
@@ -125,18 +133,18 @@ class Update:
         if answers.failed:
             if self._touched and not self.new.is_adapter:  # weights are as they were if an adapter can't be loaded
                 self._suspects |= answers.failed.keys()
-            raise _StepFailed(f"{name}: {_told(answers)}")
+            raise _StepFailed(f"{name}: {_describe(answers)}")
         if not answers.done:
             raise _StepFailed(f"{name}: no replica is left alive")
 
     async def _restore(self) -> None:
-        """The previous weights, wherever others may be."""
+        """Loads the previous weights again, wherever others may be."""
         self.step = "restore"
         if not self._touched:
             return
         for name in self._suspects:
             await self._fleet.evict(name)
-        steps: list[tuple[Task, float]] = [(Load(self._back), self._deadlines.load_s)]
+        steps: list[tuple[Task, float]] = [(LoadWeights(self._back), self._deadlines.load_s)]
         if not self.new.is_adapter:  # else nothing was paused, and a cache in use can't be emptied
             steps.append((Confirm(self._back), self._deadlines.confirm_s))
         for task, timeout_s in steps:
@@ -149,7 +157,7 @@ class Update:
 
     async def _resume(self) -> None:
         self.step = "resume"
-        answers = await self._fleet.ask(Resume(), self._deadlines.resume_s)
+        answers = await self._fleet.ask(ResumeServing(), self._deadlines.resume_s)
         for name in answers.failed:
             await self._fleet.evict(name)
 
@@ -162,5 +170,5 @@ class Update:
         return f"{serves} serves{lost}; killed, to be started again with it: {killed}"
 
 
-def _told(answers: Answers) -> str:
+def _describe(answers: Answers) -> str:
     return "; ".join(f"{name}: {error}" for name, error in sorted(answers.failed.items()))

@@ -10,7 +10,17 @@ from ray_gym.errors import UserError
 from ray_gym.weights.checkpoint import Checkpoint, Transferred
 from ray_gym.weights.fleet import Fleet
 from ray_gym.weights.follower import Follower
-from ray_gym.weights.orders import Admitted, Answer, CatchUp, Joining, Order, PauseMode, Report, Transfer, Wait
+from ray_gym.weights.orders import (
+    Admitted,
+    CatchUp,
+    Joining,
+    Order,
+    OrderAnswer,
+    PauseMode,
+    ReplicaReport,
+    Transfer,
+    Wait,
+)
 from ray_gym.weights.update import Deadlines, Update
 
 SOON = Deadlines(check_s=5, pause_s=5, load_s=5, confirm_s=5, resume_s=5)
@@ -103,7 +113,7 @@ class Model:
         self.hosts[name] = HostDouble(Checkpoint(0, None))
         self.followers[name] = Follower(self.hosts[name], lambda report: self._next(name, report))
 
-    async def _next(self, name: str, report: Report) -> Order | Wait | CatchUp | Admitted:
+    async def _next(self, name: str, report: ReplicaReport) -> Order | Wait | CatchUp | Admitted:
         if self.away:
             raise ConnectionError("the holder is away")
         if isinstance(report, Joining):
@@ -115,7 +125,7 @@ class Model:
                     return CatchUp(wanted)
                 self.fleet.admit(name)
                 return Admitted()
-        return await self.fleet.next(name, report if isinstance(report, Answer) else None)
+        return await self.fleet.next(name, report if isinstance(report, OrderAnswer) else None)
 
     async def _is_alive(self, name: str) -> bool:
         return self.hosts[name].alive

@@ -22,7 +22,7 @@ from ray_gym.weights import fleet
 from ray_gym.weights.checkpoint import Checkpoint, Folder, Transferred, next_checkpoint
 from ray_gym.weights.orders import Transfer
 from ray_gym.weights.record import decode, encode
-from ray_gym.weights.transfer import Transfers, of_each
+from ray_gym.weights.transfer import Transfers, tasks_of
 from ray_gym.weights.transfer_client import TransferClient
 from ray_gym.weights.update import UpdateFailed
 
@@ -48,7 +48,7 @@ def transfers(model: Model) -> Transfers:
 
 
 def infos(step: Any, info: Any) -> list[Any]:
-    return [task.info for task in of_each(Transfer(step, info), ["a", "b", "c"], 2).values()]  # type: ignore[union-attr]
+    return [task.info for task in tasks_of(Transfer(step, info), ["a", "b", "c"], 2).values()]  # type: ignore[union-attr]
 
 
 def test_every_replica_has_ranks_of_its_own_in_the_group() -> None:

@@ -13,7 +13,7 @@ from replica_double import SOON, Model
 from ray_gym.errors import UserError
 from ray_gym.weights import fleet
 from ray_gym.weights.checkpoint import LARGEST_VERSION, Checkpoint, Folder, StateDict, next_checkpoint
-from ray_gym.weights.orders import Pause, Sleep, WakeUp
+from ray_gym.weights.orders import PauseServing, Sleep, WakeUp
 from ray_gym.weights.record import decode, encode
 from ray_gym.weights.update import UpdateFailed
 
@@ -180,7 +180,7 @@ async def test_a_holder_that_was_away_finds_paused_replicas_and_has_them_serve_w
 async def test_an_answer_that_was_lost_ends_the_wait_for_it(model: Model) -> None:
     """A replica that joins again does not answer what it was told before."""
     model.hosts["replica-0"].faults["pause"] = "hang"
-    asking = asyncio.create_task(model.fleet.ask(Pause("keep", 60), 60))
+    asking = asyncio.create_task(model.fleet.ask(PauseServing("keep", 60), 60))
     await model.hosts["replica-0"].reached("pause")
     model.fleet.lost("replica-0")
     answers = await asyncio.wait_for(asking, 5)
