@@ -115,7 +115,7 @@ class Environment(Generic[TaskT, StateT]):
     def check(self, task: TaskT) -> None:
         """Refuses a task with a ValueError that names the field, for what the schema can't see.
 
-        Asked for every row of a file before a run.
+        It is called for every row of a file before a run.
         """
 
     def setup(self, task: TaskT, episode: Episode) -> StateT | Awaitable[StateT]:
@@ -149,7 +149,7 @@ class Environment(Generic[TaskT, StateT]):
         """Returns further tools of this session, from the task or a library (see `tool_by_schema`); they come after the
         `@tool` methods.
 
-        Asked once, after `setup`: they stay the same for the whole session.
+        It is called once, after `setup`: they stay the same for the whole session.
         """
         return ()
 
@@ -193,7 +193,7 @@ class Environment(Generic[TaskT, StateT]):
     def finished(self, state: StateT, episode: Episode) -> str | None:
         """Returns the outcome if the episode is over (kept as the stop's text), else None.
 
-        Asked after every step and message.
+        It is called after every step and message.
         """
         return None
 
