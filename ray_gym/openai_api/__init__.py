@@ -1,1 +1,1 @@
-"""What OpenAI's wire formats say, apart from who speaks them."""
+"""Reads and writes OpenAI's wire formats, whichever side speaks them."""

@@ -1,6 +1,7 @@
-"""Chat completions of OpenAI's API, as a server has them: what a body asks for, and a model's answer as JSON or as events.
+"""Reads chat completions' bodies of OpenAI's API, as a server does, and writes a model's answer as JSON or as events.
 
-Token ids and their logprobs are written as vLLM writes them (`prompt_token_ids`, `token_ids`); tokens are named by their ids.
+Token ids and their logprobs are written as vLLM writes them (`prompt_token_ids`, `token_ids`); tokens are named by
+their ids.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ray_gym.messages import Message
 from ray_gym.models.base import Completion, TokenIds
 from ray_gym.openai_api.request import (
     MOST_MESSAGES,
-    Asked,
+    ApiRequest,
     Body,
     Format,
     Json,
@@ -30,33 +31,38 @@ from ray_gym.openai_api.request import (
 )
 
 _LOWEST_LOGPROB = -9999.0
-"""JSON has no infinity."""
+"""Least logprob that is written: JSON has no infinity."""
 _UNDONE = ("functions", "function_call", "audio", "web_search_options", "structured_outputs")
+"""Fields that are refused, since nothing here does what they ask for."""
 
 
-class StreamOptions(BaseModel):
+class ChatStreamOptions(BaseModel):
+    """This is the field `stream_options` of a body."""
+
     include_usage: bool | None = None
 
 
 class ChatBody(Body):
+    """This is the body of a request for a chat completion."""
+
     messages: Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
     max_tokens: int | None = None
     max_completion_tokens: int | None = None
     n: Annotated[int, Field(ge=1, le=1)] | None = None
     logprobs: bool | None = None
     return_token_ids: bool | None = None
-    stream_options: StreamOptions | None = None
+    stream_options: ChatStreamOptions | None = None
     response_format: Format | None = None
 
 
-def read_chat(body: Any) -> Asked:
-    """Errors: Refused."""
+def read_chat(body: Any) -> ApiRequest:
+    """Reads a body of chat completions. Errors: Refused."""
     given = read(ChatBody, body)
     refuse_fields(given, _UNDONE)
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     limit = given.max_completion_tokens if given.max_completion_tokens is not None else given.max_tokens
-    return Asked(
+    return ApiRequest(
         model=given.model,
         messages=read_messages(given.messages, "messages"),
         tools=tools,
@@ -73,9 +79,12 @@ def read_chat(body: Any) -> Asked:
 
 
 def chat_completion(
-    completion: Completion, asked: Asked, id: str, created: int, prompt_ids: TokenIds | None = None
+    completion: Completion, asked: ApiRequest, id: str, created: int, prompt_ids: TokenIds | None = None
 ) -> Json:
-    """`prompt_ids` is the whole prompt, where the completion's are only what was new."""
+    """Writes an answer as JSON.
+
+    `prompt_ids`, int32 [n], is the whole prompt, where the completion's are only what was new.
+    """
     choice: Json = {
         "index": 0,
         "message": {"role": "assistant", "refusal": None, **_said(completion.message)},
@@ -90,9 +99,11 @@ def chat_completion(
 
 
 def chat_events(
-    completion: Completion, asked: Asked, id: str, created: int, prompt_ids: TokenIds | None = None
+    completion: Completion, asked: ApiRequest, id: str, created: int, prompt_ids: TokenIds | None = None
 ) -> Iterator[str]:
-    """The same as server-sent events: all that was said in one piece, how it ended, and the usage if that was asked for."""
+    """Writes the same as server-sent events: all that was said in one piece, how it ended, and the usage if that was
+    asked for.
+    """
     head = _head(asked, id, created, "chat.completion.chunk")
     said = _said(completion.message)
     for index, call in enumerate(said.get("tool_calls", ())):
@@ -112,6 +123,7 @@ def chat_events(
 
 
 def usage(completion: Completion) -> Json:
+    """Returns the tokens of an answer as chat completions spell them."""
     return {
         "prompt_tokens": completion.prompt_tokens,
         "completion_tokens": completion.generated_tokens,
@@ -120,7 +132,7 @@ def usage(completion: Completion) -> Json:
     }
 
 
-def _head(asked: Asked, id: str, created: int, kind: str) -> Json:
+def _head(asked: ApiRequest, id: str, created: int, kind: str) -> Json:
     return {"id": id, "object": kind, "created": created, "model": asked.model}
 
 
@@ -143,11 +155,12 @@ def _finish_reason(completion: Completion) -> str:
 
 
 def token_logprobs(completion: Completion) -> list[Json]:
+    """Returns each generated token, named by its id, with its logprob."""
     drawn = zip(completion.token_ids.tolist(), completion.logprobs.tolist(), strict=True)
     return [{"token": f"token_id:{token}", "logprob": max(logprob, _LOWEST_LOGPROB)} for token, logprob in drawn]
 
 
-def _logprobs(completion: Completion, asked: Asked) -> Json | None:
+def _logprobs(completion: Completion, asked: ApiRequest) -> Json | None:
     if not asked.logprobs or not len(completion.token_ids):
         return None
     content = [{**entry, "bytes": None, "top_logprobs": []} for entry in token_logprobs(completion)]

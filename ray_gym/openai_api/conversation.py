@@ -1,7 +1,7 @@
-"""Conversations that were begun elsewhere: what a task's row says was said already, as messages.
+"""Reads conversations that were begun elsewhere, out of a task's row or a request, as messages.
 
-Rows may spell them as chat messages (`{"role", "content", "tool_calls", ...}`) or as items of OpenAI's Responses API (`message`,
-`function_call`, `function_call_output`, `reasoning`); what is kept is one plain form.
+Rows may spell them as chat messages (`{"role", "content", "tool_calls", ...}`) or as items of OpenAI's Responses API
+(`message`, `function_call`, `function_call_output`, `reasoning`); what is kept is one plain form.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ _OLD_ID = "call_of_"
 
 
 class EarlierCall(BaseModel):
+    """This is a tool call of an earlier conversation; `arguments` is JSON text."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
@@ -32,6 +34,8 @@ class EarlierCall(BaseModel):
 
 
 class EarlierMessage(BaseModel):
+    """This is a message of an earlier conversation."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     role: Role
@@ -41,12 +45,14 @@ class EarlierMessage(BaseModel):
     tool_call_id: str | None = None
 
     def as_message(self) -> Message:
+        """Returns the same as a message of ours."""
         calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in self.tool_calls)
         return Message(self.role, self.content, self.reasoning, calls, self.tool_call_id)
 
 
 def plain(items: Any) -> Any:
-    """Chat messages and Responses items in the one form that is kept, checked for what no model could be shown.
+    """Reads chat messages and Responses items into the one form that is kept, and checks them for what no model could
+    be shown.
 
     Errors: ValueError that names the item.
     """
@@ -56,8 +62,9 @@ def plain(items: Any) -> Any:
     return [message for _, message in kept]
 
 
-def sent(items: Any, is_whole: bool) -> Any:
-    """The same for what an agent sends, which may have system messages anywhere; not `is_whole`: it goes on after what was said before.
+def read_sent(items: Any, is_whole: bool) -> Any:
+    """Reads what an agent sends, like `plain`, but system messages may be anywhere. Unless `is_whole`, it goes on after
+    earlier messages.
 
     Errors: ValueError that names the item.
     """
@@ -68,7 +75,7 @@ def sent(items: Any, is_whole: bool) -> Any:
 
 
 def _read(items: Any) -> list[tuple[int, dict[str, Any]]]:
-    """Messages with the numbers of the items that they began with. Errors: ValueError that names the item."""
+    """Returns messages with the numbers of the items that they began with. Errors: ValueError that names the item."""
     if isinstance(items, str):
         return [(0, {"role": "user", "content": items})]
     if not isinstance(items, Sequence) or isinstance(items, bytes):
@@ -87,22 +94,25 @@ def _read(items: Any) -> list[tuple[int, dict[str, Any]]]:
 
 
 Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(plain)]
-"""A field of a pydantic model that takes either spelling."""
+"""Type of a pydantic field that takes either spelling."""
 
 
 def system_prompt(messages: Sequence[EarlierMessage]) -> str | None:
+    """Joins the system messages; None if there are none."""
     prompts = [message.content for message in messages if message.role == "system"]
     return "\n\n".join(prompts) or None
 
 
 def spoken(messages: Sequence[EarlierMessage]) -> list[Message]:
-    """As the policy saw it, without the system prompt."""
+    """Returns the messages as the policy saw them, without the system prompt."""
     return [message.as_message() for message in messages if message.role != "system"]
 
 
 def mirrored(messages: Sequence[EarlierMessage]) -> list[Message]:
-    """As the other side saw it: what it said itself is assistant's, what the policy said is user's; tools were not seen, nor was what the
-    policy said beside its calls: in an episode, too, a turn's last words are what is told of it.
+    """Returns the messages as the other side saw them: its own are assistant's, and the policy's are user's.
+
+    It did not see tools, nor what the policy said beside its calls: in an episode, too, a turn's last words are what is
+    told of it.
     """
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
     heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
@@ -111,7 +121,7 @@ def mirrored(messages: Sequence[EarlierMessage]) -> list[Message]:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOut:
-    """A tool call of a conversation, and what it was answered; `number` is that of the answer among the messages."""
+    """This is a tool call of a conversation, and its answer; `number` is that of the answer among the messages."""
 
     number: int
     call: EarlierCall
@@ -119,8 +129,10 @@ class CarriedOut:
 
 
 def carried_out(messages: Sequence[EarlierMessage]) -> Iterator[CarriedOut]:
-    """In the order of their answers, without those that were answered with an error, which have changed nothing: for the `setup` of
-    environments with tools."""
+    """Yields tool calls in the order of their answers, for the `setup` of environments with tools.
+
+    Calls that were answered with an error, and so have changed nothing, are left out.
+    """
     calls: dict[str | None, EarlierCall] = {}
     for number, message in enumerate(messages):
         calls |= {call.id: call for call in message.tool_calls}
@@ -130,7 +142,7 @@ def carried_out(messages: Sequence[EarlierMessage]) -> Iterator[CarriedOut]:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Empty for a text that is none."""
+    """Reads a JSON object; empty for a text that is none."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -139,7 +151,7 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _add(found: list[dict[str, Any]], item: Any) -> None:
-    """Append an item, or join it to the assistant's message that it belongs to."""
+    """Adds an item to the messages, or joins it to the assistant's message that it belongs to."""
     item = item.model_dump() if isinstance(item, EarlierMessage) else _fields(item, "a message")
     kind = item.get("type") or "message"
     if kind == "function_call":
@@ -180,7 +192,10 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
 
 
 def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:
-    """Errors: ValueError for calls without results and the reverse, that names the message by its number."""
+    """Checks that every call has its result, and the reverse.
+
+    Errors: ValueError that names the message by its number.
+    """
     open_calls: dict[Any, None] = {}
     for number, message in zip(numbers or range(len(messages)), messages, strict=True):
         role, answered, made = _called(message)
@@ -201,14 +216,14 @@ def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int
 
 
 def _called(message: _Fields | Message) -> tuple[str, Any, list[Any]]:
-    """Role, the id of the call that it answers, and the ids of those that it makes."""
+    """Returns the role, the id of the call that a message answers, and the ids of the calls that it makes."""
     if isinstance(message, Message):
         return message.role, message.tool_call_id, [call.id for call in message.tool_calls]
     return message["role"], message.get("tool_call_id"), [call["id"] for call in message.get("tool_calls", ())]
 
 
 def _require_order(messages: Sequence[tuple[int, _Fields]]) -> None:
-    """Errors: ValueError for a system message in the middle."""
+    """Refuses a system message in the middle. Errors: ValueError."""
     has_begun = False
     for number, message in messages:
         if message["role"] == "system" and has_begun:
@@ -222,12 +237,14 @@ def _new(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _assistant(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The assistant's message at the end, or a new one."""
+    """Returns the assistant's message at the end, or a new one."""
     return found[-1] if found and found[-1]["role"] == "assistant" else _new(found)
 
 
 def _unfinished(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """The assistant's message at the end if it goes on (its calls have no results yet, or it only thought), or a new one."""
+    """Returns the assistant's message at the end if it goes on (its calls have no results yet, or it only thought), or
+    a new one.
+    """
     last = found[-1] if found else {}
     goes_on = last.get("role") == "assistant" and (last["tool_calls"] or not last["content"])
     return last if goes_on else _new(found)
@@ -244,7 +261,7 @@ def _is_empty(message: _Fields) -> bool:
 
 
 def _fields(given: Any, what: str) -> _Fields:
-    """Errors: ValueError."""
+    """Returns a mapping as it is. Errors: ValueError if it is none."""
     if not isinstance(given, Mapping):
         raise ValueError(f"expected {what}, got {type(given).__name__}")
     return given
@@ -257,7 +274,7 @@ def _call(given: Any) -> dict[str, str]:
 
 
 def _old_call(given: Any) -> dict[str, str]:
-    """The API's earlier form: one call a message, without an id; its result names the function."""
+    """Reads a call in the API's earlier form: one call a message, without an id; its result names the function."""
     call = _fields(given, "a function call")
     return {"id": f"{_OLD_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
 
@@ -273,7 +290,7 @@ def _arguments(given: Any) -> str:
 
 
 def _text(content: Any, between: str = "") -> str:
-    """Errors: ValueError for content that is no text."""
+    """Returns the text of a message's content. Errors: ValueError for content that is no text."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, Sequence):

@@ -1,10 +1,16 @@
-"""Why the service refuses a request. Survives pickling, so that it reaches the gateway from whatever actor raised it."""
+"""Defines why the service refuses a request.
+
+A refusal survives pickling, so that it reaches the gateway from any actor that raised it.
+"""
 
 from __future__ import annotations
 
 
 class Refused(Exception):
-    """`status` is HTTP's; `param` names the field that is wrong; `retry_after_s` says when to ask again."""
+    """Says why a request is refused.
+
+    `status` is HTTP's; `param` names the field that is wrong; `retry_after_s` says in how many seconds to ask again.
+    """
 
     def __init__(
         self, status: int, code: str, message: str, param: str | None = None, retry_after_s: float | None = None
@@ -18,18 +24,20 @@ class Refused(Exception):
 
 
 def unknown(what: str, name: str) -> Refused:
-    """Also for what is another caller's: nobody is told that it is there."""
+    """Refuses a name that is unknown, or another caller's: nobody is told that it is there (404)."""
     return Refused(404, f"unknown_{what}", f"there is no {what} {name!r}")
 
 
 def invalid(message: str, param: str | None = None) -> Refused:
+    """Refuses a request that is not valid (422)."""
     return Refused(422, "invalid_request", message, param)
 
 
 def busy(message: str, retry_after_s: float) -> Refused:
-    """The caller should come back later."""
+    """Refuses a request because there are too many: the caller should come back later (429)."""
     return Refused(429, "too_many", message, retry_after_s=retry_after_s)
 
 
 def unavailable(message: str, retry_after_s: float = 1) -> Refused:
+    """Refuses a request that can't be served at the moment (503)."""
     return Refused(503, "unavailable", message, retry_after_s=retry_after_s)

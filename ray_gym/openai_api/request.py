@@ -1,7 +1,7 @@
-"""What a caller of OpenAI's API asks of a model, whichever of its two languages for conversations the body is written in.
+"""Describes what a caller of OpenAI's API asks of a model, in either of its two languages for conversations.
 
-`openai_chat` and `openai_responses` read the bodies and write the answers. Pure conversions, no I/O; all that is wrong with a body
-is a `Refused` with status 400 that names the field.
+`chat` and `responses` read the bodies and write the answers. All of it converts only, without I/O; any mistake in a
+body is a `Refused` with status 400 that names the field.
 """
 
 from __future__ import annotations
@@ -15,21 +15,22 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
-from ray_gym.openai_api.conversation import EarlierMessage, sent
+from ray_gym.openai_api.conversation import EarlierMessage, read_sent
 from ray_gym.openai_api.refused import Refused
 from ray_gym.openai_api.sampling import SamplingChange
 
 Json = dict[str, Any]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 MOST_TOOLS = 1_000
+"""Tools of a body, at most."""
 MOST_MESSAGES = 10_000
-"""Of a conversation; also its calls of tools. Whoever reads more of them would keep others waiting."""
+"""Messages of a conversation, at most, and also its calls of tools. Reading more of them would keep others waiting."""
 LONGEST_FORMAT = 50_000
-"""Characters of JSON: a grammar is made of it."""
+"""Characters of JSON that a format may have: a grammar is made of it."""
 
 
 class Body(BaseModel):
-    """The fields that both languages have. Others are left alone: clients send more than any server knows."""
+    """A body has these fields in both languages. Others are left alone: clients send more than any server knows."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -40,36 +41,38 @@ class Body(BaseModel):
     stream: bool | None = None
     seed: Seed | None = None
     top_logprobs: Annotated[int, Field(ge=0, le=0)] | None = None
-    """Only the logprobs of the tokens that were drawn are known."""
+    """Must be 0: only the logprobs of the tokens that were drawn are known."""
     logit_bias: Annotated[Json, Field(max_length=0)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ApiRequest:
+    """This is what a body asks for."""
+
     model: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...] = ()
     allowed_tools: tuple[ToolSchema, ...] = ()
-    """Those that may be called (of which one must be, where `tool_choice` is required)."""
+    """Tools that may be called (of which one must be, where `tool_choice` is required)."""
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `Sampling` that the body says; the others are the server's."""
+    """Fields of `Sampling` that the body sets; the others are the server's."""
     stream: bool = False
     include_usage: bool = False
     logprobs: bool = False
     token_ids: bool = False
     response_format: str | None = None
-    """As chat completions spell it, JSON text; None for any words."""
+    """Format of the answer as chat completions spell it, JSON text; None for any words."""
     after: str | None = None
-    """The answer that the messages go on after; None if they are the whole conversation."""
+    """Id of the answer that the messages go on after; None if they are the whole conversation."""
     instructed: bool = False
-    """Whether the first message are the instructions of this call."""
+    """True if the first message holds the instructions of this call."""
     echo: Mapping[str, Any] = field(default_factory=dict)
     """Fields of the body that an answer repeats."""
 
     def request(self, usual: Sampling, session_id: str, seed: int) -> CompletionRequest:
-        """A call outside of any episode."""
+        """Makes the call of a model, outside of any episode."""
         return CompletionRequest(
             messages=list(self.messages),
             sampling=replace(usual, **self.sampling),
@@ -87,7 +90,7 @@ ReadBody = TypeVar("ReadBody", bound=BaseModel)
 
 
 def read(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
-    """Errors: Refused, that names the first field that is wrong."""
+    """Reads a body as a model of pydantic. Errors: Refused, that names the first field that is wrong."""
     try:
         return kind.model_validate(body)
     except ValidationError as error:
@@ -97,14 +100,17 @@ def read(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
 
 
 def refuse_fields(body: Body, names: Iterable[str]) -> None:
-    """Errors: Refused for what would be left undone."""
+    """Refuses a body with one of these fields, which would be left undone. Errors: Refused."""
     for name in names:
         if getattr(body, name, None):
             raise refused(f"{name} is not offered here; leave it out", name)
 
 
 class Format(BaseModel):
-    """Of an answer's words. `json_schema` is chat completions' place for what the Responses API has beside the type."""
+    """This is the format of an answer's words.
+
+    `json_schema` is where chat completions put what the Responses API has beside the type.
+    """
 
     type: Literal["text", "json_object", "json_schema"]
     json_schema: Json | None = None
@@ -113,7 +119,7 @@ class Format(BaseModel):
 
 
 def read_format(given: Format | None, param: str) -> str | None:
-    """As JSON text, in the form of chat completions. Errors: Refused."""
+    """Returns a format as JSON text, in the form of chat completions; None for any words. Errors: Refused."""
     if given is None or given.type == "text":
         return None
     if given.type == "json_object":
@@ -130,9 +136,9 @@ def read_format(given: Format | None, param: str) -> str | None:
 
 
 def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
-    """Errors: Refused."""
+    """Reads the messages of a body. Errors: Refused."""
     try:
-        plain = sent(items, is_whole)
+        plain = read_sent(items, is_whole)
         messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
@@ -147,7 +153,7 @@ def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Messag
 
 
 def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
-    """Errors: Refused."""
+    """Reads the tools of a body. Errors: Refused."""
     try:
         tools = tuple(map(ToolSchema.from_openai, given))
     except (ValueError, TypeError) as error:
@@ -159,7 +165,7 @@ def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
 
 
 def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tuple[ToolChoice, tuple[ToolSchema, ...]]:
-    """How tools may be called, and which. Errors: Refused."""
+    """Returns how tools may be called, and which. Errors: Refused."""
     if given is None:
         return "auto", tools
     if given in ("auto", "none"):
@@ -177,7 +183,7 @@ def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tupl
 
 
 def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
-    """Errors: Refused."""
+    """Returns the fields of `Sampling` that a body sets. Errors: Refused."""
     said: Json = {name: getattr(body, name, None) for name in SamplingChange.model_fields}
     said["max_tokens"] = limit
     if isinstance(said["stop"], str):
@@ -189,10 +195,12 @@ def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
 
 
 def is_cut(completion: Completion) -> bool:
+    """Says whether a limit has cut an answer."""
     return completion.finish_reason != "stop"
 
 
 def refused(message: str, param: str | None = None, code: str = "invalid_request") -> Refused:
+    """Makes a refusal with status 400."""
     return Refused(400, code, message, param)
 
 
@@ -203,7 +211,9 @@ def _some(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
 
 
 def _named(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolSchema, ...]:
-    """Under `function`, as chat completions spell it, or not, as the Responses API does."""
+    """Returns the tools that are chosen by name, under `function`, as chat completions spell it, or not, as the
+    Responses API does.
+    """
     objects = [choice.get("function", choice) for choice in choices if isinstance(choice, dict)]
     names = {name for given in objects if isinstance(given, dict) and isinstance(name := given.get("name"), str)}
     found = tuple(tool for tool in tools if tool.name in names)

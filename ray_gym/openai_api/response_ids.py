@@ -1,4 +1,6 @@
-"""Names of the answers that an agent is given by the Responses API: each says where in the session's threads it is, so nothing is kept."""
+"""Names the answers that an agent is given by the Responses API: each id says where in the session's threads the answer
+is, so nothing is kept.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ _PREFIX = "resp_"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The answer is the last of the first `length` messages of a thread. `instructed`: the first of them are the call's instructions."""
+    """A place says that an answer is the last of the first `length` messages of a thread.
+
+    `instructed`: the first of them are the call's instructions.
+    """
 
     thread: str
     length: int
@@ -22,7 +27,7 @@ class Place:
 
     @staticmethod
     def read(text: str) -> Place:
-        """Errors: ValueError for what is no such name."""
+        """Reads an id. Errors: ValueError for a text that is no such id."""
         coded = text.removeprefix(_PREFIX)
         length, instructed, thread = base64.urlsafe_b64decode(coded + "=" * (-len(coded) % 4)).decode().split(":", 2)
         return Place(thread, int(length), instructed == "1")

@@ -1,4 +1,4 @@
-"""The Responses API of OpenAI: what a body asks for, and a model's answer as JSON or as events.
+"""Reads bodies of OpenAI's Responses API, and writes a model's answer as JSON or as events.
 
 Nothing is kept for it: a body says the whole conversation, unless somebody else remembers what was said before.
 """
@@ -17,7 +17,7 @@ from ray_gym.openai_api.chat import token_logprobs
 from ray_gym.openai_api.items import Item, answer_items
 from ray_gym.openai_api.request import (
     MOST_MESSAGES,
-    Asked,
+    ApiRequest,
     Body,
     Format,
     Json,
@@ -32,15 +32,20 @@ from ray_gym.openai_api.request import (
 )
 
 _UNDONE = ("background", "conversation", "prompt", "max_tool_calls", "context_management")
+"""Fields that are refused, since nothing here does what they ask for."""
 _LOGPROBS = "message.output_text.logprobs"
 _ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadata", "tool_choice")
 
 
 class TextOptions(BaseModel):
+    """This is the field `text` of a body."""
+
     format: Format | None = None
 
 
 class ResponsesBody(Body):
+    """This is the body of a request for a response."""
+
     input: Annotated[str, Field(min_length=1)] | Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
     instructions: str | None = None
     max_output_tokens: int | None = None
@@ -50,15 +55,18 @@ class ResponsesBody(Body):
     text: TextOptions | None = None
 
 
-def read_responses(body: Any, remembers: bool = False) -> Asked:
-    """`remembers`: whether a call may go on after an earlier answer. Errors: Refused."""
+def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
+    """Reads a body of the Responses API.
+
+    `remembers`: True if a call may go on after an earlier answer. Errors: Refused.
+    """
     given = read(ResponsesBody, body)
     refuse_fields(given, _UNDONE if remembers else (*_UNDONE, "previous_response_id"))
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input
     instructed = [{"role": "system", "content": given.instructions}] if given.instructions else []
-    return Asked(
+    return ApiRequest(
         model=given.model,
         messages=read_messages([*instructed, *said], "input", is_whole=given.previous_response_id is None),
         tools=tools,
@@ -75,7 +83,8 @@ def read_responses(body: Any, remembers: bool = False) -> Asked:
     )
 
 
-def response(completion: Completion, asked: Asked, id: str, created: int) -> Json:
+def response(completion: Completion, asked: ApiRequest, id: str, created: int) -> Json:
+    """Writes an answer as JSON."""
     cut = is_cut(completion)
     return {
         **_opened(asked, id, created),
@@ -92,8 +101,8 @@ def response(completion: Completion, asked: Asked, id: str, created: int) -> Jso
     }
 
 
-def response_events(completion: Completion, asked: Asked, id: str, created: int) -> Iterator[str]:
-    """The same as server-sent events, each text in one piece."""
+def response_events(completion: Completion, asked: ApiRequest, id: str, created: int) -> Iterator[str]:
+    """Writes the same as server-sent events, each text in one piece."""
     whole = response(completion, asked, id, created)
     events: list[Json] = [{"type": f"response.{stage}", "response": _opened(asked, id, created)} for stage in _OPENING]
     for index, item in enumerate(whole["output"]):
@@ -106,7 +115,7 @@ def response_events(completion: Completion, asked: Asked, id: str, created: int)
 _OPENING = ("created", "in_progress")
 
 
-def _opened(asked: Asked, id: str, created: int) -> Json:
+def _opened(asked: ApiRequest, id: str, created: int) -> Json:
     return {
         "id": id,
         "object": "response",
@@ -130,7 +139,7 @@ def _tool(schema: ToolSchema) -> Json:
     return {"type": "function", "strict": False, **described}
 
 
-def _output(completion: Completion, asked: Asked, id: str) -> list[Item]:
+def _output(completion: Completion, asked: ApiRequest, id: str) -> list[Item]:
     items = answer_items(completion.message, id, is_cut(completion))
     logprobs = [{**entry, "bytes": [], "top_logprobs": []} for entry in token_logprobs(completion)]
     for item in items:
@@ -140,7 +149,7 @@ def _output(completion: Completion, asked: Asked, id: str) -> list[Item]:
 
 
 def _item_events(item: Item) -> Iterator[Json]:
-    """How an item comes about."""
+    """Yields the events by which an item comes about."""
     empty: Json = {"message": {"content": []}, "reasoning": {"summary": []}}.get(item["type"], {"arguments": ""})
     begun = {**item, **empty, **({"status": "in_progress"} if "status" in item else {})}
     yield {"type": "response.output_item.added", "item": begun}

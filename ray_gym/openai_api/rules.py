@@ -1,4 +1,6 @@
-"""What is not offered at any OpenAI-compatible door: it reaches what others have there, or what the caller could not reach itself."""
+"""Refuses what no OpenAI-compatible door offers: it reaches what others have there, or what the caller could not reach
+itself.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,12 @@ REFUSED = frozenset(
     | {"prompt_embeds", "media_io_kwargs", "mm_processor_kwargs", "chat_template"}
     | {"use_beam_search", "repetition_detection", "watermarking", "web_search_options"}
 )
+"""Fields that are refused unless they are empty."""
 _TEXTS = frozenset({"text", "input_text", "output_text", "reasoning_text", "summary_text", "refusal"})
 
 
 def require_offered(asked: dict[str, Any]) -> None:
-    """Errors: Refused."""
+    """Checks that a body asks only for what is offered. Errors: Refused."""
     for field in sorted(REFUSED & asked.keys()):
         if asked[field]:
             raise bad(f"{field} is not offered here; leave it out", field)
@@ -30,11 +33,12 @@ def require_offered(asked: dict[str, Any]) -> None:
 
 
 def bad(message: str, param: str | None = None) -> Refused:
+    """Makes a refusal with status 400."""
     return Refused(400, "invalid_request", message, param)
 
 
 def _require_texts(items: Any, field: str) -> None:
-    """Pictures and the like would be fetched from wherever a caller says."""
+    """Refuses content that is no text: pictures and the like would be fetched from any address that a caller names."""
     for item in _objects(items):
         if item.get("type") == "item_reference":
             raise bad(f"{field}: there are no items here to refer to", field)

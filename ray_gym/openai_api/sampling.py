@@ -1,4 +1,4 @@
-"""How a request over HTTP may change the sampling."""
+"""Defines how a request over HTTP may change the sampling."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 Whole = Annotated[int, Strict()]
-"""Of JSON: `true` is none, nor is "1"."""
+"""A whole number of JSON: `true` is none, nor is "1"."""
 
 
 Number = Annotated[float, Strict()]
+"""A number of JSON: `true` is none, nor is "1"."""
 
 
 class Request(BaseModel):
-    """Unknown fields are mistakes."""
+    """A request refuses unknown fields as mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class SamplingChange(Request):
-    """What differs from the service's config."""
+    """A change of the sampling holds what differs from the service's config."""
 
     temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None

@@ -10,7 +10,7 @@ from typing import Any
 
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.openai_api.conversation import require_answers
-from ray_gym.openai_api.request import Asked
+from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import Place
 from ray_gym.play.capture import Capture, canonical, canonical_tools
 from ray_gym.play.commands import Ask, StoredMessage, in_openai_form
@@ -48,7 +48,7 @@ class AgentCall:
     is_named: bool = False
 
     @staticmethod
-    def of(asked: Asked, *, is_again: bool, is_named: bool) -> AgentCall:
+    def of(asked: ApiRequest, *, is_again: bool, is_named: bool) -> AgentCall:
         return AgentCall(
             messages=asked.messages,
             digest=_digest(asked),
@@ -107,7 +107,7 @@ def _whole(call: AgentCall, participant: str, session: Session) -> tuple[Message
     return messages
 
 
-def _digest(asked: Asked) -> bytes:
+def _digest(asked: ApiRequest) -> bytes:
     """The same for calls that ask the same, however they are written. Not cheap for a long conversation."""
     said = [canonical(message) for message in asked.messages]
     tools = [canonical_tools(asked.tools), [tool.name for tool in asked.allowed_tools]]

@@ -26,7 +26,7 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.openai_api.request import Asked
+from ray_gym.openai_api.request import ApiRequest
 from ray_gym.play.agent_call import AgentCall, command_of
 from ray_gym.play.session import Done, Session
 from ray_gym.record.rows import row_of
@@ -148,7 +148,7 @@ class Agent:
     ) -> Done:
         """`asker`: the key that this very request has; `arrives`: whether the agent gets the answer."""
         shown, asker = tuple(tools), asker or f"k{next(_files)}"
-        asked = Asked("m", messages, shown, shown, sampling=changes, response_format=form, after=after)
+        asked = ApiRequest("m", messages, shown, shown, sampling=changes, response_format=form, after=after)
         call = AgentCall.of(asked, is_again=again, is_named=bool(key))
         own = key or await self.session.deliveries.key_for(call.digest, asker, again)
         try:

@@ -21,7 +21,7 @@ from ray_gym.messages import Message
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
 from ray_gym.openai_api.refused import Refused
-from ray_gym.openai_api.request import Asked
+from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.responses import read_responses, response, response_events
 from ray_gym.play.agent_call import AgentCall
 from ray_gym.service.api import (
@@ -227,7 +227,7 @@ async def _settle(placement: Placement, caller: str, session_id: str, key: str, 
 
 
 async def _answered(
-    placement: Placement, caller: str, session_id: str, kind: str, asked: Asked, call: AgentCall, key: str
+    placement: Placement, caller: str, session_id: str, kind: str, asked: ApiRequest, call: AgentCall, key: str
 ) -> Response:
     try:
         completion, name = await placement.at_desk(caller, session_id, "ask", DRIVEN, key, call)
@@ -243,7 +243,7 @@ async def _answered(
     return JSONResponse(whole(said, asked, id, created))
 
 
-def _read(kind: str, body: dict[str, Any], headers: Headers) -> tuple[Asked, AgentCall]:
+def _read(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
     """Errors: Refused."""
     asked = read_responses(body, remembers=True) if kind == "responses" else read_chat(body)
     if "seed" in asked.sampling:
