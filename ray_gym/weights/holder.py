@@ -1,9 +1,9 @@
 """Implements the holder of a model's weights: a detached actor, one an application, that knows what is served and
 changes it.
 
-It lives as long as the application (see `ray_gym.hosting.lease`). What it knows is kept in the cluster's own store,
-too, so that it goes on with it when Ray starts it again after its death; replicas then join again, and those that were
-left in the middle of an update are brought to what was served.
+It lives as long as the application (see `ray_gym.hosting.lease`). It keeps its knowledge in the cluster's own store,
+too, and goes on with it when Ray starts it again after its death; replicas then join again, and those that were left in
+the middle of an update are brought to what was served.
 """
 
 from __future__ import annotations
