@@ -74,7 +74,7 @@ def _texts(name: str, pattern: str) -> dict[str, str]:
 
 
 def _template(pattern: str, name: str) -> str:
-    """Reads the pattern's own template, or else the one that all patterns have in common."""
+    """Reads the pattern's own template, or else the common one."""
     templates = files("ray_gym.scaffold") / "templates"
     own = templates / pattern / f"{name}.template"
     return (own if own.is_file() else templates / "common" / f"{name}.template").read_text()
