@@ -1,4 +1,4 @@
-"""Combines graders into graders. Those inside are asked at the same time, where order does not matter."""
+"""Combines graders into graders. Inner graders are asked at the same time, where order does not matter."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Fills a judge's prompt, which is a text with named places. What is put into them is material, and can't be anything
+"""Fills a judge's prompt, which is a text with named places. The texts put there are material, and can't be anything
 else.
 
-It stands between fences that don't occur in it, it is never read as a template, and labels in it are taken apart, so
+Each stands between fences that don't occur in it, it is never read as a template, and labels in it are taken apart, so
 that a judge who quotes it does not give its verdict by that.
 """
 
