@@ -15,6 +15,6 @@ class Finding:
 
 
 def shorten(text: str, length: int = 160) -> str:
-    """Puts a text on one line for messages, printable whatever is in it, and cuts it after `length` characters."""
+    """Puts a text on one line for messages, makes it printable, and cuts it after `length` characters."""
     plain = " ".join(text.encode("utf-8", "backslashreplace").decode().split())
     return plain if len(plain) <= length else f"{plain[:length]}... ({len(text)} characters)"

@@ -1,6 +1,7 @@
 """Does an episode whose worker died go on from its journal as if nothing had happened, wherever it was cut?
 
-What an environment opens outside of the worker can't be put back to where it was at a cut: there, only whole journals are replayed.
+Things that an environment opens outside of the worker can't be put back to where they were at a cut: there, only whole
+journals are replayed.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def _out_of_range(evidence: Evidence) -> Iterator[Problem]:
     low, high = evidence.subject.make().reward_range
     for play in evidence.plays:
         if has_no_score(play) and (failure := play.played.failure):
-            yield f"{shorten(failure.message)} ({play.scene})", "give a finite number for whatever was played"
+            yield f"{shorten(failure.message)} ({play.scene})", "give a finite number for every episode"
             return
         for whose, reward in _rewards(play.played):
             if not low - SLACK <= reward <= high + SLACK:

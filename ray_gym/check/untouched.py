@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 async def look(evidence: Evidence) -> list[Finding]:
-    """Compares the task of each play with the one that it was given."""
+    """Compares the task of each play with the original."""
     for play in evidence.plays:
         episode = play.played.episode
         before = evidence.subject.task(play.scene.task)
