@@ -1,1 +1,1 @@
-"""Reads and writes OpenAI's wire formats, whichever side speaks them."""
+"""Reads and writes OpenAI's wire formats, for servers and for clients."""
