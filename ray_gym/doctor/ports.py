@@ -10,7 +10,7 @@ LOOK_S = 5.0
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Addresses that stand for all interfaces, and the loopback address to ask instead."""
 SERVE_HEALTH = "/-/healthz"
-"""Path that every proxy of Serve answers, whatever else it serves."""
+"""Path that every proxy of Serve answers."""
 
 
 def port_problem(host: str, port: int) -> str | None:
