@@ -11,7 +11,7 @@ from contextvars import ContextVar, Token
 from types import TracebackType
 
 REPLAY_S = 600.0
-"""Seconds that a replay may take at least, whatever the limits of live play are."""
+"""Seconds that a replay may take at least, even if the limits of live play are shorter."""
 
 _running: ContextVar[ActiveClock] = ContextVar("running_clock")
 

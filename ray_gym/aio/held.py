@@ -16,7 +16,7 @@ def run_held(
     """Returns the result, and whether it had to wait for anything that counts (`counts` is asked when a wait is over).
     After the first such wait, `hold` is awaited before it goes on.
 
-    What comes before its first wait is done at once.
+    The part before its first wait is done at once.
     """
     steps = awaitable.__await__()
     took_time = False

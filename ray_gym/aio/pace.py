@@ -17,7 +17,7 @@ AT_ONCE = 20
 class Pace:
     """A pace limits how many calls of a worker, or answers of an endpoint, go on in one turn.
 
-    Those that wait go on in their order.
+    Calls that wait go on in their order.
     """
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
