@@ -90,7 +90,7 @@ class CallLog:
     def take_queued_s(self) -> float | None:
         """Returns the seconds that an episode waited until now to be begun.
 
-        Asked again, or of an episode that is gone on with, None.
+        It returns None when called again, or for an episode that is gone on with.
         """
         queued_at, self._history.queued_at = self._history.queued_at, None
         return None if queued_at is None else time.time() - queued_at
@@ -266,7 +266,7 @@ class CallLog:
             self.diverged = self.diverged or f"it ended without asking for the last {missing} recorded answers"
 
     def _diverged(self, error: Diverged) -> None:
-        """Remembers the divergence, whatever the environment makes of the exception."""
+        """Remembers the divergence, even if the environment swallows the exception."""
         self.diverged = self.diverged or str(error)
 
     def _append(self, made: MadeCall, answer: msgspec.Raw, timing: Timing) -> None:

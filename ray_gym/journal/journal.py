@@ -44,7 +44,7 @@ class Journal:
         self._appended = 0
         self._places = Places()
         self._flushed = 0
-        """Appended bytes that are flushed: it only grows, whatever a compaction does to the file."""
+        """Appended bytes that are flushed: it only grows, even if a compaction shrinks the file."""
         self._flushing = asyncio.Lock()
         self._compacting = False
         self._compact_from = 0

@@ -2,7 +2,7 @@
 
 Several calls of an episode may be under way at once. Answers are let through one after the other, each only when the
 code that got the one before has come as far as it can without another answer: so the same answers in the same order
-lead to the same play, whatever the timing was.
+lead to the same play, independent of timing.
 """
 
 from __future__ import annotations
