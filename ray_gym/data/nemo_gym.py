@@ -7,7 +7,7 @@ they are. All else is dropped here, and nowhere else:
 * `tools`: ours are the environment's, whose schemas come from its code;
 * sampling and other settings of the request: a run's config says them, for every episode alike;
 * bookkeeping (`agent_ref`, ids, labels) by which NeMo Gym finds an agent and people find rows. An id there is not always
-  one of its own, so it is no `task_id`. What an environment has a field for is kept.
+  one of its own, so it is no `task_id`. Fields that an environment's task has, too, are kept.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Writes task rows as Parquet, and reads them back, without losing anything.
 
 A column whose values are all text, whole numbers, numbers or truth values is of that type; any other has Parquet's JSON
-type, so that rows may differ in their nested keys and types. What a row does not set is null. Files of others may have
-nested columns instead: there nulls, which stand for keys that other rows have, are left out.
+type, so that rows may differ in their nested keys and types. Fields that a row does not set are null. Files of others
+may have nested columns instead: there nulls, which stand for keys that other rows have, are left out.
 """
 
 from __future__ import annotations

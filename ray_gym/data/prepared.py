@@ -74,8 +74,9 @@ def rows_of(tasks: Sequence[Placed]) -> Rows:
 
 
 def split_of(task: Task, settings: Settings) -> Split:
-    """Chooses a task's split by nothing but the seed and the id, so that a row stays where it is whatever is added;
-    without a given id, by the content.
+    """Chooses a task's split by nothing but the seed and the id, so that a row stays where it is when others are added.
+
+    Without a given id, the content counts.
     """
     drawn = derive_seed(settings.seed, "split", task.task_id or content_id(task)) / 2**63
     return "validation" if drawn < settings.validation else "train"
