@@ -72,7 +72,7 @@ class JsonLines(_About):
 
 
 class _Stderr(logging.Handler):
-    """Writes to whatever `sys.stderr` is at the moment, since a progress bar puts itself in its place."""
+    """Writes to the present `sys.stderr`, since a progress bar puts itself in its place."""
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
