@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import httpx
+from asked import asked
 from fastapi import APIRouter, FastAPI
 from pydantic import BaseModel
 from ray.exceptions import RayTaskError
@@ -38,12 +39,6 @@ class StillService:
     def __init__(self) -> None:
         self.readiness = Readiness(status="ready", models=["small"])
         self.numbers: dict[str, float] | Exception = {}
-
-    async def ask(self, method: Any, *arguments: Any) -> Any:
-        return await getattr(self, method.__name__)(*arguments)
-
-    async def ask_within(self, seconds: float, method: Any, *arguments: Any) -> Any:
-        return await self.ask(method, *arguments)
 
     async def ready(self) -> Readiness:
         return self.readiness
@@ -131,7 +126,7 @@ def make(
     slots = AppSlots.of(settings)
     metrics = Metrics("g1", slots.requests, slots.streams)
     doorkeeper = Doorkeeper(SECRET, digests(SECRET, tokens))
-    routers = [general_routes(service or StillService(), metrics), routes(waiting or Waiting())]
+    routers = [general_routes(asked(service or StillService()), metrics), routes(waiting or Waiting())]
     return make_app(settings, doorkeeper, metrics, slots, routers)
 
 

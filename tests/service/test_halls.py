@@ -10,6 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
+from asked import asked
 from conftest import REPOSITORY
 from fastapi import FastAPI
 
@@ -143,7 +144,7 @@ async def test_an_episode_is_there_once_it_is_committed_and_until_then_says_when
     await service.start()
     app = FastAPI()
     errors.register(app)
-    app.include_router(session_routes(placement.Placement(service), lambda: "ann", lambda *_: "a key"))
+    app.include_router(session_routes(placement.Placement(asked(service)), lambda: "ann", lambda *_: "a key"))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60) as http:
         first, second = [(await http.post("/v1/sessions", json={})).json()["id"] for _ in range(2)]
         assert (await http.post(f"/v1/sessions/{first}/score")).status_code == 200

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import httpx
 import pytest
+from asked import asked
 from conftest import REPOSITORY
 from fastapi import FastAPI, Header
 from starlette.responses import JSONResponse
@@ -73,7 +74,7 @@ def caller_of(authorization: Annotated[str, Header()] = "ann") -> str:
 
 def app_of(service: Service) -> FastAPI:
     app = FastAPI()
-    app.include_router(rollout_routes(service, caller_of))
+    app.include_router(rollout_routes(asked(service), caller_of))
 
     @app.exception_handler(Refused)
     async def refuse(_: Any, error: Refused) -> JSONResponse:

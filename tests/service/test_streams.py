@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import pytest
+from asked import asked
 from committed_run import CommittedRun
 from fastapi import FastAPI
 
@@ -16,7 +17,6 @@ from ray_gym.deployments.gateway.doors import group_events, rollouts
 from ray_gym.deployments.gateway.doors.group_events import GroupEvents
 from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
 from ray_gym.deployments.gateway.guards import errors
-from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.service.api import RolloutStatus
 
 STATUS = RolloutStatus(
@@ -30,9 +30,6 @@ class Ended:
 
     def __init__(self, run: CommittedRun) -> None:
         self._run = run
-
-    async def ask(self, method: Any, *arguments: Any) -> Any:
-        return await getattr(self, method.__name__)(*arguments)
 
     async def location(self, caller: str, run_id: str) -> str:
         return self._run.location
@@ -49,7 +46,7 @@ def run(tmp_path: Path) -> CommittedRun:
 def client(run: CommittedRun) -> httpx.AsyncClient:
     app = FastAPI()
     errors.register(app)
-    app.include_router(rollout_routes(cast(RemoteService, Ended(run)), lambda: "ann"))
+    app.include_router(rollout_routes(asked(Ended(run)), lambda: "ann"))
     return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://service")
 
 
