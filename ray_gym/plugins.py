@@ -92,7 +92,9 @@ def find_gateway(name: str = "gateway") -> Any:
 
 def names(kind: PluginKind) -> list[str]:
     """Lists all names of a kind that can be given without a path, sorted."""
-    found = {entry.name for entry in entry_points(group=kind.group)} | _project_entry_points(kind).keys() | kind.ours.keys()
+    found = (
+        {entry.name for entry in entry_points(group=kind.group)} | _project_entry_points(kind).keys() | kind.ours.keys()
+    )
     for package in kind.packages:
         found.update(name for name in _modules(package) if _exported_class(kind, f"{package}.{name}") is not None)
     for name, module in _users_modules(kind).items():

@@ -14,22 +14,10 @@ def pause_s(tried: int, first_s: float = 0.5, longest_s: float = 30.0) -> float:
     return min(first_s * 2.0 ** min(tried, 30), longest_s) * random.uniform(0.5, 1.0)
 
 
-PATIENCE_S = 30.0
-"""Seconds that the waits between the tries of one call add up to. A replica that died is back in about 6 s
-(measured).
-"""
-LONGEST_WAIT_S = 6.0
-"""Seconds of one wait, at most."""
-
-
-def retry_waits() -> Iterator[float]:
-    """Yields the seconds to wait between tries: exponential, with jitter, so that calls which failed together don't
-    come back together.
-    """
-    total = 0.0
-    longest = 0.2
-    while total < PATIENCE_S:
-        wait_s = random.uniform(0.5, 1) * longest
-        total += wait_s
-        longest = min(2 * longest, LONGEST_WAIT_S)
-        yield wait_s
+def pauses(first_s: float, longest_s: float, within_s: float) -> Iterator[float]:
+    """Yields the pauses between tries, in seconds, until they add up to `within_s`."""
+    waited_s, tried = 0.0, 0
+    while waited_s < within_s:
+        pause = pause_s(tried, first_s, longest_s)
+        waited_s, tried = waited_s + pause, tried + 1
+        yield pause

@@ -42,7 +42,9 @@ def _errors_raised(play: Play) -> Iterator[Finding]:
     message = f"{shorten(failure.message)} ({play.scene}{_last_words(play)})"
     if _PLAYER in (failure.where, failure.message.partition(":")[0]) and play.scene.cast != PERFECT:
         who = failure.where if failure.where != _PLAYER else "policy"
-        yield Finding(f"the perfect player of {who}", message, "make scripted players answer anything that they are shown")
+        yield Finding(
+            f"the perfect player of {who}", message, "make scripted players answer anything that they are shown"
+        )
     elif failure.kind in (FailureKind.ENVIRONMENT, FailureKind.DATA, FailureKind.INFRA) and failure.where != _PLAYER:
         yield Finding(failure.where, message, "handle every message that a model may write, also an empty one")
 

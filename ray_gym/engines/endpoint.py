@@ -6,7 +6,6 @@ import asyncio
 import json
 import math
 import os
-import random
 import re
 import time
 from collections.abc import Callable
@@ -17,13 +16,13 @@ from urllib.parse import urlsplit
 import msgspec
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from ray_gym.aio.backoff import pause_s
 from ray_gym.aio.clock import exclude
 from ray_gym.engines.http1.pool import Pool
 from ray_gym.engines.proxied import Proxied, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 
 CONNECT_TIMEOUT_S = 5.0
-LONGEST_PAUSE_S = 30.0
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
 
@@ -113,7 +112,7 @@ class Endpoint:
         while isinstance(outcome := await self._call(path, data, session_id, understand), _Lost):
             if tried == self._options.retries:
                 raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
-            pause = max(self._pause_s(tried), outcome.retry_after_s)
+            pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
             exclude(began, pause)
             await asyncio.sleep(pause)
             tried, began = tried + 1, time.monotonic()
@@ -155,10 +154,6 @@ class Endpoint:
                 Proxied(url, open_session(headers, proxy, **limits)) if proxy else Pool(url, headers, **limits)
             )
         return self._calls
-
-    def _pause_s(self, tried: int) -> float:
-        """Doubles each time; the jitter keeps thousands of episodes from coming back at the same instant."""
-        return min(self._first_pause_s * 2.0**tried, LONGEST_PAUSE_S) * random.uniform(0.5, 1.0)
 
 
 def encoded(body: Any) -> bytes:

@@ -14,7 +14,7 @@ from ray import exceptions as ray_errors
 from ray import serve
 from ray.serve.schema import ApplicationStatus
 
-from ray_gym.aio.backoff import PATIENCE_S, retry_waits
+from ray_gym.aio.backoff import pauses
 from ray_gym.aio.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.hosting.admission import AdmissionLimits, Load, room
@@ -26,6 +26,10 @@ from ray_gym.models.base import Completion, CompletionRequest
 
 LOOK_S = 5.0
 """A call without an answer may be waiting for replicas of an application that is gone: how often a process looks."""
+FIRST_PAUSE_S = 0.2
+LONGEST_PAUSE_S = 6.0
+PATIENCE_S = 30.0
+"""Sum of the pauses between the tries of one call. A replica that died is back in about 6 s (measured)."""
 
 
 class ServeModel:
@@ -68,7 +72,7 @@ class ServeModel:
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""
-        for wait_s in retry_waits():
+        for wait_s in pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S):
             began = time.monotonic()
             try:
                 handle = await self._open()
