@@ -19,6 +19,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
+from ray_gym.journal.folder import flush_folder
 from ray_gym.journal.frames import HEAD, frame
 from ray_gym.journal.history import COMPACTING
 from ray_gym.journal.places import Pieces, Places
@@ -52,7 +53,7 @@ class Journal:
         """Set when a record could not be written: episodes that are played after that could not be gone on with."""
         self._write(self._head())
         if flush:
-            _flush_folder(path.parent)
+            flush_folder(path.parent)
 
     @property
     def size(self) -> int:
@@ -159,7 +160,7 @@ class Journal:
         self._places.take(moved)
         if self._flush:
             try:
-                _flush_folder(self.path.parent)
+                flush_folder(self.path.parent)
             except OSError as error:
                 self.broken = OSError(f"journal {self.path}: {error.strerror or error}")
                 raise
@@ -227,12 +228,3 @@ def _exchange(one: Path, other: Path) -> None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     if renameat2(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(other))
-
-
-def _flush_folder(folder: Path) -> None:
-    """Flushes the names of the files in a folder to the disk. Errors: OSError."""
-    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow.fs import LocalFileSystem
 
+from ray_gym.journal.folder import flush_folder
 from ray_gym.run.directory.owner import FileOwner
 from ray_gym.run.directory.parquet import write_rows
 from ray_gym.run.directory.storage import EPISODES, STAGING, Storage
@@ -53,7 +54,7 @@ class PosixStorage(Storage):
             file.flush()
             os.fsync(file.fileno())
         scratch.rename(final)
-        _sync_directory(final.parent)
+        flush_folder(final.parent)
 
     def stage(self, name: str, table: pa.Table) -> str:
         with (self.path / self.staging / name).open("wb") as file:
@@ -64,7 +65,7 @@ class PosixStorage(Storage):
 
     def publish(self, staged: str, name: str) -> None:
         (self.path / self.staging / staged).rename(self.path / EPISODES / name)
-        _sync_directory(self.path / EPISODES)
+        flush_folder(self.path / EPISODES)
 
     def delete(self, name: str) -> None:
         (self.path / name).unlink(missing_ok=True)
@@ -79,11 +80,3 @@ class PosixStorage(Storage):
             if any(parent.iterdir()):
                 break
             parent.rmdir()
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
