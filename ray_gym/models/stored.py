@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
-from ray_gym.messages import Message, ToolCall
+from ray_gym.messages import Message, ToolCall, utf8
 from ray_gym.models.base import Completion, FinishReason, SpanKind, VersionSpan
 
 
@@ -77,7 +77,7 @@ _A_MAP = 0x80
 
 
 def store_failure(failure: Failure) -> msgspec.Raw:
-    return msgspec.Raw(_encoder.encode(StoredFailure(failure.kind, failure.where, _utf8(failure.message))))
+    return msgspec.Raw(_encoder.encode(StoredFailure(failure.kind, failure.where, utf8(failure.message))))
 
 
 def store_result(value: Any) -> msgspec.Raw:
@@ -95,10 +95,6 @@ def _raise_if_failed(answer: msgspec.Raw) -> None:
     if bytes(answer)[0] & 0xF0 == _A_MAP:
         stored = _failure_decoder.decode(answer)
         raise EpisodeFailure(stored.kind, stored.where, stored.message)
-
-
-def _utf8(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def restore(answer: msgspec.Raw) -> Completion:

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from msgspec.structs import astuple
 
+from ray_gym.messages import utf8
+
 
 def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
     """Lone surrogates (JSON can spell them, UTF-8 can't) are replaced."""
@@ -63,7 +65,7 @@ def fields_of(kind: type[msgspec.Struct], of_each: Iterable[Iterable[msgspec.Str
 def encodable(node: Any) -> Any:
     """Without lone surrogates, in texts, lists and mappings."""
     if isinstance(node, str):
-        return node.encode("utf-8", "replace").decode()
+        return utf8(node)
     if isinstance(node, Mapping):
         return {key: encodable(value) for key, value in node.items()}
     if isinstance(node, list | tuple):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.load_object import load_module
+from ray_gym.messages import utf8
 from ray_gym.tools.answer import ToolError
 from ray_gym.tools.isolated import Call, CallFailed, IsolatedPool
 
@@ -84,7 +85,7 @@ class Libraries:
             why = describe(error)
         except EpisodeFailure as error:
             raise EpisodeFailure(error.failure.kind, function, error.failure.message) from error
-        return "null", why.encode("utf-8", "replace").decode()
+        return "null", utf8(why)
 
     async def close(self) -> None:
         """End all processes, also of calls that are being carried out."""
