@@ -130,6 +130,14 @@ def not_finite(value: Any, field: str = "") -> str:
     return ""
 
 
+def not_json(fields: dict[str, Any]) -> str:
+    """Why a row couldn't be read again from a file; "" if it can."""
+    try:
+        return not_finite(fields)
+    except RecursionError:
+        return "(top level): nested too deeply"
+
+
 def _short_lines(file: IO[bytes]) -> Iterator[bytes | None]:
     """Yields the lines of a file; None for one that is too long."""
     while line := file.readline(LONGEST_LINE):

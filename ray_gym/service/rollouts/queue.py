@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
-import secrets
 import time
 from collections import Counter, deque
 from collections.abc import Mapping
@@ -27,6 +25,7 @@ from ray_gym.run.driver.tally import Tally
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan
 from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
+from ray_gym.service.keys import digest, id_for
 from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.pages import newest
 from ray_gym.service.rollouts.remembered import Remembered
@@ -151,7 +150,7 @@ class Rollouts:
 
     async def _submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
         body = await asyncio.to_thread(_hash_of, request)
-        run_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
+        run_id = id_for(caller, key)
         async with self._locks.setdefault(run_id, asyncio.Lock()):
             if (known := await self._rollouts.find(run_id)) is not None:
                 if known.body != body:
@@ -193,7 +192,7 @@ class Rollouts:
             rollout = Rollout(run_id, caller, body, offer.name, submission.episodes, time.time())
             said = request.model_dump(mode="json", exclude_unset=True, exclude={"tasks"})
             try:
-                await asyncio.to_thread(submission.write, rollout.as_json(said, key and _digest(key)))
+                await asyncio.to_thread(submission.write, rollout.as_json(said, key and digest(key)))
             except (UserError, RunFailed, OSError) as error:
                 raise self._unwritable(error) from None
         return rollout
@@ -278,8 +277,4 @@ class Rollouts:
 
 
 def _hash_of(request: RolloutRequest) -> str:
-    return _digest(json.dumps(request.model_dump(exclude_defaults=True), sort_keys=True))
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
+    return digest(json.dumps(request.model_dump(exclude_defaults=True), sort_keys=True))

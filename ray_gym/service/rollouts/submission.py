@@ -13,7 +13,7 @@ from typing import Any
 
 from ray_gym.config.sections import ParticipantSection, RunConfig, RunSection, ServiceSection, TasksSection
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import FileRow, not_finite
+from ray_gym.data.rows import FileRow, not_json
 from ray_gym.data.tasks import MAX_PROBLEMS, Placed, TaskRow, read_tasks, with_ids
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
@@ -213,7 +213,7 @@ def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> 
         place = f"tasks[{index}]"
         try:
             found.append(
-                (place, task_of(FileRow(place, index, None if (bad := _no_json(fields)) else fields, bad), environment))
+                (place, task_of(FileRow(place, index, None if (bad := not_json(fields)) else fields, bad), environment))
             )
         except BadRow as error:
             problems += [_placed(place, problem) for problem in error.problems]
@@ -221,14 +221,6 @@ def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> 
         more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
         raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
     yield from found
-
-
-def _no_json(fields: dict[str, Any]) -> str:
-    """Why it couldn't be read again from a file; "" if it can."""
-    try:
-        return not_finite(fields)
-    except RecursionError:
-        return "(top level): nested too deeply"
 
 
 def _placed(place: str, problem: str) -> str:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
-import secrets
 import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -17,7 +15,7 @@ from weakref import WeakValueDictionary
 
 from ray_gym.config.sections import GroupsSection, RunConfig, RunSection, ServiceSection
 from ray_gym.data.checking import BadRow, task_of
-from ray_gym.data.rows import FileRow, not_finite
+from ray_gym.data.rows import FileRow, not_json
 from ray_gym.data.tasks import generate_tasks, with_ids
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
@@ -28,6 +26,7 @@ from ray_gym.openai_api.refused import Refused, busy, invalid, unavailable, unkn
 from ray_gym.run.plan import Plan
 from ray_gym.seeds import derive_seed
 from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
+from ray_gym.service.keys import digest, id_for
 from ray_gym.service.offers import Offer, chosen
 from ray_gym.service.pages import newest
 from ray_gym.service.sessions.hall import Hall
@@ -81,8 +80,8 @@ class Sessions:
         """Of sessions whose commit somebody waits for."""
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
-        session_id = secrets.token_hex(16) if key is None else _digest(f"{len(caller)} {caller} {key}")
-        body = await asyncio.to_thread(lambda: _digest(request.model_dump_json()))  # a task may be large
+        session_id = id_for(caller, key)
+        body = await asyncio.to_thread(lambda: digest(request.model_dump_json()))  # a task may be large
         async with self._locks.setdefault(session_id, asyncio.Lock()):
             if (known := self._open.get(session_id) or self._ended.get(session_id)) is not None:
                 if known.body != body:
@@ -252,7 +251,7 @@ def _spec(session_id: str, request: SessionRequest, environment: Environment[Any
         if request.task is None:
             placed = list(generate_tasks(environment, request.seed, 1))
         else:
-            bad = _no_json(request.task)
+            bad = not_json(request.task)
             placed = [("task", task_of(FileRow("task", 0, None if bad else request.task, bad), environment))]
     except BadRow as error:
         raise invalid("\n".join(f"task.{problem}" for problem in error.problems), "task") from None
@@ -263,17 +262,6 @@ def _spec(session_id: str, request: SessionRequest, environment: Environment[Any
     return EpisodeSpec(session_id, session_id, row.task_id, 0, seed, row.task)
 
 
-def _no_json(fields: dict[str, Any]) -> str:
-    try:
-        return not_finite(fields)
-    except RecursionError:
-        return "(top level): nested too deeply"
-
-
 def _unknown_spec(session_id: str) -> EpisodeSpec:
     """Of one that takes its place while it is being made."""
     return EpisodeSpec(session_id, session_id, "", 0, 0, "")
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:32]
