@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 import time
 from collections import Counter
 from dataclasses import dataclass, field
 
-import aiohttp
+import httpx
+from httpx_sse import aconnect_sse
 
 from benchmarks.service_load.connection import BUSY, Connection
 from benchmarks.service_load.counts import Counts, WrongAnswer
 from benchmarks.service_load.games import Pace
-from ray_gym.client.server_sent_events import EventParser
 
 SUBMIT = "POST /v1/rollouts"
 CANCEL = "DELETE /v1/rollouts/{id}"
@@ -77,8 +76,7 @@ async def follow_rollouts(
 ) -> None:
     """Follows one rollout after the other, each from its first group to its end."""
     rng = random.Random(-number)
-    timeout = aiohttp.ClientTimeout(total=None, sock_connect=60, sock_read=60)
-    async with aiohttp.ClientSession(address, timeout=timeout) as http:
+    async with httpx.AsyncClient(base_url=address, timeout=60, trust_env=False) as http:
         while not pace.over.is_set():
             if not rollouts.under_way:
                 await asyncio.sleep(0.1)
@@ -88,34 +86,35 @@ async def follow_rollouts(
             try:
                 while not one.state:
                     await _follow(http, one, counts, rng.uniform(*STAYS_S))
-            except (WrongAnswer, aiohttp.ClientError, TimeoutError) as error:
+            except (WrongAnswer, httpx.HTTPError, TimeoutError) as error:
                 counts.errors.append(f"{STREAM}: {type(error).__name__}: {error}")
                 await asyncio.sleep(1)
             rollouts.ended(one.rollout)
 
 
-async def _follow(http: aiohttp.ClientSession, one: Followed, counts: Counts, stays_s: float) -> None:
-    """Follows on one connection. Errors: WrongAnswer, ClientError, TimeoutError."""
+async def _follow(http: httpx.AsyncClient, one: Followed, counts: Counts, stays_s: float) -> None:
+    """Follows on one connection. Errors: WrongAnswer, HTTPError, TimeoutError."""
     began = time.monotonic()
     headers = {"Last-Event-ID": one.cursor} if one.cursor else {}
-    async with http.get(f"/v1/rollouts/{one.rollout}/stream", params={"samples": "false"}, headers=headers) as answer:
-        counts.answered(STREAM, answer.status, time.monotonic() - began)
-        if answer.status in BUSY and "Retry-After" in answer.headers:
+    url = f"/v1/rollouts/{one.rollout}/stream"
+    async with aconnect_sse(http, "GET", url, params={"samples": "false"}, headers=headers) as source:
+        answer = source.response
+        counts.answered(STREAM, answer.status_code, time.monotonic() - began)
+        if answer.status_code in BUSY and "Retry-After" in answer.headers:
             await asyncio.sleep(float(answer.headers["Retry-After"]))
             return
-        if answer.status != 200:
-            raise WrongAnswer(f"{answer.status}: {(await answer.text())[:300]}")
+        if answer.status_code != 200:
+            raise WrongAnswer(f"{answer.status_code}: {(await answer.aread()).decode()[:300]}")
         one.connections += 1
-        parser = EventParser()
         leaving = asyncio.timeout(stays_s)
         try:
             async with leaving:
-                async for piece in answer.content.iter_any():
-                    for event in parser.feed(piece):
-                        if event.type == "end":
-                            one.state = json.loads(event.data)["state"]
-                            return
-                        one.groups[json.loads(event.data)["group_id"]] += 1
+                async for event in source.aiter_sse():
+                    if event.event == "end":
+                        one.state = event.json()["state"]
+                        return
+                    if event.event == "group":
+                        one.groups[event.json()["group_id"]] += 1
                         one.cursor = event.id
         except TimeoutError:
             if not leaving.expired():

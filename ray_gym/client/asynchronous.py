@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
+from httpx_sse import EventSource
 
 from ray_gym.client import calls
 from ray_gym.client.address import timeouts
@@ -63,8 +64,8 @@ class AsyncClient(ServiceClient):
                 async with self._http.stream(**stream.call().request(), timeout=silence) as response:
                     if response.status_code == 200:
                         stream.opened()
-                        async for piece in response.aiter_bytes():
-                            for group in stream.receive(piece):
+                        async for event in EventSource(response).aiter_sse():
+                            if (group := stream.receive(event)) is not None:
                                 yield group
                             if stream.ended:
                                 return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 
 import httpx
+from httpx_sse import ServerSentEvent
 
 from ray_gym.client import calls
 from ray_gym.client.calls import Call
@@ -13,7 +13,6 @@ from ray_gym.client.errors import not_understood
 from ray_gym.client.exchanges import Exchanges
 from ray_gym.client.replies import Outcome
 from ray_gym.client.retries import Patience
-from ray_gym.client.server_sent_events import EventParser, ServerSentEvent
 from ray_gym.service.api import GroupDone
 
 
@@ -28,41 +27,48 @@ class GroupStream:
         self._patience = patience
         self._run_id = run_id
         self._samples = samples
-        self._parser = EventParser(cursor or "")
-        self._opened_at = 0.0
+        self._last_id = cursor or ""
+        self._told_pause_s = 0.0
+        self._opened_at: float | None = None
         self._went_on = False
         self._retries = exchanges.retries(self.call())
 
     def call(self) -> Call[bytes]:
         """The next connection's: from after the last event that came."""
-        return calls.stream(self._run_id, self._parser.last_id or None, self._samples)
+        return calls.stream(self._run_id, self._last_id or None, self._samples)
 
     def opened(self) -> None:
-        self._parser = EventParser(self._parser.last_id)
         self._opened_at = time.monotonic()
 
-    def receive(self, piece: bytes) -> Iterator[tuple[str, GroupDone]]:
-        """The groups that are complete with this piece. Errors: ServiceError."""
-        lasted_s = time.monotonic() - self._opened_at
-        self._went_on = self._went_on or lasted_s >= self._patience.lasting_s
-        for event in self._parser.feed(piece):
-            self._went_on = True
-            if event.type == "group":
-                yield event.id, _group(event)
-            self.ended = self.ended or event.type == "end"
+    def receive(self, event: ServerSentEvent) -> tuple[str, GroupDone] | None:
+        """Gives the group, and the cursor to go on from, if the event is one. Errors: ServiceError."""
+        self._last_id = event.id or self._last_id
+        if event.retry is not None:
+            self._told_pause_s = event.retry / 1000
+        if not event.data:  # a keep-alive: all that is new is the blank line after it
+            return None
+        self._went_on = True
+        self.ended = event.event == "end"
+        return (event.id, _group(event.data)) if event.event == "group" else None
 
     def pause_s(self, outcome: Outcome | None) -> float:
-        """Before the next connection. Errors: those of `Retries`."""
-        if self._went_on:
-            self._went_on, self._retries = False, self._exchanges.retries(self.call())
+        """Seconds before the next connection. Errors: those of `Retries`."""
+        if self._went_on or self._lasted_s(outcome) >= self._patience.lasting_s:
+            self._retries = self._exchanges.retries(self.call())
+        self._went_on, self._opened_at = False, None
         cut_off = httpx.RemoteProtocolError("the stream ended before the rollout did")
-        return max(
-            self._retries.pause_s(outcome or cut_off), min(self._parser.retry_s or 0.0, self._patience.silence_s)
-        )
+        return max(self._retries.pause_s(outcome or cut_off), min(self._told_pause_s, self._patience.silence_s))
+
+    def _lasted_s(self, outcome: Outcome | None) -> float:
+        """How long the connection was of use: not while nothing came until we gave up. -inf if there was none."""
+        if self._opened_at is None:
+            return float("-inf")
+        silent_s = self._patience.silence_s if isinstance(outcome, httpx.ReadTimeout) else 0.0
+        return time.monotonic() - self._opened_at - silent_s
 
 
-def _group(event: ServerSentEvent) -> GroupDone:
+def _group(data: str) -> GroupDone:
     try:
-        return GroupDone.model_validate_json(event.data)
+        return GroupDone.model_validate_json(data)
     except ValueError as error:
         raise not_understood(200, str(error)) from None

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
+from httpx_sse import EventSource
 
 from ray_gym.client import calls
 from ray_gym.client.address import timeouts
@@ -70,8 +71,9 @@ class Client(ServiceClient):
                 with self._http.stream(**stream.call().request(), timeout=silence) as response:
                     if response.status_code == 200:
                         stream.opened()
-                        for piece in response.iter_bytes():
-                            yield from stream.receive(piece)
+                        for event in EventSource(response).iter_sse():
+                            if (group := stream.receive(event)) is not None:
+                                yield group
                             if stream.ended:
                                 return
                     else:

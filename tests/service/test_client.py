@@ -192,6 +192,16 @@ def test_a_stream_that_lasts_may_break_any_number_of_times(
     client.close()
 
 
+def test_silence_does_not_count_as_lasting(kind: Any, runner: asyncio.Runner, service: BrokenService) -> None:
+    """Else a service that accepts connections and never says a thing would be asked for ever."""
+    patience = Patience(tries=2, first_pause_s=0.01, silence_s=0.3, lasting_s=0.29)
+    client = EitherClient(kind(service.url, patience=patience), runner)
+    service.will(*[falls_silent(b": keep-alive\n\n") for _ in range(2)])
+    with pytest.raises(TimeoutError, match="2 tries"):
+        client.groups("run")
+    client.close()
+
+
 def test_a_stream_that_falls_silent(kind: Any, runner: asyncio.Runner, service: BrokenService) -> None:
     client = EitherClient(kind(service.url, patience=Patience(silence_s=0.3, first_pause_s=0.01)), runner)
     service.will(falls_silent(group(1)), streams(group(2), event("end", "{}", "3")))
