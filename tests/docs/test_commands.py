@@ -52,4 +52,4 @@ def test_the_reader_of_commands_finds_them() -> None:
     with pytest.raises(UsageError):
         parse(GYM, ["rollout", "x.yaml", "--wayt"])
     with pytest.raises(UsageError):
-        parse(GYM, ["data", "validat", "tasks.jsonl"])
+        parse(GYM, ["data", "inspect", "tasks.jsonl"])
