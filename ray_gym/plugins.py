@@ -90,6 +90,12 @@ def find_gateway(name: str = "gateway") -> Any:
     return find(GATEWAY, name, "ray-gym serve")
 
 
+def package_of(module: str) -> str:
+    """Returns the package that a module belongs to. Environments that come with the engine are none of its own code."""
+    beside = (package for package in ENVIRONMENT.packages if module.startswith(f"{package}."))
+    return next(beside, module.partition(".")[0])
+
+
 def names(kind: PluginKind) -> list[str]:
     """Lists all names of a kind that can be given without a path, sorted."""
     found = (

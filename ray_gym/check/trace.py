@@ -18,7 +18,7 @@ from types import CodeType, FrameType
 from typing import Any
 
 from ray_gym.environment import Environment
-from ray_gym.plugins import ENVIRONMENT
+from ray_gym.plugins import package_of
 
 HOOKS = ("finished", "relay", "next_speaker", "opening", "narrow")
 _SHARED_RANDOM = getattr(random.random, "__self__", None)
@@ -40,7 +40,7 @@ class Trace:
         """Numbers of calls of clocks and of unseeded random numbers, by the function and the place."""
         self.returned: dict[str, list[Any]] = {hook: [] for hook in HOOKS}
         """Values that each hook returned."""
-        self._package = _package(type(environment).__module__)
+        self._package = package_of(type(environment).__module__)
         self._hooks = _codes_of(type(environment))
 
         self._is_on = False
@@ -110,13 +110,7 @@ def _codes_of(environment_class: type) -> dict[CodeType, str]:
 
 
 def _package_of(frame: FrameType) -> str:
-    return _package(str(frame.f_globals.get("__name__")))
-
-
-def _package(module: str) -> str:
-    """Returns the package that a module belongs to. Environments that come with the engine are none of its own code."""
-    beside = (package for package in ENVIRONMENT.packages if module.startswith(f"{package}."))
-    return next(beside, module.partition(".")[0])
+    return package_of(str(frame.f_globals.get("__name__")))
 
 
 def _tells_now(name: str, caller: FrameType) -> bool:

@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from ray_gym.envs.blackjack import Blackjack
+from ray_gym.run.worker.watchdog import authors_place
+
 HERE = Path(__file__).parent
 MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable")
 
@@ -21,7 +24,7 @@ MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable")
 @pytest.fixture(scope="module")
 def workers() -> Iterator[dict[str, subprocess.Popen[str]]]:
     """All at once: they mostly sleep."""
-    paths = [str(HERE.parents[1]), str(HERE.parent / "engine")]
+    paths = [str(HERE.parents[1]), str(HERE.parent)]
     started = {
         mode: subprocess.Popen(
             [sys.executable, str(HERE / "watched.py"), mode],
@@ -90,3 +93,13 @@ def test_a_healthy_worker_is_left_alone_and_a_stopped_watchdog_minds_nothing(
     told, complained = workers["unreachable"].communicate(timeout=30)
     assert (told, workers["unreachable"].returncode) == ("alive\n", 0), complained
     assert "the disk is away" in complained  # whether it is fenced was not to be known, and that is said
+
+
+def test_the_engines_own_code_is_not_that_of_an_environment_that_comes_with_it() -> None:
+    """Both lie in one package."""
+    engine: dict[str, Any] = {"__name__": "ray_gym.record.columns"}
+    exec("import sys\n\ndef lists():\n    frame = sys._getframe()\n    return [frame, frame.f_back]", engine)
+    ours: dict[str, Any] = {"__name__": "ray_gym.envs.blackjack.environment", "lists": engine["lists"]}
+    exec("def deal():\n    return lists()", ours)
+    assert authors_place(ours["deal"](), Blackjack()) == "deal (<string>:2)"
+    assert authors_place(engine["lists"]()[:1], Blackjack()) is None

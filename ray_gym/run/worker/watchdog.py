@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.spec import EpisodeSpec
+from ray_gym.plugins import package_of
 
 BEAT_S = 0.5
 FENCE_S = 1.0
@@ -174,8 +175,8 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 def authors_place(stack: Sequence[FrameType], environment: Any) -> str | None:
     """The innermost line of the environment's own package, and through which tool it came there."""
-    package = type(environment).__module__.partition(".")[0]
-    own = [frame for frame in stack if str(frame.f_globals.get("__name__")).partition(".")[0] == package]
+    package = package_of(type(environment).__module__)
+    own = [frame for frame in stack if package_of(str(frame.f_globals.get("__name__"))) == package]
     if not own:
         return None
     for frame in own:
