@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Judge(Grader):
-    """Gives the value of the label that comes first in the judge's answer: `Judge(question, {"[[A=B]]": 1.0,
-    "[[A!=B]]": 0.0})`.
+    """Asks for a label, and gives the value of the one that comes first in the judge's answer.
+
+    `Judge(question, {"[[A=B]]": 1.0, "[[A!=B]]": 0.0})` asks for one of two labels.
 
     An answer without any label is asked for again, `retries` times, in the same conversation; after that it is worth
     `unlabelled`, or, if that is None, the judge's failure. A label counts also where the rest of the answer was cut.
