@@ -135,14 +135,14 @@ async def test_a_compaction_for_which_there_is_no_memory_costs_nothing(
 async def test_places_that_cannot_be_worked_out_stop_a_compaction_before_the_files_are_exchanged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal, real = half_forgotten(tmp_path, monkeypatch), Pieces.moved
+    journal, real = half_forgotten(tmp_path, monkeypatch), Pieces.move
 
     def run_out(pieces: Pieces, bounds: Bounds) -> Bounds:
         raise MemoryError
 
-    monkeypatch.setattr(Pieces, "moved", run_out)
+    monkeypatch.setattr(Pieces, "move", run_out)
     await journal.compact_if_due()
-    monkeypatch.setattr(Pieces, "moved", real)
+    monkeypatch.setattr(Pieces, "move", real)
     journal.append(called("live", 1))
     assert journal.size == journal.path.stat().st_size > 50_000 and not journal.is_fenced()
     assert held(journal)["live"] == [0, 1]

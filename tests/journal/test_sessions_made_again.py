@@ -60,10 +60,10 @@ async def test_a_model_that_had_not_answered_is_not_waited_for(tmp_path: Path) -
 
 async def test_what_takes_long_in_all_is_waited_for_as_long_as_it_moves() -> None:
     replay, moves = Replay([], Stillness(), patience_s=0.2), 0
-    waiting = asyncio.create_task(replay.until(lambda: moves == 6, "t", 0))
+    waiting = asyncio.create_task(replay.wait_until(lambda: moves == 6, "t", 0))
     for moves in range(1, 7):  # noqa: B007
         await asyncio.sleep(0.1)
         replay.look_again()
     await waiting
     with pytest.raises(Diverged):
-        await replay.until(lambda: False, "t", 0)
+        await replay.wait_until(lambda: False, "t", 0)

@@ -118,7 +118,7 @@ class Model:
             raise ConnectionError("the holder is away")
         if isinstance(report, Joining):
             if self.fleet.knows(name):
-                self.fleet.lost(name)
+                self.fleet.fail_open_orders(name)
             async with self.changing:
                 wanted = self.current if report.version == self.current.version else self.current.loadable
                 if report.paused or report.version != wanted.version:

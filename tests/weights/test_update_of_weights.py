@@ -182,7 +182,7 @@ async def test_an_answer_that_was_lost_ends_the_wait_for_it(model: Model) -> Non
     model.hosts["replica-0"].faults["pause"] = "hang"
     asking = asyncio.create_task(model.fleet.ask(PauseServing("keep", 60), 60))
     await model.hosts["replica-0"].reached("pause")
-    model.fleet.lost("replica-0")
+    model.fleet.fail_open_orders("replica-0")
     answers = await asyncio.wait_for(asking, 5)
     assert sorted(answers.done) == ["replica-1", "replica-2"] and "lost sight" in answers.failed["replica-0"]
 
