@@ -1,1 +1,1 @@
-"""A run: one submission, from its config to a directory of episodes."""
+"""Carries out a run: one submission, from its config to a directory of episodes."""

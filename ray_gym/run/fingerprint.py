@@ -1,4 +1,6 @@
-"""What a run plays, in one number: kept beside its config, so that going on with it notices other tasks under the same name."""
+"""Computes a fingerprint of what a run plays. It is kept beside the run's config, so that a resume notices other tasks
+under the same name.
+"""
 
 from __future__ import annotations
 
@@ -19,10 +21,10 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
     environment: str
-    """module:qualname of the environment's class."""
+    """The environment's class, as module:qualname."""
     episodes: int
     digest: str
-    """Over all planned episodes: their ids and their tasks' content."""
+    """xxh3 hash (128 bits, hexadecimal) over the ids and the tasks of all planned episodes."""
 
     @classmethod
     def of(cls, plan: Plan) -> Fingerprint:
@@ -33,7 +35,11 @@ class Fingerprint:
         return json.dumps(asdict(self), indent=2) + "\n"
 
     def check(self, now: Fingerprint, run: str, source: str) -> None:
-        """Errors: UserError if what would be played now is not what the run began with. `source` is where the tasks come from."""
+        """Refuses to resume a run with another environment or other tasks than it began with.
+
+        `now` is the fingerprint of what would be played now, `run` the run's location for messages, `source` where the
+        tasks come from. Errors: UserError.
+        """
         if now.environment not in (self.environment, f"ray_gym.{self.environment}"):  # as it was called before 0.2
             raise UserError(
                 f"--resume: {run} was played in {self.environment}, and environment.id is {now.environment} now; "
@@ -48,7 +54,7 @@ class Fingerprint:
 
 
 def digest(specs: Iterable[EpisodeSpec]) -> str:
-    """Of the episodes in their order."""
+    """Hashes the ids and tasks of the episodes, in their order."""
     hashed = xxhash.xxh3_128()
     for spec in specs:
         hashed.update(json.dumps([spec.episode_id, spec.task]).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""From a config to all that a run needs, with everything checked that can be checked before anything starts."""
+"""Turns a config into everything that a run needs, and checks all that can be checked before anything starts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ray_gym.plugins import find_engine, find_environment
 from ray_gym.seeds import derive_seed, stable_id
 
 SUBMISSION = 0
-"""A run of the command line has one submission; a service numbers them."""
+"""Number of the submission in ids and seeds. A run of the command line has one submission; a service numbers them."""
 
 
 ReadsTasks = Callable[[Environment[Any, Any]], Iterable[TaskRow]]
@@ -32,7 +32,7 @@ class Plan:
     environment: Environment[Any, Any]
     participants: dict[str, Participant]
     engines: dict[str, Engine]
-    """By the names of the models that are used."""
+    """Engines by the names of the models that are used."""
     specs: list[EpisodeSpec]
 
     @classmethod
@@ -44,12 +44,13 @@ class Plan:
         tasks: ReadsTasks | None = None,
         engines: Callable[[str], Engine] | None = None,
     ) -> Plan:
-        """Puts a plan together. `checked` then looks at whether its parts fit.
+        """Puts a plan together. `check_plan` then looks at whether its parts fit.
 
-        file: what messages call the place that the config came from.
-        tasks: reads the rows to be played; None means that no episodes are planned, as where they come while others are played.
-        engines: gives the engine of a model that is used, by its name; None makes new ones from the config.
-        Errors: UserError, and whatever `tasks` and `engines` raise.
+        file: the name of the config's place in messages. tasks: reads the rows to be played; None means that no
+        episodes are planned, as where they come while others are played. engines: gives the engine of a model that is
+        used, by its name; None makes new ones from the config.
+
+        Errors: UserError, and what `tasks` and `engines` raise.
         """
         environment, participants = cast_of(config, file)
         if engines is None:
@@ -61,7 +62,7 @@ class Plan:
 
     @property
     def warnings(self) -> list[str]:
-        """What a trainer should know before it spends the compute."""
+        """Returns remarks that a trainer should read before the compute is spent."""
         return [
             f"participants.{name}: its samples are not plain ({reason}); docs/tokens.md says what their logprobs are"
             for name, reason in self.not_plain.items()
@@ -69,7 +70,9 @@ class Plan:
 
     @property
     def not_plain(self) -> dict[str, str]:
-        """Trainable participants whose logprobs a forward pass and the temperature alone don't give, and why."""
+        """Returns, by name, the trainable participants whose logprobs a forward pass and the temperature alone don't
+        give, and why.
+        """
         return {
             p.name: reason
             for p in self.participants.values()
@@ -80,7 +83,7 @@ class Plan:
 
     @property
     def trained(self) -> list[str]:
-        """The models of trainable participants."""
+        """Returns the names of the trainable participants' models, sorted."""
         return sorted({participant.model for participant in self.participants.values() if participant.trainable})
 
     @property
@@ -89,7 +92,7 @@ class Plan:
 
 
 def make_plan(config: RunConfig, config_path: Path) -> Plan:
-    """Errors: UserError, naming the file, the field and the fix."""
+    """Makes the plan of a config and checks it. Errors: UserError, naming the file, the field and the fix."""
     file = str(config_path)
     return checked(Plan.of(config, file, tasks=tasks_of(config, config_path.parent)), file)
 
@@ -106,7 +109,7 @@ def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[s
 
 
 def checked(plan: Plan, file: str) -> Plan:
-    """The plan, if its parts fit together. Errors: UserError."""
+    """Returns the plan if its parts fit together. Errors: UserError."""
     config, participants = plan.config, plan.participants.values()
     for name, engine in plan.engines.items():
         samplings = {p.name: p.sampling for p in participants if p.model == name}
@@ -131,7 +134,9 @@ def make_environment(config: RunConfig, file: str) -> Environment[Any, Any]:
 
 
 def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]:
-    """Every episode of the run, a group's together. Ids are functions of run seed, submission, task and repeat."""
+    """Makes the specs of all episodes of the run, those of a group next to each other. Ids are functions of run seed,
+    submission, task and repeat.
+    """
     seed = config.run.seed
     return [
         EpisodeSpec(
@@ -148,7 +153,7 @@ def make_specs(config: RunConfig, tasks: Iterable[TaskRow]) -> list[EpisodeSpec]
 
 
 def participants_of(config: RunConfig, environment: Environment[Any, Any], file: str) -> dict[str, Participant]:
-    """Everyone whom the environment needs. Errors: UserError."""
+    """Makes the participants that the environment needs, by name. Errors: UserError."""
     wanted, given = (*environment.participants, *environment.auxiliary), config.participants
     for name in wanted:
         if name not in given:
@@ -174,7 +179,7 @@ def participants_of(config: RunConfig, environment: Environment[Any, Any], file:
 
 
 def engines_of(config: RunConfig, participants: dict[str, Participant], file: str) -> dict[str, Engine]:
-    """Of the models that are used; the options of all are looked at. Errors: UserError."""
+    """Makes the engines of the models that are used, by name. The options of all models are checked. Errors: UserError."""
     used = {participant.model for participant in participants.values()}
     engines: dict[str, Engine] = {}
     for name, section in config.models.items():
@@ -186,7 +191,9 @@ def engines_of(config: RunConfig, participants: dict[str, Participant], file: st
 
 
 def _offers_tools(environment: Environment[Any, Any], name: str) -> bool:
-    """Those that a task brings along are known when it is set up: they may be for anybody."""
+    """Says whether a participant may be offered tools. A task's own tools are known only at setup, and count for
+    everyone.
+    """
     return environment.brings_tools() or any(tool.offered_to(name) for tool in environment.tools.values())
 
 

@@ -1,4 +1,4 @@
-"""What may differ when a run is gone on with: how fast it is played, not what is played."""
+"""Decides how a config may differ when a run is resumed: in how fast it is played, not in what is played."""
 
 from __future__ import annotations
 
@@ -25,15 +25,16 @@ MAY_CHANGE = (
     "log.*",
 )
 PLACE = ("run.name", "output.dir", "output.journal_dir")
-"""Where a run is: `--resume` says that, whatever a config says."""
+"""Keys that say where a run is. `--resume` says that itself, so they may differ in a config."""
 
 
 def resumed_config(
     kept: RunConfig, run: str, config_path: Path | None = None, overrides: Sequence[str] = ()
 ) -> RunConfig:
-    """The run's own config with what may change: of overrides, or of a whole config that is otherwise the same.
+    """Returns the run's own config with the changes that are allowed: of overrides, or of a whole config that is
+    otherwise the same.
 
-    Errors: UserError, with all that differs, a line a key.
+    Errors: UserError that lists all forbidden differences, one line for each key.
     """
     if config_path is None:
         refuse_overrides(overrides)
@@ -50,7 +51,7 @@ def resumed_config(
 
 
 def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CHANGE) -> list[str]:
-    """What a run played under `new` would play otherwise than under `old`: a line a key, `key: old -> new`."""
+    """Lists how a run played under `new` would differ in meaning from one under `old`: lines of `key: old -> new`."""
     before, after = (_flat(yaml.safe_load(as_yaml(config.as_written()))) for config in (old, new))
     return [
         f"{key}: {_shown(before, key)} -> {_shown(after, key)}"
@@ -62,7 +63,7 @@ def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CH
 
 
 def _is_same(old: Any, new: Any) -> bool:
-    """Compare two values; a module of ours is the same under the name that it had before 0.2."""
+    """Compares two values; a module of ours is the same under the name that it had before 0.2."""
     return bool(old == new) or (isinstance(old, str) and called_today(old) == new)
 
 
@@ -78,7 +79,7 @@ def refuse_overrides(overrides: Sequence[str]) -> None:
 
 
 def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
-    """So that the run can be gone on with from anywhere."""
+    """Makes the path of the tasks absolute, so that the run can be resumed from any working directory."""
     if config.tasks.path is None:
         return config
     path = str(locate(config.tasks.path, config_path.parent).absolute())
@@ -86,7 +87,7 @@ def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:
 
 
 def _flat(node: Any, prefix: str = "") -> dict[str, Any]:
-    """Leaves by dotted key; a list is a leaf, and so is an empty mapping."""
+    """Returns the leaves of nested mappings by dotted key; a list is a leaf, and so is an empty mapping."""
     if not isinstance(node, dict) or (not node and prefix):
         return {prefix: node}
     below = (_flat(value, f"{prefix}.{key}" if prefix else str(key)) for key, value in node.items())

@@ -1,4 +1,4 @@
-"""`ray-gym rollout` from start to end: plan, directory, cluster, play, summary."""
+"""Carries `ray-gym rollout` out from start to end: plan, directory, cluster, play, summary."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def submit(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Play a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
+    """Plays a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     with terminable(), ExitStack() as joined:
         early = joined.enter_context(coming_up(config))
@@ -76,7 +76,7 @@ def resume(
     wait: bool = False,
     wait_deadline_s: float | None = None,
 ) -> Submitted:
-    """Go on with a run: committed episodes are left alone, the others are played.
+    """Resumes a run: committed episodes are left alone, the others are played.
 
     Errors: UserError, also if a config, its tasks or its environment are not those that the run began with; RunFailed.
     """
@@ -100,7 +100,7 @@ def resume(
 
 @contextmanager
 def terminable() -> Iterator[None]:
-    """SIGTERM unwinds like Ctrl-C also while models are loading, so that they are taken down."""
+    """Makes SIGTERM unwind like Ctrl-C, also while models are loading, so that they are taken down."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

@@ -1,1 +1,1 @@
-"""The Ray cluster that a run is on: its address, its nodes and their GPUs."""
+"""Knows the Ray cluster that a run is on: its address, its nodes and their GPUs."""

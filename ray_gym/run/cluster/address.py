@@ -1,4 +1,6 @@
-"""Where the cluster is, and whether it lets us in. Asked before Ray joins it, which takes 90 s, or has no end, where it can't."""
+"""Finds the cluster's address, and whether the cluster lets this process in. This is asked before Ray joins the
+cluster, because where Ray can't join it takes 90 s to say so, or never does.
+"""
 
 from __future__ import annotations
 
@@ -14,19 +16,23 @@ from ray_gym.errors import UserError
 
 TIMEOUT_S = 5
 ALIVE = "/ray.rpc.NodeInfoGcsService/CheckAlive"
-"""What the cluster's head is asked; an empty request is one about no node."""
+"""The gRPC method that the cluster's head is asked; an empty request asks about no particular node."""
 
 
 ANY = ("auto", "local")
-"""Addresses that name none."""
+"""Values of RAY_ADDRESS that name no cluster."""
 
 
 class NoCluster(UserError):
-    """Nothing listens there, or something else than a cluster's head."""
+    """No head of a Ray cluster listens at the address."""
 
 
 def check_address(address: str) -> None:
-    """Errors: UserError, within seconds, for an address that is none, or a token that the cluster there does not take; NoCluster."""
+    """Checks, within seconds, that a cluster at the address lets this process in. Does nothing for an address that
+    names none.
+
+    Errors: UserError for an address that is malformed, or a token that the cluster does not take; NoCluster.
+    """
     if not address or address in ANY:
         return
     if "://" in address:
@@ -49,7 +55,8 @@ def check_address(address: str) -> None:
 
 
 def address_here() -> str | None:
-    """Of the cluster that RAY_ADDRESS or `ray start` tells of; None if `ray start` told of none, or of one that is gone.
+    """Returns the address of the cluster that RAY_ADDRESS or `ray start` names; None if `ray start` named none, or one
+    that is gone.
 
     Errors: UserError for a wrong RAY_ADDRESS, or a wrong token.
     """
@@ -66,7 +73,7 @@ def address_here() -> str | None:
 
 
 def _ask(address: str) -> None:
-    """Errors: UserError."""
+    """Asks the head at the address whether it is alive. Errors: UserError for a token that is refused; NoCluster."""
     try:
         with create_gcs_channel(address) as channel:
             channel.unary_unary(ALIVE)(b"", timeout=TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""Getting a Ray cluster: the one that is up, else a local one that ends with this process."""
+"""Joins the Ray cluster that is running, or else starts a local one that ends with this process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ray_gym.run.directory.directory import under_submitted_job
 logger = logging.getLogger(__name__)
 
 LOCAL_OBJECT_STORE_BYTES = 200 * 2**20
-"""Only specs and receipts pass through it."""
+"""Size of a local cluster's object store. Only specs and receipts pass through it."""
 NONE_RUNNING = (
     "no Ray cluster is running here, and RAY_ADDRESS names none: start one (`ray start --head`; cluster/README.md has the ways), or set "
     "RAY_ADDRESS=HOST:6379, with RAY_AUTH_MODE and the token of that cluster. `ray-gym rollout` needs none: it starts a local one"
@@ -33,9 +33,9 @@ NONE_RUNNING = (
 
 @contextmanager
 def connected(environment: Mapping[str, str] | None = None) -> Iterator[None]:
-    """Join the running cluster (RAY_ADDRESS, else one on this machine), or start one that ends with the block.
+    """Joins the running cluster (RAY_ADDRESS, else one on this machine), or starts one that ends with the block.
 
-    `environment` is what the processes that are started from here find in theirs.
+    `environment` holds environment variables for the processes that are started from here.
     """
     _connect(environment or {})
     try:
@@ -64,10 +64,10 @@ def _connect(environment: Mapping[str, str]) -> None:
 
 
 def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
-    """What lets processes that are started from here import what this one can.
+    """Returns the options of `ray.init` that let processes started from here import everything that this one can.
 
-    A list of paths is enough, and leaves Ray the workers that it has started beforehand; for a runtime environment it starts new ones,
-    each of which takes 0.6 s of CPU time until it runs our code. A submitted job has one anyway.
+    A list of paths is enough, and leaves Ray the workers that it has started beforehand; for a runtime environment it
+    starts new ones, each of which takes 0.6 s of CPU time until it runs our code. A submitted job has one anyway.
     """
     if not environment and not under_submitted_job():
         # Ray puts each in front of those before it.
@@ -78,7 +78,7 @@ def _for_workers(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _init(**options: Any) -> None:
-    """Errors: RunFailed if a cluster on this machine does not come up, and what else Ray raises."""
+    """Calls `ray.init`. Errors: RunFailed if a cluster on this machine does not come up, and what else Ray raises."""
     try:
         ray.init(**options)
     except Exception as error:
@@ -88,22 +88,26 @@ def _init(**options: Any) -> None:
 
 
 def is_up() -> bool:
-    """Whether RAY_ADDRESS or `ray start` tells of a cluster that is there. Errors: UserError for a wrong RAY_ADDRESS, or a wrong token."""
+    """Says whether RAY_ADDRESS or `ray start` names a cluster that is running. Errors: UserError for a wrong
+    RAY_ADDRESS, or a wrong token.
+    """
     return address_here() is not None
 
 
 def check_running() -> None:
-    """For commands that are about a cluster, and start none.
+    """Refuses to go on without a running cluster, for commands that are about one and start none.
 
-    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token; RunFailed if there is no cluster, also where `ray start` told of one that
-    is gone.
+    Errors: UserError for a wrong RAY_ADDRESS, or a wrong token; RunFailed if there is no cluster, also where `ray
+    start` named one that is gone.
     """
     if not is_up():
         raise RunFailed(NONE_RUNNING)
 
 
 def check_cpus(workers: int, each: float) -> None:
-    """Errors: UserError when the workers ask for more CPUs than the cluster has: they would wait for ever."""
+    """Checks that the cluster has as many CPUs as the workers ask for. Errors: UserError if not: they would wait for
+    ever.
+    """
     there = ray.cluster_resources().get("CPU", 0)
     if workers * each > there:
         raise UserError(
@@ -112,7 +116,9 @@ def check_cpus(workers: int, each: float) -> None:
 
 
 async def check_gpus_meanwhile(engines: Mapping[str, Engine], wait_s: float | None) -> None:
-    """As `check_gpus`, off the event loop; who is cancelled waits no longer. `wait_s` None: not at all. Errors: UserError, RunFailed."""
+    """Does as `check_gpus`, off the event loop; the wait ends when the caller is cancelled. A `wait_s` of None waits
+    not at all. Errors: UserError, RunFailed.
+    """
     stopped = threading.Event()
     checking = asyncio.create_task(asyncio.to_thread(check_gpus, engines, wait_s is not None, wait_s, stopped))
     try:
@@ -125,8 +131,11 @@ async def check_gpus_meanwhile(engines: Mapping[str, Engine], wait_s: float | No
 def check_gpus(
     engines: Mapping[str, Engine], wait: bool, deadline_s: float | None = None, stopped: threading.Event | None = None
 ) -> None:
-    """Errors: UserError when the models ask for more GPUs than the cluster has, unless told to wait for it to grow; RunFailed if
-    it does not by the deadline."""
+    """Checks that the cluster has as many GPUs as the models ask for, or waits until it has, if told to.
+
+    Errors: UserError if it has too few and `wait` is off; RunFailed if it has too few after `deadline_s` seconds of
+    waiting.
+    """
     wanted = asked(engines)
     problem = lacking(wanted, gpus_of_nodes()) if wanted else None
     if problem is None:

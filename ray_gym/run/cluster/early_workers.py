@@ -1,4 +1,6 @@
-"""Workers whose processes come up while the driver still plans: half of the time to a first step is imports, on both sides."""
+"""Starts processes for workers while the driver still plans: half of the time to a first step is imports, on both
+sides.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,16 @@ from ray_gym.run.worker import worker
 from ray_gym.run.worker.worker import WorkerSetup
 
 SHARE = 0.5
-"""Of the node's CPUs: more processes at once would hold up the driver, and each other."""
+"""Share of the node's CPUs that get a worker early: more processes at once would hold up the driver, and each other."""
 ALONE_S = 2.0
-"""How long those that come later wait for these to be up, at most."""
+"""Seconds, at most, that workers made later wait for the early ones to be up."""
 
 
 class Worker(worker.Worker):
-    """One that is told what it is after its process is up, which has the same title as others'."""
+    """Learns its name and setup only after its process is up. The process has the same title as that of other workers."""
 
     def __init__(self, environment: str, engines: Iterable[str]) -> None:
-        """Imports these. What is wrong with them is for those to say who need them."""
+        """Imports the environment and the engines. Errors are left to the code that later needs them."""
         with contextlib.suppress(Exception):
             find_environment(environment)
         for engine in engines:
@@ -40,7 +42,9 @@ class Worker(worker.Worker):
         self._trouble: Exception | None = None
 
     def open(self, arguments: bytes) -> None:
-        """A worker's, pickled: of an error in reading them Ray itself would tell only who waits for this call."""
+        """Makes this a worker of these arguments (those of a worker, pickled). An error is kept for `hello`, because
+        Ray would tell an error in reading them only to the caller of this method.
+        """
         try:
             super().__init__(*cloudpickle.loads(arguments))
         except Exception as error:
@@ -48,7 +52,9 @@ class Worker(worker.Worker):
         self._is_open.set()
 
     async def hello(self) -> Hello:
-        """Errors: whatever a worker's constructor raises, which ends the run at once; as the worker's own."""
+        """Sends the greeting of a worker. Errors: those of a worker's constructor, which end the run at once; those of
+        a worker's own `hello`.
+        """
         await self._is_open.wait()  # Ray keeps no order between calls of such an actor
         if self._trouble is not None:
             raise self._trouble
@@ -56,10 +62,12 @@ class Worker(worker.Worker):
 
 
 class EarlyWorkers:
-    """Those that are on their way; who wants more makes them as always, but after these."""
+    """Holds the workers that are coming up; when none is left, `make` makes new ones as always, but only after these
+    are up.
+    """
 
     def __init__(self, actors: Sequence[Any] = (), node: str = "") -> None:
-        """`node`: where they are."""
+        """Takes the actors that are on the node with the id `node`."""
         self._actors = list(actors)
         self._node = node
         self._opening: list[Any] = []
@@ -80,7 +88,9 @@ class EarlyWorkers:
 
 
 async def _over(calls: Sequence[Any], within_s: float) -> None:
-    """Whatever became of them: who needs their workers finds out."""
+    """Waits until the calls have ended, for `within_s` seconds at most. Their errors are dropped: they reach the users
+    of the workers anyway.
+    """
     futures = [asyncio.wrap_future(call.future()) for call in calls]
     over, _ = await asyncio.wait(futures, timeout=within_s)
     for future in over:
@@ -89,11 +99,11 @@ async def _over(calls: Sequence[Any], within_s: float) -> None:
 
 @contextmanager
 def coming_up(config: RunConfig) -> Iterator[EarlyWorkers]:
-    """Where a cluster is up, join it at once, and start workers there.
+    """Joins the cluster that is up, if there is one, and starts workers there at once.
 
-    Those that are not needed go when the block ends. Not where it has several nodes (which one a worker gets is decided once there is a
-    plan), nor workers with CPUs of their own (which models may want first). Nor in a submitted job: once it has joined, Ray takes its code
-    away where nodes share a session's folder.
+    Workers that were not needed are ended with the block. None are started where the cluster has several nodes (a
+    worker's node is chosen once there is a plan), where workers have CPUs of their own (which models may want first),
+    or in a submitted job: once it has joined, Ray takes its code away where nodes share a session's folder.
     """
     if under_submitted_job() or not cluster.is_up():
         yield EarlyWorkers()

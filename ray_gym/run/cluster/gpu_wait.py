@@ -1,4 +1,4 @@
-"""Waiting for GPUs that the cluster is to get: a pending placement group shows its autoscaler what is missing."""
+"""Waits for GPUs that the cluster is to get: a pending placement group shows the cluster's autoscaler what is missing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def gpus_of_nodes() -> list[float]:
 
 
 def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | None, stopped: threading.Event) -> None:
-    """Blocks until they are there, or it is stopped, and says so every while. Errors: RunFailed at the deadline."""
+    """Blocks until the GPUs are there or `stopped` is set, and says every minute that it waits. Errors: RunFailed at
+    the deadline.
+    """
     began, said_at = time.monotonic(), float("-inf")
     asking = [each for placed in wanted.values() for each in placed if each.gpus or each.cpus]
     together = [each for each in asking if each.apart == 1 for _ in range(each.count)]

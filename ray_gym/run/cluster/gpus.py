@@ -1,4 +1,6 @@
-"""Whether the GPUs of a cluster are enough for the models of a run: not in the sum alone, but on whole nodes. Pure."""
+"""Checks whether the GPUs of a cluster are enough for the models of a run: not in the sum alone, but on whole nodes.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from ray_gym.models.placement import Replicas
 
 
 def asked(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
-    """What has to be on one node each, by model. An engine that does not say is taken to ask for single GPUs."""
+    """Returns, by model, the replicas that each need a node. An engine that does not say is taken to ask for single
+    GPUs.
+    """
     found: dict[str, Sequence[Replicas]] = {}
     for name, engine in engines.items():
         if gpus := engine.gpus():
@@ -21,7 +25,9 @@ def asked(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
 
 
 def lacking(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) -> str | None:
-    """What is not there, of `nodes` with so many GPUs; None if all is. The largest first, each where the least is left over."""
+    """Says which GPUs are missing on nodes with these numbers of GPUs; returns None if none are. Replicas are placed
+    the largest first, each where the least is left over.
+    """
     of_each = {name: sum(each.count * each.gpus for each in placed) for name, placed in wanted.items()}
     told = ", ".join(f"{name} {gpus:g}" for name, gpus in of_each.items())
     total = sum(of_each.values())

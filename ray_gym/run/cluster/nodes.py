@@ -1,4 +1,6 @@
-"""The nodes of the cluster as a run sees them: which there are, what its workers did on each, and where it puts the next one."""
+"""Knows the nodes of the cluster: which there are, what the run's workers did on each, and on which the next worker
+goes.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +18,14 @@ from ray_gym.run.cluster.spread import Spread
 from ray_gym.run.driver.tally import NodeShares
 
 LOOK_S = 2.0
-"""How old what is known of the nodes may be."""
+"""Seconds for which the list of nodes is taken to be current."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """What a worker says first: where it is, and the name of a file that it wrote, for the driver to look for."""
+    """Tells the driver, as a worker's first message, its node and the name of a file that it wrote, for the driver to
+    look for.
+    """
 
     file: str
     node: str
@@ -37,9 +41,10 @@ class Nodes:
     _looking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def strategy(self, worker: str) -> Any:
-        """Ray's scheduling strategy for a worker. Those with CPUs of their own are spread by Ray, which knows where some are free.
+        """Returns Ray's scheduling strategy for a worker. Ray itself spreads workers with CPUs of their own, as it
+        knows where some are free.
 
-        The others must be on the node that was chosen, or fail: else Ray puts them wherever a process is sooner up.
+        The others must be on the node that was chosen, or fail: else Ray puts them wherever a process is up sooner.
         """
         if self.cpus_per_worker:
             return "SPREAD"
@@ -57,11 +62,15 @@ class Nodes:
         self._spread.left(worker)
 
     async def moves(self, worker: str) -> bool:
-        """Whether another node, which joined later, say, has so many fewer workers that this one should end, for one there."""
+        """Says whether the worker should end, for another one on a node that has far fewer, because it joined later,
+        for example.
+        """
         return not self.cpus_per_worker and self._spread.moves(worker, await self._nodes(), time.monotonic())
 
     async def _nodes(self, wanted: str = "") -> Sequence[str]:
-        """Ids; looked up anew if `wanted` is not known. While somebody looks, the others go by what was there before."""
+        """Returns the ids of the nodes for workers; looks them up anew if `wanted` is not known. While one caller
+        looks, others get the list of before.
+        """
         if self._looking.locked() and self._there and not wanted:
             return self._there
         async with self._looking:
@@ -80,11 +89,13 @@ class Nodes:
 
 
 def for_workers(nodes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Ids of those that are alive. A node that offers no CPUs, as a head often does, is left alone if there are others."""
+    """Returns the ids of the nodes that are alive. A node that offers no CPUs, as a head often does, is left out if
+    there are others.
+    """
     alive = [node for node in nodes if node["Alive"]]
     return [node["NodeID"] for node in alive if node["Resources"].get("CPU")] or [node["NodeID"] for node in alive]
 
 
 def this_node() -> str:
-    """The id of the node that this process is on; empty outside of Ray."""
+    """Returns the id of the node that this process is on; an empty text outside of Ray."""
     return str(ray.get_runtime_context().get_node_id()) if ray.is_initialized() else ""

@@ -1,4 +1,6 @@
-"""Where the workers of a run are, and on which node the next one goes: where the fewest are. Pure: it is told of nodes and of time."""
+"""Spreads the workers of a run over the nodes: the next one goes where the fewest are. Pure: it is told of nodes and of
+time.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,10 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 DYING_S = 30.0
-"""Ray takes some 15 s to notice that a node is gone. One that just lost a worker may be dying, and is the last choice for so long."""
+"""Seconds for which a node that just lost a worker is the last choice, as it may be dying: Ray takes some 15 s to
+notice that a node is gone."""
 APART = 2
-"""A worker moves to a node that has so many fewer: with 1, it would leave the same gap behind."""
+"""Workers that a node must have fewer before one moves there: with 1, it would leave the same gap behind."""
 
 
 @dataclass(slots=True)
@@ -17,11 +20,11 @@ class Spread:
     _at: dict[str, str] = field(default_factory=dict)
     """The node of each worker."""
     _lost_at: dict[str, float] = field(default_factory=dict)
-    """When a worker was last lost, by node."""
+    """Time at which a worker was last lost, by node."""
     _leaving: set[str] = field(default_factory=set)
 
     def choose(self, worker: str, nodes: Collection[str], now: float) -> str | None:
-        """The node for a worker that is about to be started; None if there is no node to choose."""
+        """Returns the node for a worker that is about to be started; None if there is no node to choose."""
         counts = self._counts()
         found = min(nodes, key=lambda node: (self._may_be_dying(node, now), counts[node]), default=None)
         if found is not None:
@@ -35,12 +38,14 @@ class Spread:
             self._lost_at[node] = now
 
     def left(self, worker: str) -> None:
-        """It ended because it was told to."""
+        """Forgets a worker that ended because it was told to."""
         self._at.pop(worker, None)
         self._leaving.discard(worker)
 
     def moves(self, worker: str, nodes: Collection[str], now: float) -> bool:
-        """Whether the worker is to end, so that another takes its place on a node that has fewer. Once it is, it stays so."""
+        """Says whether the worker is to end, so that another takes its place on a node that has fewer. Once True for a
+        worker, it stays so.
+        """
         if worker in self._leaving:
             return True
         counts = self._counts()

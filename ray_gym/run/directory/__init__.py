@@ -1,1 +1,1 @@
-"""The directory of a run, on a filesystem or an object store, and who owns it."""
+"""Holds the directory of a run, on a filesystem or an object store, and the claim to be its one writer."""

@@ -1,4 +1,6 @@
-"""How files in `episodes/` are named: by the number of the commit that made them part of the run. Sorted names are commit order."""
+"""Names the files in `episodes/` by the number of the commit that made them part of the run, so that sorted names are
+in commit order.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from typing import Self
 from ray_gym.run.directory.storage import EPISODES, Storage
 
 PART = "part-"
-"""What names of staged files begin with."""
+"""Beginning of the names of staged files."""
 _COMMITTED = re.compile(r"part-([0-9]{8,})-(.+)", re.ASCII)
 
 
@@ -19,24 +21,26 @@ def committed_name(number: int, staged: str) -> str:
 
 
 def staged_name(committed: str) -> str:
-    """What a committed file was called when it was staged."""
+    """Returns the name that a committed file had when it was staged."""
     found = _COMMITTED.fullmatch(committed)
     return f"{PART}{found[2]}" if found else committed
 
 
 def number_of(name: str) -> int | None:
-    """None for a file of an older version, which gave no numbers."""
+    """Returns the commit's number in a name; None for a file of an older version, which gave no numbers."""
     found = _COMMITTED.fullmatch(name)
     return int(found[1]) if found else None
 
 
 def last_number(names: Iterable[str]) -> int:
-    """0 if nothing was committed."""
+    """Returns the highest commit number among the names; 0 if nothing was committed."""
     return max((number for name in names if (number := number_of(name)) is not None), default=0)
 
 
 class CommitOrder:
-    """Gives the numbers, without holes and none twice. Held while a file is published, so none shows up before an earlier one."""
+    """Numbers the commits, without holes and none twice. It is held while a file is published, so that no file shows up
+    before an earlier one.
+    """
 
     def __init__(self) -> None:
         self.last = 0
@@ -50,11 +54,13 @@ class CommitOrder:
         self._lock.release()
 
     def go_on(self, storage: Storage) -> None:
-        """From what is there."""
+        """Continues after the last commit that is in the storage."""
         self.last = last_number(storage.names(EPISODES))
 
     def publish(self, storage: Storage, staged: str) -> str:
-        """Gives the committed file's name. Errors: OSError; then the file may be there all the same."""
+        """Publishes a staged file under the next number, and returns its new name. Errors: OSError; then the file may
+        be there all the same.
+        """
         name = committed_name(self.last + 1, staged)
         try:
             storage.publish(staged, name)

@@ -1,7 +1,9 @@
-"""A run's directory: `run.yaml`, `plan.json`, `episodes/*.parquet`, `summary.json`, on a filesystem or an object store.
+"""Describes a run's directory: `run.yaml`, `plan.json`, `episodes/*.parquet`, `summary.json`, on a filesystem or an
+object store.
 
-Rows are staged in `.staging/`, outside what anyone globs, and get into `episodes/` in one step (see `posix_storage`, `object_storage`):
-whoever reads `episodes/*.parquet` at any moment sees complete rows, each episode once. One driver writes it (see `owner`).
+Rows are staged in `.staging/`, outside of the pattern that readers use, and get into `episodes/` in one step (see
+`posix_storage`, `object_storage`): a reader of `episodes/*.parquet` sees complete rows at any moment, each episode
+once. One driver writes the directory (see `owner`).
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ CONFIG, PLAN, SUMMARY, JOURNAL, STREAM = "run.yaml", "plan.json", "summary.json"
 
 @dataclass
 class RunDirectory:
-    """Everything but the names blocks."""
+    """A run's directory is read or, once opened, written. All methods block; properties such as `name` and `location`
+    don't.
+    """
 
     storage: Storage
     output: OutputSection = field(default_factory=OutputSection)
@@ -45,19 +49,19 @@ class RunDirectory:
 
     @property
     def location(self) -> str:
-        """As users write it: a path or a URI."""
+        """Returns the directory as users write it: a path or a URI."""
         return self.storage.location
 
     @property
     def path(self) -> Path:
-        """Errors: TypeError for a run on an object store, which has a `location` only."""
+        """Returns the path. Errors: TypeError for a run on an object store, which has a `location` only."""
         if not isinstance(self.storage, PosixStorage):
             raise TypeError(f"{self.location} is not on a filesystem")
         return self.storage.path
 
     @property
     def journal(self) -> Path:
-        """Where journals are: always on a filesystem.
+        """Returns the folder of the run's journals, which is always on a filesystem.
 
         Errors: UserError for an object store without a folder for them.
         """
@@ -76,28 +80,30 @@ class RunDirectory:
 
     @property
     def config_file(self) -> Path:
-        """What messages call the run's config, and where relative paths in it would start."""
+        """Returns the name of the run's config in messages, and the place where relative paths in it would start."""
         return self.path / CONFIG if isinstance(self.storage, PosixStorage) else Path(self.name) / CONFIG
 
     @property
     def epoch(self) -> int:
-        """The how-many-eth driver of this run this is. Errors: RunFailed before it was created or reopened."""
+        """Returns the number of this driver among the drivers that this run has had, from 1. Errors: RunFailed before
+        the run was created or reopened.
+        """
         return self._owner().epoch
 
     # ---- what is in it ----
 
     def committed(self) -> Iterator[Receipt]:
-        """The episodes that are part of the run."""
+        """Yields the receipts of the episodes that are part of the run."""
         for table in self.storage.tables(COLUMNS):
             for row in table.to_pylist():
                 yield receipt_of(row)
 
     def read_config(self) -> RunConfig:
-        """Errors: UserError if someone broke it."""
+        """Reads the run's config. Errors: UserError if it was changed into one that is wrong."""
         return read_config_text(self.storage.read(CONFIG).decode(), str(self.config_file))
 
     def read_fingerprint(self) -> Fingerprint | None:
-        """None for a run that was planned without one."""
+        """Reads what the run began with; returns None for a run that was planned without a fingerprint."""
         try:
             return Fingerprint(**json.loads(self.storage.read(PLAN)))
         except FileNotFoundError:
@@ -106,14 +112,14 @@ class RunDirectory:
     # ---- what its one driver does ----
 
     def greeted(self, hello: str) -> bool:
-        """Whether a worker's probe is there; it is gone after that."""
+        """Says whether a worker's probe file is there, and deletes it."""
         name = f"{self.storage.staging}/{hello}"
         there = self.storage.exists(name)
         self.storage.delete(name)
         return there
 
     def commit(self, staged: str) -> str:
-        """Make a staged file part of the run, its newest, and give its name there. May be called in threads.
+        """Makes a staged file part of the run, as its newest, and returns its name there. May be called in threads.
 
         Errors: RunFailed, also if another driver took over.
         """
@@ -125,7 +131,9 @@ class RunDirectory:
             raise RunFailed(f"{self.location}: {staged} can't be made part of the run: {_reason(error)}") from error
 
     def refuse(self, staged: str) -> None:
-        """What can't be deleted now goes when the run is closed or gone on with."""
+        """Deletes a staged file that does not count. A file that can't be deleted now goes when the run is closed or
+        resumed.
+        """
         with contextlib.suppress(OSError):
             self.storage.delete(f"{self.storage.staging}/{staged}")
 
@@ -141,7 +149,7 @@ class RunDirectory:
         self._write(SUMMARY, json.dumps(summary, indent=2) + "\n")
 
     def remove(self) -> None:
-        """Take back a directory in which nothing was played, and the folders that were made for it."""
+        """Removes a directory in which nothing was played, and the folders that were made for it."""
         if any(self.committed()):
             return
         self._owner().check()
@@ -152,7 +160,7 @@ class RunDirectory:
             shutil.rmtree(self.journal, ignore_errors=True)
 
     def close(self) -> None:
-        """Another driver may go on with the run at once."""
+        """Gives the run up, so that another driver may resume it at once."""
         if self.owner is None:
             return
         with contextlib.suppress(OSError, RunFailed):
@@ -173,7 +181,9 @@ class RunDirectory:
         return self.owner
 
     def open(self) -> None:
-        """Become its one driver: first the epoch, then away with what older drivers left. Errors: UserError, OSError."""
+        """Becomes the directory's one driver: takes the epoch first, then deletes what older drivers left. Errors:
+        UserError, OSError.
+        """
         self.owner = self.storage.claim()
         try:
             self.storage = self.storage.staged_under(self.owner.epoch)
@@ -183,7 +193,7 @@ class RunDirectory:
             raise
 
     def make_journal(self) -> None:
-        """Errors: UserError if it can't be made."""
+        """Makes the folder of journals. Errors: UserError if it can't be made."""
         if not self.keeps_journal:
             return
         try:
@@ -193,26 +203,31 @@ class RunDirectory:
 
 
 def output_root(config: RunConfig) -> str:
-    """Errors: UserError for a relative directory under a submitted job, whose working directory is thrown away."""
+    """Returns the folder of all runs, absolute. Errors: UserError for a relative one under a submitted job, whose
+    working directory is thrown away.
+    """
     _refuse_relative("dir", config.output.dir, "/shared/runs")
     return absolute(config.output.dir)
 
 
 def check_places(output: OutputSection) -> None:
-    """Errors: UserError for a relative folder under a submitted job, whose working directory is thrown away."""
+    """Checks the folders of the output. Errors: UserError for a relative one under a submitted job, whose working
+    directory is thrown away.
+    """
     _refuse_relative("dir", output.dir, "/shared/runs")
     _with_absolute_journals(output)
 
 
 def under_submitted_job() -> bool:
-    """Whether `ray job submit` started this process (Ray sets this variable for the entrypoint)."""
+    """Says whether `ray job submit` started this process (Ray sets this variable for the entrypoint)."""
     return "RAY_JOB_CONFIG_JSON_ENV_VAR" in os.environ
 
 
 def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
-    """Where a new run will be; nothing is written yet.
+    """Returns the directory that a new run will have; nothing is written yet.
 
-    Errors: UserError if the name is taken, a folder is relative under a submitted job, or there is no place for journals.
+    Errors: UserError if the name is taken, a folder is relative under a submitted job, or there is no place for
+    journals.
     """
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
@@ -229,7 +244,9 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
 
 
 def create(directory: RunDirectory) -> None:
-    """Make it. Errors: UserError if another run took the name meanwhile, or nothing can be written there."""
+    """Makes the directory and opens it. Errors: UserError if another run took the name meanwhile, or nothing can be
+    written there.
+    """
     try:
         directory.storage.create()
         directory.open()
@@ -245,7 +262,7 @@ def create(directory: RunDirectory) -> None:
 
 
 def closed(location: str | Path) -> RunDirectory:
-    """A run's directory, to be read. Errors: UserError if it is none."""
+    """Returns a run's directory, to be read only. Errors: UserError if there is no run."""
     directory = RunDirectory(_opened(str(location), "--resume"))
     try:
         there = directory.storage.exists(CONFIG)
@@ -257,7 +274,9 @@ def closed(location: str | Path) -> RunDirectory:
 
 
 def reopen(location: str | Path, output: OutputSection | None = None) -> RunDirectory:
-    """The directory of a run that is to be gone on with; `output` is what its config says, unless given. Errors: UserError."""
+    """Opens the directory of a run that is to be resumed; `output` is that section of the run's own config, unless
+    given. Errors: UserError.
+    """
     directory = closed(location)
     directory.output = output or directory.read_config().output
     if directory.keeps_journal:
@@ -281,7 +300,7 @@ def _opened(location: str, asked_by: str) -> Storage:
 
 
 def _with_absolute_journals(output: OutputSection) -> OutputSection:
-    """Errors: UserError for a relative folder under a submitted job."""
+    """Makes the folder of journals absolute. Errors: UserError for a relative one under a submitted job."""
     if output.journal_dir is None:
         return output
     _refuse_relative("journal_dir", output.journal_dir, "/shared/journals")

@@ -1,4 +1,4 @@
-"""Where a run is, as users write it: a path, or the URI of an object store (`s3://bucket/prefix`)."""
+"""Reads the location of a run as users write it: a path, or the URI of an object store (`s3://bucket/prefix`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def is_uri(location: str) -> bool:
 
 
 def absolute(location: str) -> str:
-    """A path made absolute; a URI as it is."""
+    """Makes a path absolute; returns a URI as it is."""
     return location if is_uri(location) else str(_path(location).absolute())
 
 
@@ -25,7 +25,7 @@ def is_relative(location: str) -> bool:
 
 
 def below(location: str, name: str) -> str:
-    """A folder in it. A URI keeps its query."""
+    """Returns the location of a folder in this one. A URI keeps its query."""
     if not is_uri(location):
         return str(_path(location) / name)
     parts = urlsplit(location)
@@ -33,7 +33,7 @@ def below(location: str, name: str) -> str:
 
 
 def above(location: str) -> str:
-    """The folder that it is in. A URI keeps its query."""
+    """Returns the location of the folder that this one is in. A URI keeps its query."""
     if not is_uri(location):
         return str(_path(location).parent)
     parts = urlsplit(location)
@@ -41,12 +41,12 @@ def above(location: str) -> str:
 
 
 def typed(location: str) -> str:
-    """As one types it in a shell: a query has an ampersand."""
+    """Quotes a location for a shell: a query has an ampersand."""
     return shlex.quote(location)
 
 
 def storage_at(location: str) -> Storage:
-    """Errors: UserError for a URI that can't be opened."""
+    """Opens the storage at a location. Errors: UserError for a URI that can't be opened."""
     return ObjectStorage.of(location) if is_uri(location) else PosixStorage.of(Path(absolute(location)))
 
 

@@ -1,8 +1,9 @@
-"""A run directory on an object store that `pyarrow.fs` opens.
+"""Keeps a run directory on an object store that `pyarrow.fs` opens.
 
-Workers write under `.staging/` only. The driver makes a file part of the run by one server-side copy to its final key, so the tokens
-never pass through it, and nothing but it writes under `episodes/`. A driver that takes a run over writes its epoch first and then deletes
-all that is staged: a copy that an older driver had still in mind has nothing left to copy.
+Workers write under `.staging/` only. The driver makes a file part of the run by one server-side copy to its final key,
+so the tokens never pass through it, and nothing but it writes under `episodes/`. A driver that takes a run over writes
+its epoch first and then deletes all that is staged: a copy that an older driver was still about to make has nothing
+left to copy.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from ray_gym.run.directory.parquet import write_rows
 from ray_gym.run.directory.storage import EPISODES, STAGING, Storage
 
 SCHEMES = ("s3", "gs", "gcs", "abfs", "abfss")
-"""Stores that show an object whole or not at all, and copy one on their own side. Only S3's way is tested."""
+"""URI schemes of stores that show an object whole or not at all, and copy one on their own side. Only S3's way is
+tested."""
 S3_QUERY = ("region", "endpoint_override", "scheme")
 CONNECT_S, REQUEST_S = 5.0, 30.0
 
@@ -33,7 +35,7 @@ CONNECT_S, REQUEST_S = 5.0, 30.0
 class ObjectStorage(Storage):
     @classmethod
     def of(cls, uri: str) -> ObjectStorage:
-        """Errors: UserError for a URI that pyarrow can't open, or one with a password in it."""
+        """Opens the store of a URI. Errors: UserError for a URI that pyarrow can't open, or one with a password in it."""
         filesystem, root = _opened(uri)
         return cls(uri, filesystem, root.rstrip("/"))
 
@@ -89,7 +91,7 @@ class ObjectStorage(Storage):
             self.filesystem.delete_dir(self.at(name))
 
     def remove(self) -> None:
-        """What says whose it is goes last: until then nobody else may have it."""
+        """Deletes the run, its epochs last: until then no other driver may claim it."""
         for found in self.filesystem.get_file_info(FileSelector(self.root, allow_not_found=True)):
             if found.type == FileType.Directory and found.base_name != EPOCH:
                 self.delete_folder(found.base_name)
@@ -99,10 +101,11 @@ class ObjectStorage(Storage):
 
 
 def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, Any]:
-    """How to reach the bucket: the URI's query wins over the AWS_* variables.
+    """Returns the arguments of pyarrow's S3 filesystem that reach the bucket: the URI's query wins over the AWS_*
+    variables.
 
-    Keys that this process has as variables go to the workers with the storage; otherwise every node uses its own (profile, role).
-    Errors: UserError for a query that isn't known.
+    Keys that this process has as variables go to the workers with the storage; otherwise every node uses its own
+    (profile, role). Errors: UserError for a query that isn't known.
     """
     query = dict(parse_qsl(parts.query))
     if unknown := sorted(set(query) - set(S3_QUERY)):

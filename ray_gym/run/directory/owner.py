@@ -1,9 +1,11 @@
-"""One driver writes a run directory. Each that opens it takes the next epoch; an older one notices that, and stops.
+"""Sees to it that one driver writes a run directory. Each driver that opens it takes the next epoch; an older one
+notices that, and stops.
 
-On a filesystem a lock keeps a second driver out, and the file `epoch` says which one was last. An object store has no locks: there
-every driver writes an object of its own under `epoch/`, named by its number, and nobody ever overwrites another's. Who wrote one and finds,
-listing after that, another of the same or a higher number, steps back; so does who meets one that steps back, and who was so slow that it
-may have missed one. So at most one goes on.
+On a filesystem a lock keeps a second driver out, and the file `epoch` says which driver was last. An object store has
+no locks: there every driver writes an object of its own under `epoch/`, named by its number, and no driver ever
+overwrites another's. A driver that has written its object and finds, listing after that, another one of the same or a
+higher number, steps back. So does a driver that meets one that steps back, and a driver that was so slow that it may
+have missed one. So at most one goes on.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ if TYPE_CHECKING:
 
 EPOCH = "epoch"
 BEAT_S = 10.0
-"""How often a driver shows an object store that it lives."""
+"""Seconds between two signs of life of a driver on an object store."""
 ALIVE_S = 35.0
-"""How long it counts as alive after that: three beats may get lost."""
+"""Seconds for which a driver counts as alive after such a sign: three of them may get lost."""
 SAID_BYTES = 1024
-"""What a driver writes of itself is always as long: a reader asks for an object's length first, and may then be given a newer one."""
+"""Length of what a driver writes of itself, always the same: a reader asks for an object's length first, and may then
+be given a newer object."""
 JOIN_S = 5.0
-"""How long a beat that is under way may hold up the end of a run."""
+"""Seconds that a sign of life under way may hold up the end of a run."""
 
 
 def _self_portrait(epoch: int) -> dict[str, Any]:
@@ -50,7 +53,9 @@ def _taken_over(storage: Storage, epoch: int) -> RunFailed:
 
 @dataclass
 class FileOwner:
-    """A lock that the kernel drops when this process ends, however it ends, and the number of the epoch on the disk."""
+    """Owns a run by a lock that the kernel drops when this process ends, however it ends, and by the epoch's number on
+    the disk.
+    """
 
     storage: Storage
     lock: IO[str] = field(repr=False)
@@ -58,7 +63,7 @@ class FileOwner:
 
     @classmethod
     def claim(cls, storage: Storage, path: Path) -> FileOwner:
-        """Errors: UserError if another driver has the lock."""
+        """Locks the run and takes the next epoch. Errors: UserError if another driver has the lock."""
         lock = path.open("w")
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -89,7 +94,7 @@ class FileOwner:
 
 
 class ObjectOwner:
-    """An object of this driver's own, written anew every `BEAT_S` seconds as long as it lives."""
+    """Owns a run by an object of its own, written anew every `BEAT_S` seconds as long as this driver lives."""
 
     def __init__(self, storage: Storage, portrait: dict[str, Any], beat_s: float) -> None:
         self._storage = storage
@@ -99,7 +104,7 @@ class ObjectOwner:
 
     @classmethod
     def claim(cls, storage: Storage, alive_s: float = ALIVE_S, beat_s: float = BEAT_S) -> ObjectOwner:
-        """Errors: RunIsTaken while another driver lives, or comes at the same moment; OSError."""
+        """Takes the next epoch. Errors: RunIsTaken while another driver lives, or comes at the same moment; OSError."""
         began = time.monotonic()
         last = _newest(storage)
         now = _server_time(storage) if last else 0.0
@@ -164,14 +169,16 @@ def _number(name: str) -> int:
 
 
 def _newest(storage: Storage) -> list[str]:
-    """The objects of the highest epoch: one, or several if drivers met."""
+    """Returns the names of the objects of the highest epoch: one, or several if drivers met."""
     names = storage.names(EPOCH)
     highest = max(map(_number, names), default=0)
     return [name for name in names if _number(name) == highest]
 
 
 def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) -> None:
-    """Errors: RunIsTaken for one that lives; FileNotFoundError if it stepped back just now."""
+    """Refuses to go on if the driver of an object lives. Errors: RunIsTaken; FileNotFoundError if that driver stepped
+    back just now.
+    """
     said = json.loads(storage.read(f"{EPOCH}/{name}"))
     age = now - _written_at(storage, f"{EPOCH}/{name}")
     if not said["released"] and age < alive_s:
@@ -182,7 +189,9 @@ def _refuse_if_alive(storage: Storage, name: str, now: float, alive_s: float) ->
 
 
 def _server_time(storage: Storage) -> float:
-    """The store's own clock, which the times of all objects are of: those of two drivers may differ."""
+    """Returns the time of the store's own clock, in seconds. The times of all objects are of that clock; those of two
+    drivers may differ.
+    """
     name = f".clock-{secrets.token_hex(8)}"
     storage.write(name, b"")
     try:

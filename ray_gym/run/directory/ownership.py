@@ -1,4 +1,4 @@
-"""Who writes a run."""
+"""Defines how a driver owns a run: the protocol of owners, and the error for a run that has another one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class RunIsTaken(UserError):
-    """Another driver has the run; one that was just killed may be about to end."""
+    """Another driver has the run. A driver that was just killed may be about to end."""
 
 
 class Owner(Protocol):
@@ -19,10 +19,10 @@ class Owner(Protocol):
     def epoch(self) -> int: ...
 
     def check(self) -> None:
-        """Errors: RunFailed if another driver took over; OSError."""
+        """Checks that this driver still owns the run. Errors: RunFailed if another driver took over; OSError."""
 
     def release(self) -> None:
-        """The run is closed: who wants to go on with it may do so at once."""
+        """Closes the run: another driver may resume it at once."""
 
     def withdraw(self) -> None:
-        """The run is about to be taken back, and nobody may go on with it."""
+        """Stops owning a run that is about to be removed, so that no other driver may resume it."""

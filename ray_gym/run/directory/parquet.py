@@ -14,11 +14,12 @@ from ray_gym.record.schema import SCHEMA
 from ray_gym.record.versions import reader_of
 
 UNLIKE = {"logprobs", "started_at", "ended_at", "duration_s", "timing"}
-"""Numbers that hardly ever are the same twice: a dictionary of them takes longer to be made, and more room than they do."""
+"""Columns of numbers that hardly ever are the same twice: a dictionary of them takes longer to be made, and more room
+than they do."""
 
 
 def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
-    """Write a table under `SCHEMA`, whose version gets into the file's metadata. Errors: OSError."""
+    """Writes a table under `SCHEMA`, whose version gets into the file's metadata. Errors: OSError."""
     columns = [path for field in table.schema for path in _columns(field.name, field.type)]
     repeating = [path for path in columns if UNLIKE.isdisjoint(path.split("."))]
     one = (
@@ -28,33 +29,37 @@ def write_rows(table: pa.Table, file: IO[bytes] | pa.NativeFile) -> None:
 
 
 class RowsFile:
-    """An open file, whose rows are read as rows under `SCHEMA`, whatever version of it the file has.
+    """An open file gives its rows under `SCHEMA`, whatever version of the schema it was written in.
 
     Errors of all methods: OSError and pa.ArrowException for a file that is damaged.
     """
 
     def __init__(self, file: pq.ParquetFile, path: str) -> None:
-        """Choose the reader. Errors: UserError for a file of a version that is not known."""
+        """Chooses the reader for the file's version. Errors: UserError for a version that is not known."""
         self._file = file
         self._reader = reader_of(file.metadata.metadata, path)
 
     def __len__(self) -> int:
-        """Count the rows."""
+        """Counts the rows."""
         return int(self._file.metadata.num_rows)
 
     def table(self, columns: Sequence[str] = SCHEMA.names) -> pa.Table:
-        """Read these columns, each by its name or by the path of a Parquet column within it (`samples.list.element.trainable`)."""
+        """Reads these columns, each by its name or by the path of a Parquet column within it
+        (`samples.list.element.trainable`).
+        """
         return self._reader(self._file.read(columns=list(columns)), _names(columns))
 
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
-        """Read as `table` does, few `rows` at a time."""
+        """Reads as `table` does, `rows` rows at a time."""
         for batch in self._file.iter_batches(rows, columns=list(columns)):
             yield from self._reader(pa.Table.from_batches([batch]), _names(columns)).to_batches()
 
 
 @contextmanager
 def open_rows(filesystem: FileSystem, path: str) -> Iterator[RowsFile]:
-    """Open a file for as long as it is read. Errors: OSError, pa.ArrowException, UserError: as of `RowsFile`; all name the file."""
+    """Opens a file for as long as the block runs. Errors: OSError, pa.ArrowException, UserError, as of `RowsFile`; all
+    name the file.
+    """
     try:
         with pq.ParquetFile(path, filesystem=filesystem, pre_buffer=True) as file:
             yield RowsFile(file, path)
@@ -71,7 +76,7 @@ def _names(columns: Sequence[str]) -> list[str]:
 
 
 def _columns(path: str, kind: pa.DataType) -> Iterator[str]:
-    """A Parquet file's: what has no parts."""
+    """Yields the paths of the columns of a Parquet file, which are the leaves of nested types."""
     if pa.types.is_struct(kind):
         for field in kind:
             yield from _columns(f"{path}.{field.name}", field.type)

@@ -1,4 +1,4 @@
-"""A run directory on a filesystem: files get onto the disk outside the glob, and into `episodes/` by one rename."""
+"""Keeps a run directory on a filesystem: files get onto the disk outside the glob, and into `episodes/` by one rename."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The driver of a run: it hands out episodes and commits their rows."""
+"""Drives a run: hands out episodes and commits their rows."""

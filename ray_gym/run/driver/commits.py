@@ -1,4 +1,4 @@
-"""What workers report, turned into a table of episodes: counted, committed whole files, or refused whole ones."""
+"""Turns the reports of workers into a table of episodes: counts them, and commits or refuses whole files."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ray_gym.run.worker.report import Report
 logger = logging.getLogger(__name__)
 
 Notify = Callable[[Tally, int], None]
-"""Told of progress: the tally and how many episodes are in flight."""
+"""Callback for progress, with the tally and the number of episodes in flight."""
 OnCommitted = Callable[[Sequence[str], str], Awaitable[None]]
-"""Told which episodes are part of the run from now on, and in which file."""
+"""Callback for the ids of episodes that are part of the run from now on, and the name of their file."""
 
 
 @dataclass(slots=True)
@@ -37,11 +37,13 @@ class Commits:
     _told: dict[str, list[str]] = field(default_factory=dict)
     on_committed: OnCommitted | None = None
     _useful: set[str] = field(default_factory=set)
-    """Workers of which a file was committed."""
+    """Names of the workers that have had a file committed."""
     metrics: RunMetrics = field(default_factory=lambda: RunMetrics(Recorder(), ""))
 
     async def take(self, worker: str, report: Report) -> None:
-        """Errors: RunFailed when another driver has taken the run directory over; OSError."""
+        """Counts what a worker reports, and commits or refuses its files. Errors: RunFailed when another driver has
+        taken the run directory over; OSError.
+        """
         uncommitted = self._uncommitted.setdefault(worker, {})
         self.dispatcher.over(worker, report.over)
         for receipt in report.finished:
@@ -71,13 +73,14 @@ class Commits:
         self.notify(self.tally, self.dispatcher.in_flight)
 
     def news_for(self, worker: str) -> list[str]:
-        """Episodes that were committed since the worker was last told."""
+        """Returns the ids of episodes that were committed since the worker was last told."""
         return self._told.pop(worker, [])
 
     async def lose(self, worker: str, reason: str) -> bool:
-        """The worker is gone, and with it the rows that it had not staged: they are not counted any more, but played on elsewhere.
+        """Takes note that a worker is gone. Rows that it had not staged are not counted any more; their episodes are
+        played on elsewhere.
 
-        Returns whether it had got anything done, be it that a session is charged now.
+        Returns whether the worker had got anything done, or a session is charged with its end now.
         """
         held = self.dispatcher.leased_to(worker)
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))

@@ -1,14 +1,16 @@
-"""Who plays what. Invariant: every episode is accepted exactly once, whatever dies.
+"""Decides which worker plays which episodes. Invariant: every episode is accepted exactly once, whatever dies.
 
-A pure state machine that owns no tasks and no clock, so it is tested without a cluster. A group of episodes is pending, then
-leased to one worker, then accepted with the file that holds its rows. Losing a worker makes what it had pending again, as new
-attempts that go on from what was recorded; whatever an older attempt still delivers is refused.
+A pure state machine that owns no tasks and no clock, so it is tested without a cluster. A group of episodes is pending,
+then leased to one worker, then accepted with the file that holds its rows. Losing a worker makes its episodes pending
+again, as new attempts that go on from what was recorded; rows that an older attempt still delivers are refused.
 
-A worker may die of an episode (a crash, its memory). One that was lost several times in a row without getting any further is a
-suspect: it is played last, alone on a worker, and if that dies too the episode is charged with it. Of a group that is played alone
-those are charged that were begun and have never been over; if all have been, its scoring did it, or going on with it did.
+A worker may die of an episode (a crash, its memory). An episode that was lost several times in a row without getting
+any further is a suspect: it is played last, alone on a worker, and if that worker dies too, the episode is charged with
+it. Of a group that is played alone, the episodes are charged that were begun and have never been over; if all have been
+over, the group's scoring was the cause, or resuming it was.
 
-Sessions are judged otherwise (see `suspects`): one that nobody drives gets no further on any worker, and none can have one for itself.
+Sessions are judged otherwise (see `suspects`): a session that nobody drives gets no further on any worker, and none can
+have a worker for itself.
 """
 
 from __future__ import annotations
@@ -34,32 +36,34 @@ class Dispatcher:
     pending: deque[Group]
     suspects: deque[Group] = field(default_factory=deque)
     sessions: SuspectSessions | None = None
-    """Set if the episodes are sessions."""
+    """State of the suspects among sessions; set if the episodes are sessions."""
     accepted: int = 0
     source: Callable[[], Group | None] | None = None
-    """Where groups come from that are not planned beforehand, one by one; it gives None when none may begin now."""
+    """Source of groups that are not planned beforehand, one by one; it gives None when none may begin now."""
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
     _ended: set[str] = field(default_factory=set)
-    """Not accepted, but over in some attempt before: these can be played to their end."""
+    """Ids of episodes that were not accepted, but over in some attempt before: these can be played to their end."""
 
     @staticmethod
     def of(specs: Iterable[EpisodeSpec], begun: Mapping[str, Lease] | None = None) -> Dispatcher:
-        """`begun` holds the leases of episodes that an earlier driver had under way."""
+        """Makes the dispatcher of planned episodes. `begun` holds the leases of episodes that an earlier driver had
+        under way.
+        """
         leases = [(begun or {}).get(spec.episode_id, Lease(spec)) for spec in specs]
         return Dispatcher(deque(_grouped(leases)))
 
     def add(self, spec: EpisodeSpec) -> None:
-        """One more, a group of its own."""
+        """Adds one more episode, as a group of its own."""
         self.pending.append((Lease(spec),))
 
     def holder_of(self, episode_id: str) -> str | None:
-        """The worker that it is leased to now."""
+        """Returns the worker that an episode is leased to now; None if there is none."""
         return next((worker for worker, held in self._held.items() if episode_id in held), None)
 
     @property
     def waiting(self) -> int:
-        """Episodes that nobody plays yet."""
+        """Counts the episodes that no worker has yet."""
         return sum(len(group) for group in (*self.pending, *self.suspects))
 
     @property
@@ -68,32 +72,32 @@ class Dispatcher:
 
     @property
     def in_flight(self) -> int:
-        """Leased and not yet over."""
+        """Counts the episodes that are leased and not yet over."""
         return sum(not held.over for leases in self._held.values() for held in leases.values())
 
     @property
     def awaiting_commit(self) -> int:
-        """Over, with rows that are still at a worker."""
+        """Counts the episodes that are over, with rows that are still at a worker."""
         return sum(held.over for leases in self._held.values() for held in leases.values())
 
     def holds(self, worker: str) -> bool:
-        """Whether anything leased to the worker is not accepted yet."""
+        """Says whether anything leased to the worker is not accepted yet."""
         return bool(self._held.get(worker))
 
     def held_by(self, worker: str) -> list[str]:
-        """What is leased to the worker and not accepted yet."""
+        """Returns the ids of the episodes that are leased to the worker and not accepted yet."""
         return list(self._held.get(worker, ()))
 
     def leased_to(self, worker: str) -> list[EpisodeKey]:
-        """What `held_by` names, by attempt."""
+        """Returns the episodes of `held_by`, each with its attempt."""
         return [held.lease.key for held in self._held.get(worker, {}).values()]
 
     def all_over(self, worker: str) -> bool:
-        """Whether the worker has played all that it holds, so that only its rows are missing."""
+        """Says whether the worker has played all that it holds, so that only its rows are missing."""
         return self.holds(worker) and all(held.over for held in self._held[worker].values())
 
     def lease(self, worker: str, room: int) -> list[Group]:
-        """Groups for about `room` episodes, less those that the worker is still playing."""
+        """Leases groups to the worker, for about `room` episodes, less those that it is still playing."""
         held = self._held.setdefault(worker, {})
         if any(one.lease.alone for one in held.values()):
             return []
@@ -113,7 +117,9 @@ class Dispatcher:
         return self.source() if self.source is not None else None
 
     def over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
-        """The worker has played these; their rows are still with it. Returns those that counted."""
+        """Takes note that the worker has played these episodes; their rows are still with it. Returns those that
+        counted.
+        """
         leases = self._held.get(worker, {})
         counted = []
         for played in episodes:
@@ -124,7 +130,7 @@ class Dispatcher:
         return counted
 
     def accept(self, worker: str, episodes: Iterable[EpisodeKey]) -> bool:
-        """Whether a file with these rows may be committed: all of them, or none."""
+        """Says whether a file with these rows may be committed, all of them or none, and if so marks them accepted."""
         leases = self._held.get(worker, {})
         rows = list(episodes)
         if len(set(rows)) < len(rows):
@@ -143,7 +149,9 @@ class Dispatcher:
         return True
 
     def lost(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
-        """The worker is gone: what it had is leased anew, from what its journal says. Returns how many episodes that are."""
+        """Takes note that the worker is gone: its episodes are leased anew, from what its journal says. Returns their
+        number.
+        """
         held = list(self._held.pop(worker, {}).values())
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
         charges = self._charges(held, journal, reason)
@@ -154,7 +162,7 @@ class Dispatcher:
         return len(held)
 
     def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str) -> dict[str, str]:
-        """Who is charged with the worker's end, and why."""
+        """Returns the episodes that are charged with the worker's end, by id, and why."""
         if self.sessions is not None:
             there = ((one.lease.spec.episode_id, _found(one, journal)) for one in held if one.lease.charged is None)
             return self.sessions.died({session: found for session, found in there if found is not None}, reason)
@@ -162,7 +170,7 @@ class Dispatcher:
         return dict.fromkeys(self._blamed(held, journal), why)
 
     def _blamed(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
-        """Of what was alone on a worker that died: who may have been the cause."""
+        """Returns the episodes, of those that were alone on the worker that died, that may have been the cause."""
         alone = {one.lease.spec.episode_id for one in held if one.lease.alone and one.lease.charged is None}
         if journal is None:
             return alone - self._ended or alone

@@ -33,30 +33,34 @@ from ray_gym.run.worker.report import Report
 from ray_gym.run.worker.worker import Worker, WorkerSetup
 
 DEATHS_IN_A_ROW = 8
-"""Workers that may die one after the other without anything done; some of these are an episode's that is a suspect."""
+"""Number of workers that may die one after the other without anything done; some of these deaths are an episode's that
+is a suspect."""
 BACKLOG, LEAST_BACKLOG = 2, 1 / 16
-"""Episodes that wait at a worker, so that a free place is filled without asking the driver: for each one that was over when it last
-answered, at least a share of those that it plays. Where they take long they are few, so that none waits while another worker has room."""
+"""Number of episodes that wait at a worker, so that a free place is filled without asking the driver: so many for each
+one that was over when the worker last answered, at least this share of those that it plays. Where episodes take long
+they are few, so that none waits while another worker has room."""
 LEASE_GRACE_S = 15
-"""A worker that has not answered for this long after it should have ended itself is lost: frozen, or cut off."""
+"""Seconds after which a worker is lost (frozen, or cut off) that has not answered since it should have ended itself."""
 ANSWER_S = 2
-"""How long a worker that is being stopped has to answer what it was asked before (a healthy one answers every second)."""
+"""Seconds that a worker that is being stopped has to answer an earlier call (a healthy one answers every second)."""
 CANCEL_S = 4
-"""How long it then has to stage what it finished."""
+"""Seconds that it then has to stage the episodes that it finished."""
 
 CALLS = 8
-"""Of the driver to a worker, at a time."""
+"""Number of calls of the driver to one worker at a time."""
 
 _MISSING = re.compile(r"^ModuleNotFoundError: No module named '([^']+)'", re.MULTILINE)
 
 
 class _WorkerLost(Exception):
-    """It doesn't answer any more."""
+    """The worker doesn't answer any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`failure` says why the run could not go on, if it couldn't; what was finished until then is kept."""
+    """Says how a run ended: `failure` tells why it could not go on, if it couldn't; episodes finished until then are
+    kept.
+    """
 
     tally: Tally
     interrupted: bool
@@ -64,7 +68,7 @@ class Outcome:
 
 
 def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
-    """What summary.json says."""
+    """Returns the content of summary.json."""
     return {
         "run": run,
         "environment": plan.config.environment.id,
@@ -76,7 +80,8 @@ def summary_of(plan: Plan, run: str, outcome: Outcome) -> dict[str, Any]:
 
 
 MakeWorker = Callable[[str, WorkerSetup, int, Any], Awaitable[Any]]
-"""An actor out of a name, what is the same for all workers, how many episodes it plays at once, and Ray's scheduling strategy."""
+"""Makes an actor from its name, the setup that all workers share, the number of episodes it plays at once, and Ray's
+scheduling strategy."""
 
 
 async def make_worker(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
@@ -96,7 +101,7 @@ def carry_out(
     make: MakeWorker = make_worker,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Play the whole plan on the connected cluster. Blocks. `export` makes what takes the metrics, in each process.
+    """Plays the whole plan on the connected cluster. Blocks. `export` makes the exporter of metrics, in each process.
 
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
     """
@@ -135,7 +140,7 @@ async def drive(
     make: MakeWorker = make_worker,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
-    """Play a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
+    """Plays a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
 
     Errors: UserError, RunFailed. However it ends, the workers are gone after it.
     """
@@ -148,7 +153,9 @@ async def drive(
 
 
 def standing(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Recorder | None = None) -> Commits:
-    """Where the run stands: what is committed, and what was under way when an earlier driver ended. Blocks."""
+    """Finds out where the run stands: which episodes are committed, and which were under way when an earlier driver
+    ended. Blocks.
+    """
     planned = {spec.episode_id: spec for spec in plan.specs}
     done = [receipt for receipt in directory.committed() if receipt.episode.episode_id in planned]
     for receipt in done:
@@ -189,7 +196,9 @@ class Driver:
         make: MakeWorker = make_worker,
         open_ended: bool = False,
     ) -> None:
-        """`open_ended`: more episodes may come at any time, so that workers wait for them until `stopping` is set."""
+        """Makes a driver. `open_ended` means that more episodes may come at any time, so that workers wait for them
+        until `stopping` is set.
+        """
         self._fanout = setup.fanout
         self._directory = directory
         self._commits = commits
@@ -205,7 +214,7 @@ class Driver:
         self._setup = setup
         self._leased = asyncio.Event()
         self.workers: dict[str, Any] = {}
-        """The actors that are up, by name."""
+        """Actors that are up, by name."""
 
     async def run(self) -> Outcome:
         count = self._fanout.workers
@@ -223,19 +232,21 @@ class Driver:
         return Outcome(self._tally, interrupted=not self._dispatcher.done, failure=failure)
 
     def wake(self) -> None:
-        """There is something new to lease: have the worker with the fewest episodes ask for it now."""
+        """Has the worker with the fewest episodes ask for new ones now, because there is something new to lease."""
         if self.workers:
             name = min(self.workers, key=lambda worker: len(self._dispatcher.held_by(worker)))
             self.workers[name].wake.remote()
 
     async def leased(self, within_s: float) -> None:
-        """Until a worker was given something to play, or the time is up."""
+        """Waits until a worker was given something to play, or `within_s` seconds have passed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
                 await self._leased.wait()
 
     async def _drive(self, index: int, count: int) -> None:
-        """Have one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what they have."""
+        """Keeps one worker at work until nothing is left for it. If that can't be, the others stop too, keeping what
+        they have.
+        """
         try:
             await self._with_replacements(max(1, self._share(index, count)))
         except BaseException:
@@ -282,7 +293,8 @@ class Driver:
         return concurrency // count + (index < concurrency % count)
 
     async def _use(self, name: str, actor: Any, concurrency: int) -> bool:
-        """Until nothing is left for it, or it moves: whether another one is to be made in its place.
+        """Has a worker play until nothing is left for it, or it moves. Returns whether another one is to be made in its
+        place.
 
         Errors: RayActorError or _WorkerLost; RayTaskError for what the worker raises; UserError.
         """
@@ -320,7 +332,9 @@ class Driver:
             raise _WorkerLost("it did not stop in time") from None
 
     async def _greet(self, name: str, actor: Any) -> bool:
-        """Whether the worker is up before the run is stopped. Errors: UserError if it can't write where the run is written."""
+        """Says whether the worker came up before the run was stopped. Errors: UserError if it can't write where the run
+        is written.
+        """
         hello: Hello | None = await self._answer(actor.hello.remote(), None)
         if hello is None:
             return False
@@ -341,7 +355,9 @@ class Driver:
             self._stopping.set()
 
     async def _answer(self, reference: Any, within_s: float | None) -> Any | None:
-        """What the worker answers; None if the run is being stopped and the worker does not. Errors: _WorkerLost."""
+        """Returns the worker's answer; None if the run is being stopped and the worker does not answer. Errors:
+        _WorkerLost.
+        """
         answer = asyncio.ensure_future(_awaited(reference))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
@@ -357,7 +373,7 @@ class Driver:
 
 
 def _allowed_failures(max_failed: int | float | None, episodes: int) -> int | None:
-    """A whole number counts episodes, a fraction is a share of all."""
+    """Returns how many episodes may fail: a whole number counts episodes, a fraction is a share of all."""
     return int(max_failed * episodes) if isinstance(max_failed, float) else max_failed
 
 

@@ -1,4 +1,6 @@
-"""A run's journals as its driver sees them: taken over from workers that are gone, kept as long as an episode needs them."""
+"""Keeps a run's journals for its driver: takes them over from workers that are gone, and keeps them as long as an
+episode needs them.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +27,28 @@ from ray_gym.run.driver.lease import Lease
 
 
 class Specs(Protocol):
-    """What is to be played, by episode id: a dict, or whatever makes them when asked."""
+    """Gives the specs of the episodes to be played, by id: a dict, or an object that makes them when asked."""
 
     def get(self, episode_id: str, /) -> EpisodeSpec | None: ...
 
 
 @dataclass(slots=True)
 class Fences:
-    """Blocks: to be called in threads, several at once."""
+    """Fences the journals of workers. All methods block: call them in threads, several at once if need be."""
 
     folder: Path | None
-    """None: the run keeps no journals."""
+    """Folder of the journals; None means that the run keeps none."""
     run_id: str
     problems: list[str] = field(default_factory=list)
-    """What was damaged, and is left out."""
+    """Messages about records that were damaged, and are left out."""
     refused_bytes: int = 0
-    """What zombies wrote to their journals after these were fenced; never read."""
+    """Bytes that zombies wrote to their journals after these were fenced; never read."""
     _needed: dict[str, set[str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
-        """The journal of a worker that is gone; from here on nothing that it writes counts. None if it never made one.
+        """Fences the journal of a worker that is gone, so that nothing that it still writes counts. Returns None if it
+        never made one.
 
         `held` are the worker's episodes that are not committed: the file is kept for these.
         """
@@ -62,7 +65,9 @@ class Fences:
         return file
 
     def begun(self, specs: Specs) -> dict[str, Lease]:
-        """Take over what an earlier driver left: leases that go on with the episodes that it had under way."""
+        """Takes over the journals that an earlier driver left. Returns leases, by episode id, that continue the
+        episodes that it had under way.
+        """
         leases: dict[str, Lease] = {}
         newest: dict[str, tuple[int, int]] = {}
         for file in fence_all(self.folder, self.run_id) if self.folder and self.folder.is_dir() else []:
@@ -88,7 +93,7 @@ class Fences:
         return leases
 
     def committed(self, episodes: Iterable[str]) -> None:
-        """These need no journal any more."""
+        """Takes note that these episodes need no journal any more."""
         done = set(episodes)
         with self._lock:
             if any(needed & done for needed in self._needed.values()):
@@ -97,7 +102,7 @@ class Fences:
                 self._remove_unneeded()
 
     def remove(self) -> None:
-        """The run is done: all is committed. What somebody else put into the folder stays there."""
+        """Removes the journals of a run that is done and all committed. Files of others in the folder stay there."""
         if self.folder is None or not self.folder.is_dir():
             return
         for path in self.folder.iterdir():

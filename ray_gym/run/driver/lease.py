@@ -1,4 +1,4 @@
-"""What a worker is given to play."""
+"""Defines a lease: an episode that a worker is given to play."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ from ray_gym.episode.spec import EpisodeSpec
 
 @dataclass(frozen=True, slots=True)
 class EpisodeKey:
-    """An episode as workers name it: which, and in which attempt."""
+    """Names one attempt at an episode, between driver and workers."""
 
     episode_id: str
     attempt: int
 
 
 def ids_of(episode: EpisodeKey) -> dict[str, str | int]:
-    """What a log line says of it."""
+    """Returns the fields that a log line about the episode carries."""
     return {"episode": episode.episode_id, "attempt": episode.attempt}
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """One attempt at an episode. `spec.attempt` is its fencing number: only the newest counts.
+    """A lease is one attempt at an episode. `spec.attempt` is its fencing number: only the newest counts.
 
-    `adopted` names the fenced journal files that hold what older attempts recorded. `charged` says that the episode is not to be played any
-    more, because it brought its worker down; `alone` that it may have, so that it is played with no other beside it;
-    `suspect` the same of a session, with which a worker goes on beside others, but not beside another suspect.
+    `adopted` names the fenced journal files that hold what older attempts recorded. `charged` says why the episode is
+    not to be played any more: it brought its worker down. `alone` means that it may have done so, and is played with no
+    other beside it. `suspect` means the same of a session, with which a worker goes on beside others, but not beside
+    another suspect.
     """
 
     spec: EpisodeSpec
@@ -36,7 +37,7 @@ class Lease:
     alone: bool = False
     suspect: bool = False
     queued_at: float = field(default_factory=time.time, compare=False)
-    """When the episode could be leased for the first time."""
+    """Unix time (seconds) at which the episode could be leased for the first time."""
 
     @property
     def key(self) -> EpisodeKey:
@@ -44,4 +45,5 @@ class Lease:
 
 
 Group = tuple[Lease, ...]
-"""The episodes of one task, which stay together: one worker plays them, and their rows are committed by one file."""
+"""A group has the episodes of one task, which stay together: one worker plays them, and their rows are committed by one
+file."""

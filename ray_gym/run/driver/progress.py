@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on: a bar on a terminal, a line now and then elsewhere."""
+"""Shows a person the progress of a run: a bar on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINE_EVERY_S = 10.0
 
 
 class Reporter:
-    """Use as a context manager around the run; call it as the driver's `notify`."""
+    """Shows progress on a console. Use it as a context manager around the run, and call it as the driver's `notify`."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -49,7 +49,7 @@ class Reporter:
 
 
 class LoggedProgress:
-    """The same as lines of the log, for those that read it by machine."""
+    """Writes the progress as lines of the log, for programs that read it."""
 
     def __init__(self) -> None:
         self._last_line = time.monotonic()

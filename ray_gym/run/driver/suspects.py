@@ -1,9 +1,9 @@
-"""Which session workers die of. A pure state machine, like the dispatcher, which asks it.
+"""Decides which session workers die of. A pure state machine, like the dispatcher, which asks it.
 
-A session at rest is never to blame, however often its worker dies. One of which a step was being carried out may be, and so may all
-others of which one was. Who was so SUSPECT_AFTER times in a row, in the same step, is charged if it was the only one the last time;
-else it is a suspect: workers go on with one of those at a time, so that it is soon the only one. A suspect that never is, because
-others are busy all the time, is charged after as many deaths again.
+A session at rest is never to blame, however often its worker dies. A session that was carrying out a step may be, and
+so may all others that were. A session that was so SUSPECT_AFTER times in a row, in the same step, is charged if it was
+the only one the last time; else it is a suspect: workers go on with one suspect at a time, so that it is soon the only
+one. A suspect that never is the only one, because others are busy all the time, is charged after as many deaths again.
 """
 
 from __future__ import annotations
@@ -16,18 +16,21 @@ from ray_gym.journal.history import JournaledEpisode
 from ray_gym.journal.records import SETUP
 
 SUSPECT_AFTER = 3
-"""Attempts that were lost in a row without progress."""
+"""Number of attempts lost in a row without progress that make a suspect."""
 
 
 @dataclass(slots=True)
 class SuspectSessions:
     _deaths: dict[str, Counter[int]] = field(default_factory=dict)
-    """In a row; by session and step. Without what was carried out meanwhile."""
+    """Deaths in a row, by session and by step that was being carried out. A step that was completed since is removed.
+    """
     charged: int = 0
-    """Sessions so far."""
+    """Number of sessions charged so far."""
 
     def died(self, sessions: Mapping[str, JournaledEpisode], reason: str) -> dict[str, str]:
-        """A worker, of which its journal says this. Returns who is charged with it now, and why."""
+        """Takes note of a worker's death and of what its journal says of its sessions. Returns the sessions charged
+        with it now, and why.
+        """
         for session, found in sessions.items():
             self._got_through(session, found)
         if any(found.charged for found in sessions.values()):

@@ -1,4 +1,4 @@
-"""What is counted while a run goes on: for the progress line, the closing summary and summary.json."""
+"""Counts what happens while a run goes on: for the progress line, the closing summary and summary.json."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import Any
 from ray_gym.run.worker.receipt import Receipt
 
 MAX_OUTCOMES = 50
-"""Distinct stop texts that are counted; an environment whose texts are all different fills no memory."""
+"""Number of distinct stop texts that are counted, so that an environment whose texts are all different fills no memory.
+"""
 MAX_FAILURES = 20
 
 
 @dataclass(slots=True)
 class NodeShares:
-    """What each node did: how many workers were on it, and how many episodes of theirs were committed."""
+    """Counts, for each node, the workers that were on it and the episodes of theirs that were committed."""
 
     addresses: dict[str, str] = field(default_factory=dict)
-    """Of all nodes, by id."""
+    """Addresses of all nodes, by id."""
     _workers: dict[str, str] = field(default_factory=dict)
     _episodes: Counter[str] = field(default_factory=Counter)
 
@@ -51,9 +52,9 @@ class Tally:
     turns: int = 0
     workers_lost: int = 0
     gone_on_with: int = 0
-    """Episodes that went on from what an older attempt had recorded."""
+    """Number of episodes that went on from what an older attempt had recorded."""
     tried_again: int = 0
-    """Episodes that were played from their start more than once."""
+    """Number of episodes that were played from their start more than once."""
     replayed_calls: int = 0
     refused_files: int = 0
     refused_bytes: int = 0
@@ -62,19 +63,19 @@ class Tally:
     by_outcome: Counter[str] = field(default_factory=Counter)
     failures: Counter[str] = field(default_factory=Counter)
     nodes: NodeShares = field(default_factory=NodeShares)
-    """In this sitting."""
+    """Shares of the nodes since this driver started."""
     made: float = field(default_factory=time.monotonic)
     began: float | None = None
     took_s: float | None = None
 
     def start(self) -> None:
-        """The first lease: from here on it is the run's own speed."""
+        """Takes the time of the first lease: from here on the figures show the run's own speed."""
         if self.began is None:
             self.began = time.monotonic()
 
     @staticmethod
     def going_on(total: int, done: Iterable[Receipt]) -> Tally:
-        """The tally of a run of which some episodes are committed already."""
+        """Makes the tally of a run of which some episodes are committed already."""
         tally = Tally(total)
         for receipt in done:
             tally.add(receipt)
@@ -82,7 +83,7 @@ class Tally:
         return tally
 
     def add(self, receipt: Receipt, sign: int = 1) -> None:
-        """Count an episode; `sign` -1 takes it back, when its row was lost with a worker."""
+        """Counts an episode; `sign` -1 takes it back, when its row was lost with a worker."""
         self.done += sign
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls
@@ -107,7 +108,7 @@ class Tally:
 
     @property
     def finished(self) -> int:
-        """In this sitting."""
+        """Counts the episodes finished since this driver started."""
         return self.done - self.already_done
 
     @property
@@ -131,7 +132,7 @@ class Tally:
         return (self.total - self.done) * self.elapsed_s / self.finished
 
     def summary(self) -> dict[str, Any]:
-        """What summary.json says of the episodes; seconds count from the first lease to the last commit."""
+        """Returns what summary.json says of the episodes; seconds count from the first lease to the last commit."""
         return {
             "episodes": self.done,
             "of": self.total,

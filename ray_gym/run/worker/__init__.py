@@ -1,1 +1,1 @@
-"""The worker of a run: it plays the episodes that it is given."""
+"""Plays, in a worker, the episodes that a run's driver hands out."""

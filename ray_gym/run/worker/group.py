@@ -1,4 +1,4 @@
-"""What becomes of a group once all of its episodes are over."""
+"""Decides what becomes of a group once all of its episodes are over."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from ray_gym.errors import Failure
 from ray_gym.play.play import Played
 
 GROUP = "group"
-"""How the cause of a try begins that was opened for the sake of the group."""
+"""Beginning of the cause of a try that was opened for the sake of the group."""
 
 
 def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
-    """Those whose failure was not the environment's doing, if the group waits for them, and their extra tries are not used up."""
+    """Returns the failed episodes that are played again: the group waits for them, the failure was not the
+    environment's doing, and their extra tries are not used up.
+    """
     if rule.incomplete != "wait":
         return []
     return [
@@ -27,7 +29,7 @@ def to_play_again(group: Sequence[Played], rule: GroupsSection) -> list[Played]:
 
 
 def settle(group: Sequence[Played], rule: GroupsSection) -> None:
-    """Release the group, smaller if it lost members, or drop it. Each member's record says which."""
+    """Releases the group, smaller if it lost members, or drops it. Each member's record says which."""
     completed = [one for one in group if one.status == "completed"]
     lost = [one.failure for one in group if one.status == "failed" and one.failure]
     for one in group:

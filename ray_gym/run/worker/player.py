@@ -35,7 +35,7 @@ class Player:
     histories: HistoryReader | None
 
     async def play(self, lease: Lease) -> Played:
-        """The episode's last try. Never raises, cancellation apart."""
+        """Plays an episode and returns its last try. Never raises, cancellation apart."""
         if lease.charged is not None:
             return self.lost(lease, lease.charged, "worker")
         try:
@@ -49,11 +49,13 @@ class Player:
         return self._with_nothing(lease.spec, Failure(FailureKind.ENVIRONMENT, where, why))
 
     def _with_nothing(self, spec: EpisodeSpec, failure: Failure) -> Played:
-        """An episode of which there is nothing to show."""
+        """Returns a failed episode of which there is nothing to show."""
         return failed(bare_episode(spec, self.stage), failure)
 
     async def close_group(self, group: list[Played]) -> list[Played]:
-        """All are over: those that failed may be played again, the whole is scored where the environment does that, and settled."""
+        """Closes a group whose episodes are all over: plays failed ones again if it may, scores the group if the
+        environment does that, and settles it.
+        """
         while again := to_play_again(group, self.groups):
             group = await self._again(group, {id(one): _group_cause(one) for one in again})
         if self.stage.environment.scores_groups():
@@ -62,7 +64,8 @@ class Player:
         return group
 
     async def _score_group(self, group: list[Played]) -> list[Played]:
-        """A judge's fault is asked again, within its budget; members whose replay diverged are played again, and all are scored again.
+        """Scores a group. A judge's failure is asked again, within its budget; members whose replay diverged are played
+        again, and all are scored again.
 
         That ends: a new try has nothing to replay.
         """
@@ -85,7 +88,7 @@ class Player:
             group = await self._again(closed, {key: cause for key, cause in causes.items() if cause is not None})
 
     async def _again(self, group: list[Played], causes: Mapping[int, str]) -> list[Played]:
-        """The group with some of it played in a new try; in the same order."""
+        """Returns the group, in the same order, with the episodes that have a cause played in a new try."""
 
         async def one_more(one: Played) -> Played:
             cause = causes.get(id(one))
@@ -110,7 +113,9 @@ class Player:
         return await self._tries(spec, history)
 
     async def _history(self, lease: Lease) -> History:
-        """A file that is gone costs what was in it, not the episode. Errors: EpisodeFailure (infra) for one that can't be read."""
+        """Reads what older attempts recorded. A file that is gone loses its records, not the episode. Errors:
+        EpisodeFailure (infra) for a file that can't be read.
+        """
         if not lease.adopted or self.histories is None:
             return History()
         try:
@@ -153,7 +158,7 @@ class Player:
 
 
 def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
-    """Why the episode is to be played again from its start; None if it is over."""
+    """Returns why the episode is to be played again from its start; None if it is over."""
     failure = played.failure
     if failure is None or played.status != "failed":
         return None
@@ -165,7 +170,7 @@ def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
 
 
 def _closed(one: Played) -> Played:
-    """A member after its group was scored, or could not be: failed if that was because of it."""
+    """Returns a member after its group was scored, or could not be: failed if that was because of it."""
     if one.status != "completed":
         return one
     causes = one.causes
@@ -175,7 +180,7 @@ def _closed(one: Played) -> Played:
 
 
 def _lost(one: Played, failure: Failure) -> Played:
-    """With its group, which could not be scored."""
+    """Returns an episode as failed with its group, which could not be scored."""
     return replace(failed(one.episode, failure), causes=one.causes) if one.status == "completed" else one
 
 

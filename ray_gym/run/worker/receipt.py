@@ -1,4 +1,4 @@
-"""What the driver learns of a finished episode; everything else is in its row."""
+"""Defines a receipt: what the driver learns of a finished episode. Everything else is in the episode's row."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ray_gym.run.driver.lease import EpisodeKey, ids_of
 logger = logging.getLogger(__name__)
 
 COLUMNS = ("episode_id", "try", "attempt", "status", "stop_reason", "stop_text", "failure", "reward", "turns", "usage")
-"""The columns of a row that a receipt is made of."""
+"""Columns of a row that a receipt is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,13 @@ class Receipt:
     turns: int
     try_: int = 0
     replayed: int = 0
-    """Calls that its last attempt had answered from the journal."""
+    """Number of calls that its last attempt had answered from the journal."""
     versions: tuple[tuple[str, int], ...] = ()
-    """The oldest weight version of its trainable tokens, by model."""
+    """Oldest weight version of its trainable tokens, by model."""
 
 
 def receipt_of(row: Mapping[str, Any], replayed: int = 0, versions: tuple[tuple[str, int], ...] = ()) -> Receipt:
-    """`row`: at least its `COLUMNS`."""
+    """Makes the receipt of a row, which has at least the columns `COLUMNS`."""
     usage, failure = row["usage"] or {}, row["failure"]
     return Receipt(
         episode=EpisodeKey(row["episode_id"], row["attempt"]),
@@ -63,7 +63,7 @@ def log_end(receipt: Receipt) -> None:
 
 
 def oldest_versions(threads: Iterable[Thread]) -> tuple[tuple[str, int], ...]:
-    """Of trainable tokens, by model."""
+    """Returns the oldest weight version of trainable tokens, by model."""
     oldest: dict[str, int] = {}
     for thread in threads:
         for sample in thread.ledger.samples if thread.participant.trainable else ():

@@ -1,4 +1,4 @@
-"""What a worker tells the driver."""
+"""Defines the report that a worker gives its driver."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ class StagedFile:
 
 @dataclass(slots=True)
 class Report:
-    """`over`: played, and waiting for the rest of their groups; `finished`: with a row; `staged`: files of rows."""
+    """Tells the driver a worker's news: `over` are played, and wait for the rest of their groups; `finished` have a
+    row; `staged` are files of rows.
+    """
 
     over: list[EpisodeKey] = field(default_factory=list)
     finished: list[Receipt] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Rows that wait to be staged in one file. They become Arrow soon after their episodes end, some at once."""
+"""Collects rows until they are staged in one file. They become Arrow soon after their episodes end, some at once."""
 
 from __future__ import annotations
 
@@ -16,13 +16,17 @@ from ray_gym.run.driver.lease import EpisodeKey
 from ray_gym.run.worker.receipt import Receipt, oldest_versions, receipt_of
 
 AT_ONCE = 32
-"""Episodes: twice as many hold the event loop up for longer, and of fewer each row costs more."""
+"""Number of episodes that become rows together: twice as many hold up the event loop for longer, and of fewer each row
+costs more."""
 EVENTS_AT_ONCE = 1000
-"""Of these episodes: 32 of a hundred turns would hold it up for 0.2 s."""
+"""Number of events after which no episode is added to them: 32 episodes of a hundred turns would hold up the loop for
+0.2 s."""
 
 
 def take_batch(ended: deque[Played]) -> list[Played]:
-    """Off its left end: as many as may become rows in one turn of the event loop; at least one, if there is one."""
+    """Takes episodes off the left end, as many as may become rows in one turn of the event loop; at least one, if there
+    is one.
+    """
     batch: list[Played] = []
     events = 0
     while ended and len(batch) < AT_ONCE and events < EVENTS_AT_ONCE:
@@ -36,14 +40,16 @@ class Rows:
         self._of = run_id, env_id
         self.keys: list[EpisodeKey] = []
         self.bytes = 0
-        """In memory."""
+        """Size of the rows in memory, in bytes."""
         self._tables: list[pa.Table] = []
 
     def __len__(self) -> int:
         return len(self.keys)
 
     def add(self, played: Sequence[Played]) -> list[Receipt]:
-        """At least one. One that can't be recorded is there as a failed row."""
+        """Adds the rows of at least one episode, and returns its receipts. An episode that can't be recorded becomes a
+        failed row.
+        """
         receipts, table = self._made(played)
         self.keys += [receipt.episode for receipt in receipts]
         self.bytes += table.nbytes
@@ -52,11 +58,11 @@ class Rows:
         return receipts
 
     def table(self) -> pa.Table:
-        """All of them. Errors: ValueError if there are none."""
+        """Returns all rows as one table. Errors: ValueError if there are none."""
         return pa.concat_tables(self._tables)
 
     def _join_small_ones(self) -> None:
-        """A table takes 80 kB beside its rows, and longer to be written."""
+        """Joins the last tables if they are small: each takes 80 kB beside its rows, and longer to be written."""
         last = self._tables[-AT_ONCE:]
         if len(last) == AT_ONCE and sum(table.num_rows for table in last) < 4 * AT_ONCE:
             self._tables[-AT_ONCE:] = [pa.concat_tables(last).combine_chunks()]

@@ -28,12 +28,12 @@ from ray_gym.plugins import package_of
 BEAT_S = 0.5
 FENCE_S = 1.0
 ON_END_S = 5.0
-"""For `on_end`, which may want a lock that the stuck loop holds."""
+"""Seconds for `on_end`, which may want a lock that the stuck loop holds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """Why a worker was ended, and which episode held its loop at that moment (None: no episode did)."""
+    """A charge says why a worker was ended, and which episode held its loop at that moment (None: no episode did)."""
 
     reason: Literal["stuck", "memory", "fenced"]
     episode_id: str | None
@@ -42,7 +42,8 @@ class Charge:
 
 
 class Watchdog:
-    """`start` and `stop` are called on the loop's thread; `on_end` and `is_fenced` are called on threads of the watchdog's.
+    """Watches an event loop. `start` and `stop` are called on the loop's thread; `on_end` and `is_fenced` on the
+    watchdog's own.
 
     While `is_fenced` blocks, nothing is watched.
     """
@@ -76,7 +77,7 @@ class Watchdog:
             self._beat.cancel()
 
     def _tick(self) -> None:
-        """The loop's beat."""
+        """Shows that the loop runs, and comes again."""
         self._has_beaten.set()
         self._beat = self._loop.call_later(BEAT_S, self._tick)
 
@@ -122,7 +123,9 @@ class Watchdog:
         return came_round.wait(BEAT_S)
 
     def _fenced(self) -> bool:
-        """A question that fails is no yes: where the answer lies may be out of reach for a while."""
+        """Asks whether the worker was fenced off. A question that fails counts as no: the file with the answer may be
+        out of reach for a while.
+        """
         try:
             return self._is_fenced()
         except Exception:
@@ -133,7 +136,7 @@ class Watchdog:
         return running_in(sys._current_frames().get(self._loop_thread))
 
     def _end(self, charge: Charge) -> None:
-        """Does not return, unless the watchdog was stopped meanwhile."""
+        """Ends the process. Does not return, unless the watchdog was stopped meanwhile."""
         if self._stopped.is_set():
             return
         telling = threading.Thread(target=self._on_end, args=(charge,), name="watchdog-end", daemon=True)
@@ -154,7 +157,9 @@ class Running:
 
 
 def running_in(innermost: FrameType | None) -> Running | None:
-    """Whose episode a stack belongs to, and where in the author's code it is (where at all, if it is nobody's)."""
+    """Finds the episode that a stack belongs to, and the innermost place in the author's code (of all code, if there is
+    no episode).
+    """
     if innermost is None:
         return None
     stack = list(outwards(innermost))
@@ -174,7 +179,7 @@ def outwards(frame: FrameType | None) -> Iterator[FrameType]:
 
 
 def authors_place(stack: Sequence[FrameType], environment: Any) -> str | None:
-    """The innermost line of the environment's own package, and through which tool it came there."""
+    """Returns the innermost line of the environment's own package, and the tool through which it was reached."""
     package = package_of(type(environment).__module__)
     own = [frame for frame in stack if package_of(str(frame.f_globals.get("__name__"))) == package]
     if not own:
@@ -209,7 +214,7 @@ def _charge(reason: Literal["stuck", "memory"], message: str, running: Running |
 
 
 def memory_bytes() -> int:
-    """What this process has in memory (its resident set)."""
+    """Returns this process's resident set, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 

@@ -1,4 +1,6 @@
-"""A worker: plays many episodes at once on one event loop and stages their rows. A plain class; the driver makes it an actor."""
+"""Defines a worker: it plays many episodes at once on one event loop and stages their rows. A plain class; the driver
+makes it an actor.
+"""
 
 from __future__ import annotations
 
@@ -39,23 +41,25 @@ from ray_gym.run.worker.rows import Rows, take_batch
 from ray_gym.run.worker.watchdog import Charge, Watchdog, memory_bytes
 
 HEARTBEAT_S = 1.0
-"""An exchange answers at least this often, so that progress moves and files roll by time."""
+"""Seconds after which an exchange answers at the latest, so that progress moves and files roll by time."""
 OVERDUE_S = 15.0
-"""How long after a deadline an episode's code may go on (it is being cancelled all the time)."""
+"""Seconds after a deadline that an episode's code may go on (it is being cancelled all the time)."""
 CANCELLING_S = 2.0
-"""How long cancelled episodes may take to end; the driver waits a little longer for the rows of those that were over."""
+"""Seconds that cancelled episodes may take to end; the driver waits a little longer for the rows of those that were
+over."""
 START_AT_ONCE, START_TURNS = 8, 32
-"""How many episodes begin at once, at least; and in how many turns of the event loop all places are filled."""
+"""Number of episodes that begin at once, at least; and number of turns of the event loop in which all places are
+filled."""
 GATHER_S = 0.01
-"""After something was finished, how long an exchange waits for more before it answers."""
+"""Seconds that an exchange waits for more, after something was finished, before it answers."""
 GATHER_TIMES = 5
-"""At most so many of these while others wait here, so that no place is free meanwhile. An exchange costs as much as many model calls:
-this takes 10 to 14% off a call's CPU time (`benchmarks.orchestration`, 64 in flight)."""
+"""Number of such waits, at most, while others wait here, so that no place is free meanwhile. An exchange costs as much
+as many model calls: this takes 10 to 14% off a call's CPU time (`benchmarks.orchestration`, 64 in flight)."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerSetup:
-    """What is the same for all workers of a run."""
+    """Holds the setup that all workers of a run share."""
 
     run_id: str
     env_id: str
@@ -68,16 +72,16 @@ class WorkerSetup:
     output: OutputSection
     storage: Storage
     journal: Path | None
-    """None: nothing is journaled."""
+    """Folder of journals; None means that nothing is journaled."""
     export: Callable[[], Export] | None = None
-    """Where metrics go; None: nowhere."""
+    """Makes the exporter of metrics; None means that they go nowhere."""
     log: LogSection | None = None
-    """How this process logs; None: as it did."""
+    """Logging of this process; None leaves it as it is."""
 
 
 @dataclass(slots=True)
 class _Gathering:
-    """A group of which some are still being played."""
+    """Collects the episodes of a group of which some are still being played."""
 
     size: int
     played: list[Played] = field(default_factory=list)
@@ -102,18 +106,18 @@ class Worker:
         self._report = Report()
         self._news = asyncio.Event()
         self._ended: deque[Played] = deque()
-        """Of groups that are over, and no rows yet; with all there is of them, until the next exchange."""
+        """Episodes of groups that are over, which become rows at the next exchange at the latest."""
         self._rows = self._no_rows()
         self._rolled_at = time.monotonic()
         self._files = 0
         self._rolling = asyncio.Lock()
         self._begun_roll: asyncio.Task[None] | None = None
-        """The last file that was staged while the worker went on, or is."""
+        """The last file that was, or is, staged while the worker goes on."""
         self._is_starting = False
         self._is_leaving = False
         self._is_cancelled = False
         self._alone: EpisodeKey | None = None
-        """The episode that is played with no other beside it."""
+        """The episode that is played with no other beside it; None if none is."""
 
     def _make_player(
         self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
@@ -133,7 +137,8 @@ class Worker:
         return Hello(name, this_node())
 
     async def exchange(self, groups: Sequence[Group], committed: Sequence[str]) -> Report:
-        """Take episodes, hear which are committed, and wait until there is something to report (or a heartbeat has passed).
+        """Takes episodes, hears which are committed, and waits until there is something to report (or a heartbeat has
+        passed).
 
         Errors: OSError when the journal, or a file of rows, can't be written.
         """
@@ -171,16 +176,16 @@ class Worker:
                 return
 
     async def wake(self) -> None:
-        """An exchange that waits answers now."""
+        """Has an exchange that waits answer now."""
         self._news.set()
 
     async def finish(self) -> Report:
-        """Nothing more is coming: stage what is left."""
+        """Stages the rows that are left: nothing more is coming."""
         await self._roll()
         return await self._take_report()
 
     async def cancel(self) -> Report:
-        """Stop playing at once; what was finished is staged, what was not is in the journal."""
+        """Stops playing at once; finished episodes are staged, unfinished ones are in the journal."""
         self._is_cancelled = True
         self._waiting.clear()
         for task in self._playing:
@@ -192,7 +197,9 @@ class Worker:
         return report
 
     async def close(self) -> None:
-        """Nothing is left to do. From here on the journal may go away without this process taking that for a fence."""
+        """Closes the worker once nothing is left to do. From here on the journal may go away without this process
+        taking that for a fence.
+        """
         self._watchdog.stop()
         await self._metrics.stop()
         await self._player.stage.tool_runner.close()
@@ -201,7 +208,9 @@ class Worker:
             await model.close()
 
     def _watch(self) -> None:
-        """From now on this process ends itself when its loop is stuck, its memory too much, or its journal taken over."""
+        """Starts the watchdog: from now on this process ends itself when its loop is stuck, its memory too much, or its
+        journal taken over.
+        """
         fanout, journal = self._setup.fanout, self._journal
         limit = int(fanout.memory_gb * 2**30) if fanout.memory_gb else None
         if limit is not None and memory_bytes() > limit:
@@ -214,7 +223,7 @@ class Worker:
         self._watchdog.start()
 
     def _charge(self, charge: Charge) -> None:
-        """The last thing that this process does; called on a thread of the watchdog's."""
+        """Records a charge and ends the process; called on a thread of the watchdog's."""
         blamed = self._alone if charge.reason != "fenced" else None
         if charge.episode_id is not None and charge.attempt is not None:
             blamed = EpisodeKey(charge.episode_id, charge.attempt)
@@ -223,7 +232,9 @@ class Worker:
         self._end(charge.message, blamed)
 
     def _end_if_overdue(self) -> None:
-        """Code that swallows its cancellation can't be stopped in any other way."""
+        """Ends the process if an episode goes on long after its deadline: code that swallows its cancellation can't be
+        stopped in any other way.
+        """
         for episode in self._player.stage.under_way:
             if episode.clock.overdue_s > OVERDUE_S:
                 spec = episode.spec
@@ -232,7 +243,7 @@ class Worker:
                 )
 
     def _end(self, reason: str, blamed: EpisodeKey | None = None) -> None:
-        """Like any other death of a worker: what it had goes on elsewhere from the journal."""
+        """Kills this process. As after any other death of a worker, its episodes go on elsewhere from the journal."""
         last_words(__name__, f"worker {self._name} ends itself: {reason}", **(ids_of(blamed) if blamed else {}))
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -242,7 +253,9 @@ class Worker:
             asyncio.get_running_loop().call_soon(self._start_some)
 
     def _start_some(self) -> None:
-        """In a turn of the event loop no more than a share: who begins together may end together, and all of them would hold it up."""
+        """Starts a share of the waiting episodes in this turn of the event loop: episodes that begin together may end
+        together, and all of them would hold it up.
+        """
         self._is_starting = False
         for _ in range(max(START_AT_ONCE, self._concurrency // START_TURNS)):
             if not self._waiting or len(self._playing) >= self._room():
@@ -257,7 +270,9 @@ class Worker:
         return 1 if self._waiting[0][0].alone else self._concurrency
 
     async def _play(self, lease: Lease, gathering: _Gathering) -> None:
-        """Whatever happens, the episode ends as one row and one receipt, unless the worker itself was told to stop."""
+        """Plays a lease. Whatever happens, the episode ends as one row and one receipt, unless the worker itself was
+        told to stop.
+        """
         self._alone = lease.key if lease.alone else None
         speak_of(**ids_of(lease.key))
         async with self._admission.place(begins=not lease.adopted):
@@ -280,15 +295,16 @@ class Worker:
             return self._player.lost(lease, "CancelledError: its environment cancelled the task that it is played in")
 
     def _record_some(self) -> None:
-        """Make rows of those that ended first."""
+        """Makes rows of the episodes that ended first."""
         for receipt in self._rows.add(take_batch(self._ended)):
             self._report.finished.append(receipt)
             log_end(receipt)
 
     async def _record(self) -> None:
-        """Make rows of all that ended, in steps that leave the event loop to others.
+        """Makes rows of all episodes that ended, in steps that leave the event loop to others.
 
-        Nothing comes between the last and what follows: then there are rows of whole groups, though a step may end within one.
+        Nothing comes between the last step and the caller's next statement: then there are rows of whole groups, though
+        a step may end within one.
         """
         while self._ended:
             self._record_some()
@@ -316,7 +332,9 @@ class Worker:
         return len(self._rows) > 0 and (full or time.monotonic() - self._rolled_at >= output.roll_s)
 
     async def _begin_roll(self) -> None:
-        """Stage them while the worker goes on: it is given new episodes only when an exchange answers. Waits for the file before."""
+        """Starts to stage the rows while the worker goes on: it is given new episodes only when an exchange answers.
+        Waits for the file before.
+        """
         if self._begun_roll is not None:
             await asyncio.wait({self._begun_roll})
             self._begun_roll.result()
@@ -324,7 +342,7 @@ class Worker:
         self._begun_roll.add_done_callback(lambda _: self._news.set())
 
     async def _roll(self) -> None:
-        """Stage the rows that have come together, whole groups only, off the event loop."""
+        """Stages the rows collected so far, whole groups only, off the event loop."""
         async with self._rolling:
             await self._record()
             rows, self._rows, self._rolled_at = self._rows, self._no_rows(), time.monotonic()
@@ -337,7 +355,7 @@ class Worker:
 
 
 def _open_journal(name: str, setup: WorkerSetup) -> Journal | None:
-    """Errors: OSError."""
+    """Opens the worker's journal, if the run keeps any. Errors: OSError."""
     if setup.journal is None:
         return None
     path = setup.journal / f"{name}{SUFFIX}"
