@@ -1,4 +1,6 @@
-"""How many calls of a participant are under way at once, over all episodes of one worker: `participants.NAME.concurrency`."""
+"""Limits how many calls of a participant are under way at once, over all episodes of one worker:
+`participants.NAME.concurrency`.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +10,13 @@ from ray_gym.episode.participant import Participant
 
 
 class CallSlots:
-    """Of one worker. Those who wait are served in their order."""
+    """Holds the slots of one worker. Callers that wait are served in their order."""
 
     def __init__(self) -> None:
         self._slots: dict[str, asyncio.Semaphore] = {}
 
     def of(self, participant: Participant) -> asyncio.Semaphore | None:
-        """None where there is no limit."""
+        """Returns the participant's semaphore; None where there is no limit."""
         if participant.concurrency is None:
             return None
         if participant.name not in self._slots:

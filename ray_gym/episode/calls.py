@@ -1,7 +1,8 @@
-"""The calls of one episode to what lies outside of its state: models, judges, effects.
+"""Makes the calls of one episode to what lies outside of its state: models, judges, effects.
 
-Each is answered from the journal if it was answered there; else it is made, within its deadline, and recorded before anybody acts on
-the answer. A call that failed for want of infrastructure is made again; the time that this takes is not the episode's.
+A call is answered from the journal if it was answered there; else it is made, within its deadline, and recorded before
+anybody acts on the answer. A call that failed for want of infrastructure is made again; the time that this takes is not
+the episode's.
 """
 
 from __future__ import annotations
@@ -37,7 +38,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 @dataclass(slots=True)
 class _Inside:
-    """Something that is done again in a replay, and how many calls it is waiting for: those have their own places in the order."""
+    """Marks something that is done again in a replay, and counts the calls that it waits for: those have their own
+    places in the order.
+    """
 
     calls: int = 0
 
@@ -46,7 +49,7 @@ _INSIDE: ContextVar[_Inside | None] = ContextVar("inside", default=None)
 
 
 class _UnderWay:
-    """A call that was made, on its episode's clock; whatever becomes of it, it is then over."""
+    """Marks a call as under way on its episode's clock, until the block ends."""
 
     __slots__ = ("_clock", "_inside", "_log", "_made", "_token")
 
@@ -88,14 +91,15 @@ class Calls:
         self._numbers: Counter[str] = Counter()
         self.log = log
         self.live = 0
-        """Model calls that a model answered, and no journal."""
+        """Number of model calls that a model answered, and no journal."""
         if not log.is_live:
             clock.set_replaying(True)
         self.broken: EpisodeFailure | None = None
-        """Infrastructure failed for good: whatever the environment makes of it, such an episode is never scored."""
+        """Set when infrastructure failed for good: whatever the environment makes of it, such an episode is never
+        scored."""
 
     async def complete(self, thread: Thread, request: CompletionRequest) -> Answered:
-        """One model call. Errors: EpisodeFailure; Diverged; RuntimeError if the thread is busy."""
+        """Makes one model call. Errors: EpisodeFailure; Diverged; RuntimeError if the thread is busy."""
         number = thread.take()
         try:
             made = self.log.make(thread.name, number, thread.digest(request))
@@ -107,17 +111,20 @@ class Calls:
     async def effect(
         self, name: str, arguments: Any, make: Callable[[str], Awaitable[Any]], when_lost: WhenLost
     ) -> Any:
-        """Do something outside of the session once, and keep its result (JSON data). `make` is given the effect's idempotency key.
+        """Does something outside of the session once, and keeps its result (JSON data). `make` is given the effect's
+        idempotency key.
 
-        Errors: EpisodeFailure: infra if it was under way when a worker died and `when_lost` is "fail", else for whatever `make` raises
-        (which is recorded too); Diverged.
+        Errors: EpisodeFailure: infra if it was under way when a worker died and `when_lost` is "fail", else for
+        whatever `make` raises (which is recorded too); Diverged.
         """
         made = self.log.make(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
         with _UnderWay(made, self.log, self._clock):
             return await self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost)
 
     async def in_order(self, name: str, make: Callable[[], Awaitable[Result]]) -> Result:
-        """Something that takes its time and is done again in a replay (a tool on the session's state): it goes on when it did first."""
+        """Does something that takes time and is done again in a replay (a tool on the session's state): in a replay it
+        continues in the order of the first time.
+        """
         made = self.log.make(*self._numbered(name), b"")
         with _UnderWay(made, self.log, self._clock):
             return await self._in_order(made, make)
@@ -187,7 +194,9 @@ class Calls:
         return result
 
     async def _record_failure(self, made: MadeCall, error: EpisodeFailure, started_at: float, began: float) -> None:
-        """It fails again in a replay; infrastructure may have come back by then."""
+        """Records a failure, so that it fails again in a replay. A failure of infrastructure is not recorded: it may
+        work by then.
+        """
         if error.failure.kind != FailureKind.INFRA:
             await self.log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
 
@@ -205,7 +214,9 @@ class Calls:
         return Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
 
     async def _until_answered(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure; of kind infra only when the budget of retries is spent."""
+        """Calls the model until it answers. Errors: EpisodeFailure; of kind infra only when the budget of retries is
+        spent.
+        """
         for tried in itertools.count():
             began = time.monotonic()
             try:
@@ -222,7 +233,9 @@ class Calls:
         raise AssertionError("unreachable")
 
     async def _once(self, thread: Thread, request: CompletionRequest) -> Completion:
-        """Once its participant has fewer calls under way than it may. Errors: EpisodeFailure; infra if there is no answer in time."""
+        """Calls the model once, as soon as its participant has fewer calls under way than it may. Errors:
+        EpisodeFailure; infra if there is no answer in time.
+        """
         slots = self._slots.of(thread.participant)
         if slots is not None:
             await self._clock.take(slots)
@@ -241,7 +254,9 @@ class Calls:
 
 
 def _storable(completion: Completion) -> tuple[Completion, msgspec.Raw]:
-    """Lone surrogates (JSON can spell them, UTF-8 can't) are replaced at once: a replay must see what was seen first."""
+    """Returns the completion and its stored form. Lone surrogates (JSON can spell them, UTF-8 can't) are replaced at
+    once: a replay must give what was given first.
+    """
     try:
         return completion, answers.store(completion)
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""An episode being played: the session's state and the commands that drive it.
+"""An episode being played has the session's state and the commands that drive it.
 
 A session is driven by commands (`turn`, `step`, `tell`, `call`). The environment's `run` is one driver of them. Every
 command records what happened, keeps the limits and asks the environment whether it is over; a command after the end
@@ -36,12 +36,12 @@ Result = TypeVar("Result")
 
 
 class Episode(EpisodeView):
-    """The author's view of the session being played, and the commands on it."""
+    """Is the author's view of the session being played, with the commands on it."""
 
     # ---- commands ----
 
     def bring_tools(self, tools: Iterable[Tool]) -> None:
-        """Errors: ValueError if two tools have the same name."""
+        """Adds the tools of the task. Errors: ValueError if two tools have the same name."""
         for tool in tools:
             if tool.schema.name in self.tools:
                 raise ValueError(f"there are two tools with the name {tool.schema.name!r}")
@@ -49,7 +49,7 @@ class Episode(EpisodeView):
         self._shown.clear()
 
     def begin(self, opening: Opening) -> None:
-        """Give every thread its system prompt and first messages."""
+        """Gives every thread its system prompt and first messages."""
         for name in [*opening.messages, *opening.system, opening.first]:
             if name not in (self.participants if name in opening.system else self.threads):
                 raise ValueError(f"opening() names participant {name!r}, which this run does not have")
@@ -65,7 +65,9 @@ class Episode(EpisodeView):
         self.look_if_finished()
 
     async def turn(self, name: str, max_steps: int | None = None) -> Turn:
-        """Let one participant speak: steps until it calls no more tools, its steps (or these) are used up, or the episode ends."""
+        """Lets one participant speak: it takes steps until it calls no more tools, its steps (or `max_steps`) are used
+        up, or the episode ends.
+        """
         self._require_open()
         participant = self.participants[name]
         turn = Turn(name, len(self.turns))
@@ -88,7 +90,9 @@ class Episode(EpisodeView):
         return turn
 
     def going_on(self, name: str) -> Turn | None:
-        """The turn of someone who is driven from outside: the one that it has, or a new one; None if its turns are used up."""
+        """Returns the turn of a participant that is driven from outside: its open turn, or a new one; None if its turns
+        are used up.
+        """
         self._require_open()
         last = self.turns[-1] if self.turns else None
         if last is not None and last.speaker == name and not last.yielded:
@@ -99,13 +103,15 @@ class Episode(EpisodeView):
         return self.turns[-1]
 
     def steps_left(self, name: str) -> int:
-        """Of someone who is driven from outside, in the turn that it has or would begin."""
+        """Returns how many steps a participant that is driven from outside has left, in its open turn or in the one
+        that it would begin.
+        """
         last = self.turns[-1] if self.turns else None
         is_its_turn = last is not None and last.speaker == name and not last.yielded
         return self.participants[name].max_steps_per_turn - (last.steps if last and is_its_turn else 0)
 
     def yield_floor(self, turn: Turn, said: Message) -> None:
-        """A turn from outside has ended with these words: look whether that is the end, and tell the others."""
+        """Ends a turn from outside with the words `said`: looks whether the episode is over, and tells the others."""
         turn.yielded = True
         self._check_over(turn.speaker, said)
         if not self.stopped:
@@ -113,7 +119,7 @@ class Episode(EpisodeView):
             self.look_if_finished()
 
     async def step(self, turn: Turn) -> bool:
-        """One model call and the tool calls that it made. Returns whether there were any."""
+        """Makes one model call and the tool calls that it asked for. Returns whether there were any."""
         self._require_open()
         began, live = time.monotonic(), self.calls.live
         called_tools = await self._step(turn)
@@ -145,7 +151,9 @@ class Episode(EpisodeView):
         return bool(message.tool_calls)
 
     async def call(self, name: str, call: ToolCall, tells: bool = True) -> ToolAnswer:
-        """Carry out a tool call of a participant; its result joins that participant's thread, unless it is told by someone else."""
+        """Carries out a tool call of a participant. The result joins that participant's thread, unless `tells` is off
+        and the caller sees to that.
+        """
         self._require_open()
         participant = self.participants[name]
         began, started_at = time.monotonic(), time.time()
@@ -163,26 +171,29 @@ class Episode(EpisodeView):
         return answer
 
     def tell(self, name: str, text: str, spoken_by: str | None = None) -> None:
-        """Put a message into the view of a participant, or of one of its threads (role user)."""
+        """Puts a message into the view of a participant, or of one of its threads (role user)."""
         self._require_open()
         self.transcript.put(name, "relay", Message("user", text)).participant = spoken_by
 
     def speak(self, name: str, said: Message) -> None:
-        """Put words into a participant's own thread that its model was not asked for, beside the tools that it has been offered."""
+        """Puts words into a participant's own thread that its model was not asked for, beside the tools that it has
+        been offered.
+        """
         self.transcript.put(name, "message", said)
         self.threads[name].show(self._shown_to(self.participants[name]))
 
     def open_thread(self, participant: str) -> str:
-        """Another conversation of a participant with its model, beside its own: for drafts, sub-agents, best of n. Gives its name.
+        """Opens another conversation of a participant with its model, beside its own: for drafts, sub-agents, best of
+        n. Returns the thread's name.
 
-        It begins with the participant's system prompt; `tell` puts messages into it, `reply` has the model answer. Threads may be used at
-        the same time (`asyncio.gather`), each for one call at a time.
+        The thread begins with the participant's system prompt; `tell` puts messages into it, `reply` has the model
+        answer. Threads may be used at the same time (`asyncio.gather`), each for one call at a time.
         """
         self._require_open()
         return self.transcript.open_thread(participant)
 
     async def reply(self, thread: str) -> Message:
-        """One model call over all that is in a thread; its tool calls, if any, are not carried out.
+        """Makes one model call over all that is in a thread; its tool calls, if any, are not carried out.
 
         Errors: EpisodeOver if the episode has ended, also by this call (its answer was cut, or a budget is used up).
         """
@@ -193,19 +204,22 @@ class Episode(EpisodeView):
         return completion.message
 
     async def complete_thread(self, thread: str, asked: Asked) -> Completion | None:
-        """One model call over all that is in a thread; it has ended the episode if it was cut, or (None) if a limit left nothing for it."""
+        """Makes one model call over all that is in a thread. An answer that was cut ends the episode; None means that a
+        limit ended it before the call.
+        """
         completion = await self._complete(self.threads[thread], asked)
         if completion is not None and completion.finish_reason != "stop":
             self._end_truncated(self.threads[thread].participant.name, completion)
         return completion
 
     async def ask(self, auxiliary: str, *messages: str | Message, may_be_cut: bool = False) -> Message:
-        """Ask a judge, a reward model or a simulator: a fresh conversation with its system prompt and these messages.
+        """Asks a judge, a reward model or a simulator, in a fresh conversation with its system prompt and these
+        messages.
 
-        Also after the end, from `score`. What goes wrong is the judge's fault (while scoring) or the simulator's, never the policy's.
-        So is an answer that a limit has cut, unless it `may_be_cut`: then it is given as far as it goes.
-        Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`; EpisodeOver if the episode has ended and
-        is not being scored.
+        Works after the end too, from `score`. An error is the judge's fault (while scoring) or the simulator's, never
+        the policy's. So is an answer that a limit has cut, unless it `may_be_cut`: then it is returned as far as it
+        goes. Errors: EpisodeFailure; ValueError for a name that is not in the environment's `auxiliary`; EpisodeOver if
+        the episode has ended and is not being scored.
         """
         completion = await self.consult(auxiliary, *messages)
         if completion.finish_reason != "stop" and not may_be_cut:
@@ -214,7 +228,9 @@ class Episode(EpisodeView):
         return completion.message
 
     async def consult(self, auxiliary: str, *messages: str | Message) -> Completion:
-        """As `ask`, with how the answer ended: for those who can do with one that was cut, or that the context had no room for."""
+        """Asks as `ask` does, and returns how the answer ended too: for callers that can use an answer that was cut, or
+        that the context had no room for.
+        """
         if not self.scoring:
             self._require_open()
         if auxiliary not in self.environment.auxiliary:
@@ -240,19 +256,22 @@ class Episode(EpisodeView):
         arguments: Any = None,
         when_lost: WhenLost = "retry",
     ) -> Any:
-        """Do something outside of the session that must not be done again when the episode is gone on with elsewhere.
+        """Does something outside of the session that must not be done again when the episode is resumed elsewhere.
 
-        `make` is awaited with an idempotency key that is the same in every attempt; its result (JSON data) is recorded, and given again
-        in a replay. If a worker dies between, the effect is made again with the same key, or fails the episode (`when_lost`).
+        `make` is awaited with an idempotency key that is the same in every attempt; its result (JSON data) is recorded,
+        and returned again in a replay. If a worker dies between, the effect is made again with the same key, or fails
+        the episode (`when_lost`).
         """
         return await self.calls.effect(name, arguments, make, when_lost)
 
     async def isolated(
         self, function: str, *arguments: Any, deadline_s: float, memory_mb: int | None = None
     ) -> Isolated:
-        """Call a function (package.module:name; JSON data in and out) in a process of its own, which is killed at its deadline.
+        """Calls a function (package.module:name; JSON data in and out) in a process of its own, which is killed at its
+        deadline.
 
-        What it gave is recorded, and given again in a replay. Errors: EpisodeFailure (environment) if there is no such function.
+        Its result is recorded, and returned again in a replay. Errors: EpisodeFailure (environment) if there is no such
+        function.
         """
         given = json.dumps(arguments)  # the journal takes text of any kind, but no integer of more than 64 bits
 
@@ -263,7 +282,8 @@ class Episode(EpisodeView):
         return Isolated(json.loads(text), error)
 
     async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
-        """Call something that would hold up the event loop, within `tool_deadline_s`. It works on the state, so a replay calls it again.
+        """Calls a function that would hold up the event loop, in a thread, within `tool_deadline_s` seconds. It works
+        on the state, so a replay calls it again.
 
         Errors: whatever it raises; TimeoutError; EpisodeFailure (infra) when this worker has no threads left.
         """
@@ -274,7 +294,9 @@ class Episode(EpisodeView):
     # ---- the machinery of a step ----
 
     def _earlier_messages(self) -> dict[str, list[Message]]:
-        """What the task's row says was said already, as each participant saw it. With more than two, only the policy's view is known."""
+        """Returns the messages that the task's row begins with, by participant, as each of them saw them. With more
+        than two participants, only the policy's view is known.
+        """
         said = spoken(self.task.messages)
         if not said:
             return {}
@@ -282,7 +304,9 @@ class Episode(EpisodeView):
         return {"policy": said} | ({others[0]: mirrored(self.task.messages)} if len(others) == 1 else {})
 
     def _who_answers(self, last: Message) -> str:
-        """Errors: EpisodeFailure (data)."""
+        """Returns the participant that answers the last message of a task's row. Errors: EpisodeFailure (data) if
+        nobody could.
+        """
         if last.role != "assistant":
             return "policy"
         others = [name for name in self.environment.participants if name != "policy"]
@@ -293,7 +317,7 @@ class Episode(EpisodeView):
         return others[0]
 
     async def _complete(self, thread: Thread, asked: Asked, kind: EventKind = "message") -> Completion | None:
-        """A model call, within all limits; None when one of them ended the episode instead."""
+        """Makes a model call, within all limits; returns None when one of them ended the episode instead."""
         participant = thread.participant
         counts = participant.name in self.environment.participants
         if counts and self._is_used_up():
@@ -310,7 +334,9 @@ class Episode(EpisodeView):
         return answered.completion
 
     async def _answer_of_tool(self, caller: Participant, call: ToolCall) -> ToolAnswer:
-        """A tool with an effect outside of the session is called once, whatever dies; its answer is recorded."""
+        """Answers a tool call. A tool with an effect outside of the session is called once, whatever dies; its answer
+        is recorded.
+        """
 
         async def carry_out(key: str = "") -> ToolAnswer:
             limit, runner = self.limits.tool_deadline_s, self._tool_runner
@@ -329,7 +355,7 @@ class Episode(EpisodeView):
         return ToolAnswer(content, error)
 
     def _is_used_up(self) -> bool:
-        """Whether a limit leaves nothing for another call; then the episode has ended."""
+        """Says whether a limit leaves nothing for another call; then the episode has ended."""
         if (stop := limits.reached(self)) is not None:
             self.end(stop.reason, stop.text)
         return self.stopped
@@ -338,14 +364,16 @@ class Episode(EpisodeView):
         return self.scoring and participant.name in self.environment.auxiliary
 
     def _blame_silence(self, turn: Turn) -> None:
-        """A simulated user who says nothing, and of whose tools nobody is told, has not ended the policy's episode; it has failed."""
+        """Fails the episode if a simulated user says nothing and its tools are told to nobody: that does not end the
+        policy's episode.
+        """
         speaker = self.participants[turn.speaker]
         if not is_policy(speaker) and not turn.text:
             silent = "it used its tools, and said nothing" if turn.tool_results else "it said nothing"
             raise fault_of(speaker, silent, judges=False)
 
     def tools_of(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
-        """The tools as the prompt shows them, and as the state narrows them now."""
+        """Returns the tools as the prompt shows them, and as the state narrows them now."""
         shown = self._shown_to(participant)
         if not shown or not self.environment.narrows():
             return shown, shown
@@ -383,7 +411,7 @@ class Episode(EpisodeView):
         return True
 
     def look_if_finished(self) -> bool:
-        """Ask the environment whether it is over."""
+        """Asks the environment whether the episode is over, and ends it if so."""
         outcome = self.environment.finished(self.state, self)
         if outcome is not None:
             self.end(StopReason.FINISHED, str(outcome))
@@ -397,7 +425,7 @@ class Episode(EpisodeView):
             self.end(StopReason.STOP_TEXT, message.content)
 
     def _relay(self, turn: Turn) -> None:
-        """Tell everyone what the environment lets them know of a turn that has ended."""
+        """Tells every participant what the environment lets it know of a turn that has ended."""
         for name in self.environment.participants:
             listener = self.participants[name]
             text = self.environment.relay(self.state, self, turn, listener)
@@ -416,7 +444,11 @@ class Episode(EpisodeView):
 
 
 def _first_messages(opening: Opening, name: str, earlier: Sequence[Message] | None, observes: bool) -> list[Message]:
-    """The policy's opening is what a conversation that was begun elsewhere stands for. Others are told more in theirs, a goal perhaps."""
+    """Returns the first messages of a participant's thread.
+
+    The policy's opening stands in for a conversation that was begun elsewhere, so with earlier messages it is left out;
+    others are told more in theirs, a goal perhaps.
+    """
     given = opening.messages.get(name, [])
     told = [Message("user", given)] if isinstance(given, str) else list(given)
     if observes:

@@ -1,8 +1,9 @@
-"""The token ledger of one thread: what the model was given and what it generated, in order, append-only.
+"""Keeps the token ledger of one thread: the tokens that the model was given and those that it generated, in order,
+append-only.
 
 The prompt of step k+1 is exactly the prompt and the generated ids of step k, plus the ids of what is new. Where that
-cannot hold (a template that rewrites earlier turns, an endpoint that renders anew) the ledger forks: a new sample begins with the
-whole prompt, and the old one stays as it was, with a reason on the new one.
+cannot hold (a template that rewrites earlier turns, an endpoint that renders anew) the ledger forks: a new sample
+begins with the whole prompt, and the old one stays as it was, with a reason on the new one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ray_gym.models.base import NO_TOKENS, Completion, Logprobs, Sampling, SpanK
 
 
 class Span(msgspec.Struct, frozen=True):
-    """Tokens [start, end) of a sample that belong to one event."""
+    """Marks the tokens [start, end) of a sample that belong to one event."""
 
     event_seq: int
     start: int
@@ -29,18 +30,20 @@ class Span(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Sample:
-    """One token sequence a trainer can train on. All arrays have one entry a token; logprobs are 0 where the mask is."""
+    """Holds one token sequence that a trainer can train on. All arrays have one entry for each token; logprobs are 0
+    where the mask is.
+    """
 
     fork_reason: str | None = None
     spans: list[Span] = field(default_factory=list)
     versions: list[VersionSpan] = field(default_factory=list)
     _ids: list[TokenIds] = field(default_factory=list)
     _drawn: list[tuple[int, int, Logprobs]] = field(default_factory=list)
-    """Where what was generated begins and ends, and its logprobs."""
+    """Start and end of each generated stretch, and its logprobs."""
     length: int = 0
 
     def append(self, ids: TokenIds, logprobs: Logprobs | None) -> None:
-        """`logprobs`: None for ids that were not generated here."""
+        """Appends ids. `logprobs` is None for ids that were not generated here."""
         start = self.length
         self._ids.append(ids)
         self.length += len(ids)
@@ -49,14 +52,14 @@ class Sample:
 
     @property
     def token_ids(self) -> TokenIds:
-        """int32, shape (length,). Joined once, however often it is asked for."""
+        """Returns the ids: int32 [length]. They are joined once, however often they are asked for."""
         if len(self._ids) > 1:
             self._ids = [np.concatenate(self._ids)]
         return self._ids[0] if self._ids else NO_TOKENS
 
     @property
     def logprobs(self) -> Logprobs:
-        """float32, shape (length,)."""
+        """Returns the logprobs: float32 [length], 0 for tokens that were not generated here."""
         logprobs = np.zeros(self.length, dtype=np.float32)
         for start, end, drawn in self._drawn:
             logprobs[start:end] = drawn
@@ -64,7 +67,7 @@ class Sample:
 
     @property
     def loss_mask(self) -> np.ndarray:
-        """int8, shape (length,): 1 on what this participant generated here."""
+        """Returns the mask: int8 [length], 1 on the tokens that this participant generated here."""
         mask = np.zeros(self.length, dtype=np.int8)
         for start, end, _ in self._drawn:
             mask[start:end] = 1
@@ -75,17 +78,18 @@ class Sample:
 class Ledger:
     samples: list[Sample] = field(default_factory=list)
     gap: bool = False
-    """A generation came without ids: the next sample begins anew, so that those tokens never count as prompt of this one."""
+    """Set when a generation came without ids: the next sample begins anew, so that those tokens never count as prompt
+    of this one."""
     first_reason: str | None = None
-    """Why the first sample is not part of another thread's."""
+    """Reason why the first sample is not part of another thread's."""
 
     @property
     def history(self) -> TokenIds:
-        """The exact ids of the current sample, prompts and generations alike."""
+        """Returns the exact ids of the current sample, prompts and generations alike: int32 [n]."""
         return self.samples[-1].token_ids if self.samples and not self.gap else NO_TOKENS
 
     def add(self, completion: Completion, prompt_events: list[int], event_seq: int, sampling: Sampling) -> None:
-        """Append one step. `prompt_events` are the events of the messages that were new in its prompt, in order.
+        """Appends one step. `prompt_events` are the events of the messages that were new in its prompt, in order.
 
         Errors: ValueError if the completion's arrays don't fit together.
         """

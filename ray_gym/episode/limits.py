@@ -22,7 +22,7 @@ def _token_budget(episode: EpisodeView) -> Stop | None:
 
 
 def _deadline(episode: EpisodeView) -> Stop | None:
-    """Counts active time; while calls are answered from the journal, time says nothing."""
+    """Reads active time; while calls are answered from the journal, time says nothing."""
     limit_s = episode.limits.episode_deadline_s
     if episode.clock.elapsed_s < limit_s or not episode.calls.log.is_live:
         return None

@@ -1,4 +1,4 @@
-"""Someone who speaks, as tools and hooks see them, with what the config gave them."""
+"""Defines a participant: someone who speaks, as tools and hooks see them, with what the config gave them."""
 
 from __future__ import annotations
 

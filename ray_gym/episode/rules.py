@@ -1,4 +1,6 @@
-"""What an episode, and whoever drives it, asks of its environment. `ray_gym.environment.Environment` is one."""
+"""Defines the rules: the methods of its environment that an episode, and its driver, call.
+`ray_gym.environment.Environment` is one.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from ray_gym.tools.tool import Tool
 
 
 class Rules(Protocol):
-    """The state's type is the environment's own, and so is that of the episode, which lies above this module."""
+    """Describes an environment to the episode. The state's type is the environment's own, and so is that of the
+    episode, which lies above this module.
+    """
 
     participants: tuple[str, ...]
     auxiliary: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""What fully determines an episode."""
+"""Defines the spec that fully determines an episode."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class EpisodeSpec:
-    """What fully determines an episode beside the config. `task` is a validated row as JSON."""
+    """Determines an episode fully, beside the config. `task` is a validated row as JSON."""
 
     episode_id: str
     group_id: str

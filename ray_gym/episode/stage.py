@@ -29,7 +29,7 @@ class Stage:
     tool_runner: ToolRunner = field(default_factory=ToolRunner)
     call_slots: CallSlots = field(default_factory=CallSlots)
     under_way: WeakSet[Any] = field(default_factory=WeakSet)
-    """The episodes that are played on it, as long as anybody holds them."""
+    """Episodes that are played on it, as long as anybody holds them."""
     metrics: PlayMetrics = field(default_factory=PlayMetrics)
     deadlines: SharedTimers = field(default_factory=SharedTimers)
     pace: Pace = field(default_factory=Pace)

@@ -1,4 +1,4 @@
-"""One conversation of one participant with its model: an append-only message list and its token ledger."""
+"""Keeps one conversation of one participant with its model: an append-only message list and its token ledger."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ _encode = msgspec.msgpack.Encoder().encode
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """What a call asks of a model beside the messages. `tools` are what the prompt shows; `allowed` as they are narrowed now."""
+    """Holds what a call asks of a model beside the messages. `tools` are those that the prompt shows; `allowed` are the
+    same as they are narrowed now.
+    """
 
     sampling: Sampling
     tools: tuple[ToolSchema, ...] = ()
@@ -35,7 +37,7 @@ class Asked(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class Thread:
-    """Sequential: a second call while one is under way raises."""
+    """Takes one call at a time: a second call while one is under way raises."""
 
     name: str
     participant: Participant
@@ -50,19 +52,19 @@ class Thread:
     known: int = 0
     busy: bool = False
     shown: tuple[ToolSchema, ...] = ()
-    """All tools that its prompts have shown, each once."""
+    """Tools that its prompts have shown, each once."""
     _hash: Any = field(default_factory=xxhash.xxh3_128)
     _hashed: int = 0
 
     @property
     def has_something_to_answer(self) -> bool:
-        """Whether anything was said since this participant's own last words; its tools' results count."""
+        """Says whether anything was said since this participant's own last words; its tools' results count."""
         last = self.messages[-1] if self.messages else None
         return last is not None and last.role in ("user", "tool")
 
     @property
     def has_only_a_system_prompt(self) -> bool:
-        """Which is enough for whoever speaks first."""
+        """Says whether there is a system prompt and nothing else, which is enough for the first speaker."""
         return bool(self.messages) and all(message.role == "system" for message in self.messages)
 
     def append(self, message: Message, event_seq: int) -> None:
@@ -70,19 +72,19 @@ class Thread:
         self.event_seqs.append(event_seq)
 
     def show(self, tools: tuple[ToolSchema, ...]) -> None:
-        """Write down that a prompt showed these tools: as a rule, all prompts of a thread show the same."""
+        """Records that a prompt showed these tools: as a rule, all prompts of a thread show the same."""
         if not self.shown:
             self.shown = tools
         elif tools and tools != self.shown:
             self.shown = tuple({tool.name: tool for tool in (*self.shown, *tools)}.values())
 
     def forget(self, kept: int) -> None:
-        """All but the first messages, which the model could not be asked."""
+        """Forgets all but the first `kept` messages: the model could not be asked the others."""
         del self.messages[kept:], self.event_seqs[kept:]
         self._hashed = min(self._hashed, kept)
 
     def request(self, asked: Asked, max_tokens: int) -> CompletionRequest:
-        """A model call over all that was said. Its answer is appended by `accept`, with its event."""
+        """Makes the request of a model call over all that was said. Its answer is appended by `accept`, with its event."""
         sampling = asked.sampling
         if max_tokens < sampling.max_tokens:
             sampling = replace(sampling, max_tokens=max_tokens)
@@ -103,7 +105,9 @@ class Thread:
         )
 
     def take(self) -> int:
-        """For the time of one call, until `give_back`; gives its number. Errors: RuntimeError."""
+        """Takes the thread for one call, until `give_back`, and returns the call's number. Errors: RuntimeError if it
+        is taken.
+        """
         if self.busy:
             raise RuntimeError(
                 f"thread {self.name} is already waiting for its model; open another thread for concurrent calls"
@@ -116,7 +120,9 @@ class Thread:
         self.calls += 1
 
     def digest(self, request: CompletionRequest) -> bytes:
-        """16 bytes that stand for everything this thread has asked so far, this request included. Asked once a call."""
+        """Returns 16 bytes that stand for everything this thread has asked so far, this request included. Call it once
+        for each call.
+        """
         new = self.messages[self._hashed :]
         narrowed = _narrowed(request) if request.allowed_tools is not request.tools else []
         shown = request.tools if self.calls == 0 else ()
@@ -132,7 +138,9 @@ class Thread:
         return digest
 
     def accept(self, completion: Completion, event_seq: int, sampling: Sampling | None = None) -> None:
-        """Append the answer to the messages and its tokens to the ledger. `sampling`: if it was not the participant's."""
+        """Appends the answer to the messages and its tokens to the ledger. `sampling` is given if it was not the
+        participant's.
+        """
         first_new = 0 if completion.fork_reason is not None else self.known
         self.ledger.add(completion, self.event_seqs[first_new:], event_seq, sampling or self.participant.sampling)
         self.append(completion.message, event_seq)

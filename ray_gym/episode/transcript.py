@@ -1,4 +1,4 @@
-"""All that was said and done in an episode: its threads, and what happened on them in order."""
+"""Records all that was said and done in an episode: its threads, and the events on them in order."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Transcript:
         prompts: Mapping[str, str],
         speakers: Iterable[str],
     ) -> None:
-        """`prompts`: system prompts that win over all others; `speakers`: who has a thread from the start."""
+        """Opens a thread for each of `speakers`. `prompts` are system prompts that win over all others."""
         self._spec = spec
         self._seed = derive_seed(spec.seed, spec.try_)
         self._participants = participants
@@ -38,17 +38,19 @@ class Transcript:
         self.turns: list[Turn] = []
         self.step = 0
         self.opening_prompts: Mapping[str, str] = {}
-        """Those of the environment's opening: the last to count."""
+        """System prompts of the environment's opening, which come last in choice."""
         self.threads = {name: self._new_thread(name, participants[name]) for name in speakers}
 
     def open_thread(self, participant: str) -> str:
-        """One more of a participant, with its system prompt. Gives the thread's name."""
+        """Opens one more thread of a participant, with its system prompt. Returns the thread's name."""
         name = self.open_empty_thread(participant)
         self.put_system_prompt(name)
         return name
 
     def open_empty_thread(self, participant: str, forked_for: str | None = None) -> str:
-        """One more, with nothing in it. `forked_for`: why it does not go on with the thread that it shares a beginning with."""
+        """Opens one more thread, with nothing in it. `forked_for` says why the call does not continue the thread that
+        it shares a beginning with.
+        """
         self._opened[participant] += 1
         name = f"{participant}/{self._opened[participant]}"
         self.threads[name] = self._new_thread(name, self._participants[participant])
@@ -63,7 +65,7 @@ class Transcript:
             self.put(thread, "system", Message("system", chosen))
 
     def put(self, thread: str, kind: EventKind, message: Message) -> Event:
-        """Append a message to a thread, and write it down as an event."""
+        """Appends a message to a thread, and records it as an event."""
         on = self.threads[thread]
         event = self.write(
             kind,
@@ -80,7 +82,7 @@ class Transcript:
         return event
 
     def put_answer(self, thread: Thread, kind: EventKind, answered: Answered, asked: Asked) -> None:
-        """What a thread's model said: to its messages and its token ledger, and as an event."""
+        """Appends an answer to a thread's messages and to its token ledger, and records it as an event."""
         completion, participant = answered.completion, thread.participant
         event = self.write(
             kind,
@@ -100,7 +102,7 @@ class Transcript:
         thread.accept(completion, event.seq, asked.sampling)
 
     def write(self, kind: EventKind, *, started_at: float = 0.0, **fields: Any) -> Event:
-        """Errors: TypeError for content that is no text."""
+        """Records an event. Errors: TypeError for content that is no text."""
         content = fields.get("content", "")
         if not isinstance(content, str):
             raise TypeError(f"{kind}: expected text, got {type(content).__name__}")

@@ -1,4 +1,4 @@
-"""What is counted while an episode is played."""
+"""Counts what happens while an episode is played: turns, and usage of models and tools."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from ray_gym.models.base import Completion
 
 
 class Turn(msgspec.Struct):
-    """One participant speaking until it yields the floor. `text` is what it said last; `tool_results` what its tools answered."""
+    """Lets one participant speak until it yields the floor. `text` is what it said last; `tool_results` are the answers
+    of its tools.
+    """
 
     speaker: str
     index: int
@@ -17,7 +19,7 @@ class Turn(msgspec.Struct):
     tool_errors: int = 0
     steps: int = 0
     yielded: bool = False
-    """Of a turn that is driven from outside: it is over."""
+    """True once a turn that is driven from outside is over."""
 
 
 class Usage(msgspec.Struct):
@@ -30,7 +32,7 @@ class Usage(msgspec.Struct):
     model_s: float = 0.0
     tool_s: float = 0.0
     budgeted_tokens: int = 0
-    """Generated, and counted towards the episode's token budget: a judge's are not."""
+    """Generated tokens that count towards the episode's token budget: a judge's do not."""
 
     def count(self, completion: Completion, duration_s: float, budgeted: bool) -> None:
         self.model_calls += 1

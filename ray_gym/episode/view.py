@@ -1,4 +1,4 @@
-"""An episode as its author may look at it: its state, its own chance, clock and ids, and what was said."""
+"""Gives an author the view of an episode: its state, its own chance, clock and ids, and what was said."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ray_gym.task import Task
 
 
 class EpisodeView:
-    """What there is of an episode, and what can be written into its record."""
+    """Shows an episode, and writes into its record."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class EpisodeView:
         self.stop: Stop | None = None
         self._scored_from: int | None = None
         self.asking: dict[str, Participant] = {}
-        """Who is being asked now, by thread; when a deadline has passed, who was then."""
+        """Participants that are being asked now, by thread; after a deadline has passed, those that were asked then."""
         log = log or CallLog(spec.episode_id, spec.try_, spec.attempt)
         self.started_at = log.started_at
         self.clock = ActiveClock()
@@ -62,49 +62,53 @@ class EpisodeView:
         return self.stop is not None
 
     def rng(self, name: str) -> random.Random:
-        """The episode's own random numbers: the same name gives the same stream every time this try is played."""
+        """Returns the episode's own random numbers: the same name gives the same stream every time this try is played."""
         if name not in self._rngs:
             self._rngs[name] = random.Random(derive_seed(self.spec.seed, self.spec.try_, "rng", name))
         return self._rngs[name]
 
     def new_id(self) -> str:
-        """A fresh id, the same every time this try is played."""
+        """Returns a fresh id, the same every time this try is played."""
         self._ids += 1
         return stable_id(self.spec.seed, self.spec.try_, "id", self._ids)
 
     def elapsed_s(self) -> float:
-        """Seconds that this episode was played, over all its attempts."""
+        """Returns the seconds that this episode was played, over all its attempts."""
         return self.clock.elapsed_s
 
     def now(self) -> float:
-        """The time (Unix seconds) of the last answer of a model, or of the start: the same when the episode is gone on with elsewhere."""
+        """Returns the time (Unix seconds) of the last answer of a model, or of the start: the same when the episode is
+        resumed elsewhere.
+        """
         return self._now
 
     def turns_of(self, participant: str) -> int:
         return [turn.speaker for turn in self.turns].count(participant)
 
     def messages_of(self, participant: str) -> list[Event]:
-        """What a participant said in its own conversation, in order; what a task's row says it said earlier is not among it."""
+        """Returns the events of a participant's words in its own conversation, in order, without those that the task's
+        row began with.
+        """
         return [event for event in self.events if event.kind == "message" and event.thread == participant]
 
     @property
     def answer(self) -> str:
-        """The policy's last words; empty if it said none."""
+        """Returns the policy's last words; an empty text if it said none."""
         said = self.messages_of("policy")
         return said[-1].content if said else ""
 
     def note(self, text: str) -> None:
-        """Write a remark into the record; nobody sees it."""
+        """Writes a remark into the record; nobody sees it."""
         self.transcript.write("note", content=text)
 
     def end(self, reason: StopReason, text: str = "") -> None:
-        """End the episode; the first reason counts."""
+        """Ends the episode; the first reason counts."""
         if self.stop is None:
             self.transcript.write("stop", content=text, finish_reason=reason.value)
             self.stop = Stop(reason, text)
 
     def record_verdict(self, name: str, value: float, why: str) -> None:
-        """Write down what a grader found."""
+        """Records the verdict of a grader."""
         text = f"{name}: {why}" if why else name
         self.transcript.write("verdict", content=text).reward = value
 
@@ -115,11 +119,11 @@ class EpisodeView:
         return self._scored_from is not None
 
     def begin_scoring(self) -> None:
-        """From here on judges may be asked, and nobody else."""
+        """Begins scoring: from here on judges may be asked, and nobody else."""
         self._scored_from = len(self.events)
 
     def score_again(self, why: str) -> None:
-        """What graders found so far does not count: it stays in the record, but as notes."""
+        """Discards the verdicts of graders so far: they stay in the record, but as notes."""
         for event in self.events[self._scored_from :]:
             if event.kind == "verdict":
                 event.kind, event.content = "note", f"does not count: {event.content} ({event.reward:g})"

@@ -1,4 +1,4 @@
-"""Words in a text: 'END' is not said by 'WEEKEND', nor 'resolved' by 'unresolved'."""
+"""Finds words in a text: 'END' is not said by 'WEEKEND', nor 'resolved' by 'unresolved'."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ _WITHOUT_SPACES = frozenset({"CJK", "HIRAGANA", "KATAKANA", "BOPOMOFO", "THAI", 
 
 
 def has_words(text: str, words: str, *, any_case: bool = False) -> bool:
-    """Whether the words stand in the text by themselves, not inside of longer ones.
+    """Says whether the words stand in the text by themselves, not inside of longer ones.
 
-    What begins or ends with something else than a letter, a digit or an underscore (`<done>`) is found next to anything there, and so is
-    what begins or ends in a script that sets no spaces between words.
+    Words that begin or end with something else than a letter, a digit or an underscore (`<done>`) are found next to
+    anything there, and so are words that begin or end in a script that sets no spaces between words.
     """
     if any_case:
         text, words = text.casefold(), words.casefold()
@@ -24,7 +24,7 @@ def has_words(text: str, words: str, *, any_case: bool = False) -> bool:
 
 
 def _is_set_apart(letter: str) -> bool:
-    """Whether it belongs to words that spaces set apart."""
+    """Says whether a letter belongs to words that spaces set apart."""
     if re.match(r"\w", letter) is None:
         return False
     return unicodedata.name(letter, "").split(" ")[0] not in _WITHOUT_SPACES
