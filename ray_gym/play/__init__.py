@@ -1,1 +1,1 @@
-"""Who drives an episode: a worker that plays it, or a session whose commands come from outside."""
+"""Drives an episode: a worker plays it, or a session carries out commands that come from outside."""

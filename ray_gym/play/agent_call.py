@@ -1,4 +1,4 @@
-"""A model call of a black-box agent, as it came, and the command that it becomes."""
+"""Turns a model call of a black-box agent, as it came, into a command."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ class UnknownAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AgentCall:
-    """`messages` is the whole conversation as the agent has it, or what comes `after` one of its answers (with new instructions in front,
-    if it is `instructed`). `digest` stands for all that is asked.
+    """Holds a call as the agent made it. `messages` is the whole conversation as the agent has it, or what comes
+    `after` one of its answers (with new instructions in front, if it is `instructed`). `digest` stands for all that is
+    asked.
 
-    `sampling`: what differs from the participant's own. `is_again`: the agent says that it asked this before. `is_named`: it has given the
-    call a key, so that it is known by that, and not by its words.
+    `sampling` has the values that differ from the participant's own. `is_again` means that the agent says it asked this
+    before; `is_named`, that it has given the call a key, so that it is known by that, and not by its words.
     """
 
     messages: tuple[Message, ...]
@@ -66,7 +67,9 @@ class AgentCall:
 
 
 def command_of(call: AgentCall, participant: str, session: Session) -> Ask:
-    """Errors: TurnIsOver; UnknownAnswer; ValueError if a call of a tool has no result, or the reverse."""
+    """Makes the command of a call. Errors: TurnIsOver; UnknownAnswer; ValueError if a call of a tool has no result, or
+    the reverse.
+    """
     episode = session.episode
     if episode.steps_left(participant) < 1:
         raise TurnIsOver(f"{participant} has had its {episode.participants[participant].max_steps_per_turn} steps")
@@ -90,7 +93,9 @@ def command_of(call: AgentCall, participant: str, session: Session) -> Ask:
 
 
 def _whole(call: AgentCall, participant: str, session: Session) -> tuple[Message, ...]:
-    """The conversation that a call goes on with. As OpenAI has it, instructions are those of one call. Errors: as `command_of`."""
+    """Returns the conversation that a call continues. As in OpenAI's API, instructions are those of one call. Errors:
+    as `command_of`.
+    """
     if call.after is None:
         return call.messages
     try:
@@ -108,7 +113,7 @@ def _whole(call: AgentCall, participant: str, session: Session) -> tuple[Message
 
 
 def _digest(asked: ApiRequest) -> bytes:
-    """The same for calls that ask the same, however they are written. Not cheap for a long conversation."""
+    """Hashes a call: the same for calls that ask the same, however they are written. Not cheap for a long conversation."""
     said = [canonical(message) for message in asked.messages]
     tools = [canonical_tools(asked.tools), [tool.name for tool in asked.allowed_tools]]
     how = [asked.tool_choice, asked.parallel_tool_calls, dict(asked.sampling), asked.response_format, asked.after]

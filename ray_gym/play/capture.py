@@ -1,9 +1,10 @@
-"""Which thread a call of a black-box agent goes on with.
+"""Finds the thread that a call of a black-box agent continues.
 
-An agent sends its whole conversation with every call, as it remembers it: without the reasoning, with arguments that were parsed and
-written again, with other ids, without answers that say nothing. So messages are compared in a canonical form, and a call goes on with the
-thread of which all messages are the beginning of its own, the longest one if there are several. What fits none opens a thread: another
-conversation, an edited history, or a call beside one that is still waiting for its answer.
+An agent sends its whole conversation with every call, as it remembers it: without the reasoning, with arguments that
+were parsed and written again, with other ids, without answers that say nothing. So messages are compared in a canonical
+form, and a call continues the thread of which all messages are the beginning of its own, the longest one if there are
+several. A call that fits none opens a thread: another conversation, an edited history, or a call beside one that is
+still waiting for its answer.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from ray_gym.messages import Message, ToolSchema
 
 EDITED_HISTORY = "edited_history"
 BRANCHED = "branched"
-"""A second answer to what was answered, or is just being answered."""
+"""Reason of a fork: a second answer to a message that was answered, or is just being answered."""
 TOOLS_CHANGED = "tools_changed"
 
 Canonical = tuple[str, str, tuple[tuple[str, str], ...]]
-"""Role, text, and calls as (name, arguments)."""
+"""A message in canonical form: role, text, and calls as (name, arguments)."""
 Tools = tuple[str, ...]
 
 
@@ -33,7 +34,9 @@ def canonical(message: Message) -> Canonical:
 
 
 def without_thought(text: str) -> str:
-    """What is left of an assistant's words when an agent has taken out what was thought aloud. Linear in the text."""
+    """Returns what is left of an assistant's words when an agent has taken out what was thought aloud. Linear in the
+    text.
+    """
     *thoughts, said = text.split("</think>")  # the prompt may have opened the first
     kept = [before for before, mark, _ in (thought.partition("<think>") for thought in thoughts) if mark]
     return "".join([*kept, said]).strip()
@@ -44,7 +47,7 @@ def canonical_tools(tools: Iterable[ToolSchema]) -> Tools:
 
 
 def _same_arguments(text: str) -> str:
-    """The same for JSON that says the same."""
+    """Returns JSON in one form, so that texts that mean the same become the same; other text as it is, stripped."""
     try:
         return json.dumps(json.loads(text), sort_keys=True, separators=(",", ":"))
     except (ValueError, RecursionError):
@@ -53,7 +56,9 @@ def _same_arguments(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`thread`: the one to go on with, and the call's messages that it has not; or None for a new one, and what it was forked for."""
+    """Says where a call goes: to the `thread` that it continues, with the messages that are `new` there; or to a new
+    thread (None), which it was `forked_for`.
+    """
 
     thread: str | None
     new: tuple[Message, ...] = ()
@@ -64,12 +69,12 @@ class Match:
 class _Captured:
     messages: list[Canonical] = field(default_factory=list)
     tools: Tools | None = None
-    """None: nothing was asked on it yet."""
+    """Tools that the thread shows; None means that nothing was asked on it yet."""
 
 
 @dataclass(slots=True)
 class Capture:
-    """A participant's threads, as calls from outside have used them."""
+    """Remembers a participant's threads, as calls from outside have used them."""
 
     participant: str
     _threads: dict[str, _Captured] = field(default_factory=dict)
@@ -81,7 +86,9 @@ class Capture:
         threads: Iterable[Thread],
         asked_already: Collection[str] = (),
     ) -> Match:
-        """`asked_already`: threads of which calls are under way, though they may not have begun."""
+        """Finds the thread that a call continues. `asked_already` names threads of which calls are under way, though
+        they may not have begun.
+        """
         asked, shown = [_Said(canonical(message), message) for message in messages], canonical_tools(tools)
         best: Match | None = None
         longest = -1
@@ -100,17 +107,17 @@ class Capture:
         return best or Match(None, tuple(messages), forked_for)
 
     def uses(self, thread: str, tools: Iterable[ToolSchema]) -> None:
-        """From now on the thread shows these tools."""
+        """Records that the thread shows these tools from now on."""
         self._threads.setdefault(thread, _Captured()).tools = canonical_tools(tools)
 
     def forget(self, thread: str, kept: int) -> None:
-        """All but its first messages, which are not in it any more."""
+        """Forgets all but the thread's first `kept` messages, because the others are not in it any more."""
         if thread in self._threads:
             del self._threads[thread].messages[kept:]
 
     @property
     def on_main(self) -> bool:
-        """Whether calls have gone on with the participant's own thread, in which its words are already."""
+        """Says whether calls have continued the participant's own thread, in which its words are already."""
         captured = self._threads.get(self.participant)
         return captured is not None and captured.tools is not None
 
@@ -127,7 +134,7 @@ class _Said:
 
 
 def _shared(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int, Sequence[_Said]]:
-    """How many messages of each are the beginning of both, and the second as the first has put it.
+    """Returns how many messages of each are the beginning of both, and the second as the first has put it.
 
     An answer that says nothing may be in one and not in the other.
     """
@@ -147,7 +154,9 @@ def _shared(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int
 
 
 def _joined(kept: Canonical, asked: Sequence[_Said], start: int) -> Sequence[_Said] | None:
-    """Calls that were one answer, where an agent tells each with its result, as that answer again; None if they aren't that one."""
+    """Joins calls that were one answer, where an agent tells each with its result, into that answer again; returns None
+    if they aren't that one.
+    """
     _, text, calls = kept
     parts: list[_Said] = []
     results: list[_Said] = []

@@ -1,4 +1,6 @@
-"""The commands that drive a session from outside, as the journal keeps them, and what each does to the episode."""
+"""Defines the commands that drive a session from outside, as the journal keeps them, and carries them out on the
+episode.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +22,27 @@ from ray_gym.stop import StopReason
 
 
 class Turn(msgspec.Struct, array_like=True, tag="turn", frozen=True):
-    """Let a participant speak until it yields the floor."""
+    """Lets a participant speak until it yields the floor."""
 
     participant: str
 
 
 class Say(msgspec.Struct, array_like=True, tag="say", frozen=True):
-    """Speak for a participant; the others hear it, and answer as the environment has them."""
+    """Speaks for a participant; the others hear it, and answer as the environment has them."""
 
     participant: str
     text: str
 
 
 class Tell(msgspec.Struct, array_like=True, tag="tell", frozen=True):
-    """Put a message into a participant's view, or a thread's."""
+    """Puts a message into a participant's view, or a thread's."""
 
     thread: str
     text: str
 
 
 class CallTool(msgspec.Struct, array_like=True, tag="call", frozen=True):
-    """Call a tool in a participant's name. `arguments` is JSON text."""
+    """Calls a tool in a participant's name. `arguments` is JSON text."""
 
     participant: str
     id: str
@@ -53,7 +55,7 @@ class OpenThread(msgspec.Struct, array_like=True, tag="open_thread", frozen=True
 
 
 class Reply(msgspec.Struct, array_like=True, tag="reply", frozen=True):
-    """One model call on a thread."""
+    """Makes one model call on a thread."""
 
     thread: str
 
@@ -76,10 +78,11 @@ class StoredMessage(msgspec.Struct, array_like=True, frozen=True):
 
 
 class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
-    """A model call of a black-box agent that plays a participant: its new messages on a thread, and what it asks for.
+    """Makes a model call of a black-box agent that plays a participant: it brings new messages on a thread, and the
+    options of the call.
 
-    Without a `thread` it opens one (`forked_for`: see `capture`). `tools` and `allowed` are in OpenAI's form; `digest` stands for the call
-    as it came, so that one that is sent again can be told.
+    Without a `thread` it opens one (`forked_for`: see `capture`). `tools` and `allowed` are in OpenAI's form; `digest`
+    stands for the call as it came, so that a call that is sent again can be recognised.
     """
 
     participant: str
@@ -103,22 +106,22 @@ class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What an `Ask` was answered, and where that is."""
+    """Holds the answer to an `Ask`, and where it is."""
 
     completion: Completion
     thread: str
     length: int
-    """The answer is the last of so many messages."""
+    """Number of messages in the thread, of which the answer is the last."""
 
 
 class Close(msgspec.Struct, array_like=True, tag="close", frozen=True):
-    """Give the session up, without a score."""
+    """Gives the session up, without a score."""
 
     why: str
 
 
 class End(msgspec.Struct, array_like=True, tag="end", frozen=True):
-    """End the episode and score it."""
+    """Ends the episode and scores it."""
 
 
 Command = Turn | Say | Tell | CallTool | OpenThread | Reply | Ask | Close | End
@@ -128,9 +131,10 @@ encode = msgspec.msgpack.Encoder().encode
 
 
 def must_not_meet(command: Command | None, other: Command) -> bool:
-    """Whether a command (None: an `Ask`) has to wait for another one that is under way.
+    """Says whether a command (None: an `Ask`) has to wait for another one that is under way.
 
-    Only an agent's own calls, of models and tools, go on side by side. The end waits for no answers that nobody will use.
+    Only an agent's own calls, of models and tools, go on side by side. The end waits for no answers that nobody will
+    use.
     """
     if isinstance(command, End):
         return not isinstance(other, Ask)
@@ -138,7 +142,9 @@ def must_not_meet(command: Command | None, other: Command) -> bool:
 
 
 def check(command: Command, episode: Episode) -> None:
-    """What names nobody is the mistake of who gave it, and does the session no harm. Errors: ValueError."""
+    """Checks that a command names a participant or thread that is there. If not, the caller is told, and the session
+    takes no harm. Errors: ValueError.
+    """
     match command:
         case Turn(name) | Say(name) | CallTool(name) | Ask(name):
             known, what = list(episode.environment.participants), "participant"
@@ -153,7 +159,7 @@ def check(command: Command, episode: Episode) -> None:
 
 
 async def apply(command: Command, episode: Episode, captures: dict[str, Capture]) -> Told | Failure | None:
-    """Carry a command out; the answer of an `Ask`, or why the model could not take it.
+    """Carries a command out; returns the answer of an `Ask`, or why the model could not take it.
 
     Errors: EpisodeOver, EpisodeFailure, and what an author's code raises.
     """
@@ -178,7 +184,9 @@ async def apply(command: Command, episode: Episode, captures: dict[str, Capture]
 
 
 async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Told | Failure | None:
-    """What the model can't be asked is the agent's mistake, which it is told; the conversation is as it was before."""
+    """Carries an `Ask` out. If the model can't be asked this, it is the agent's mistake: the agent is told, and the
+    conversation is as it was before.
+    """
     name = ask.participant
     thread = ask.thread or episode.transcript.open_empty_thread(name, ask.forked_for)
     asked = ask.asked()
@@ -216,7 +224,7 @@ def _kind_of(message: Message, is_first: bool) -> Any:
 
 
 def _is_there(captures: dict[str, Capture], participant: str) -> bool:
-    """Whether what a participant says, and is told by tools, gets into its own thread by the calls of an agent."""
+    """Says whether the participant's words, and its tools' answers, get into its own thread by the calls of an agent."""
     return participant in captures and captures[participant].on_main
 
 
@@ -256,5 +264,5 @@ def _schemas(given: Sequence[dict[str, Any]]) -> tuple[ToolSchema, ...]:
 
 
 def in_openai_form(tools: Sequence[ToolSchema]) -> tuple[dict[str, Any], ...]:
-    """With nothing but JSON data in it."""
+    """Returns the tools in OpenAI's form, with nothing but JSON data in it."""
     return tuple(json.loads(json.dumps(tool.as_openai())) for tool in tools)

@@ -1,7 +1,8 @@
-"""Which of an agent's calls have reached it with their answers.
+"""Knows which of an agent's calls have reached it with their answers.
 
-Agents' clients ask again what they got no answer to, in the same words; but the same words are also how a sample more is asked for. What
-tells them apart is whether the earlier answer was delivered whole: only what was not is given again.
+Agents' clients repeat a call that they got no answer to, in the same words; but the same words are also how another
+sample is asked for. The two are told apart by whether the earlier answer was delivered whole: only an answer that was
+not is given again.
 """
 
 from __future__ import annotations
@@ -11,28 +12,34 @@ import contextlib
 from dataclasses import dataclass, field
 
 PATIENCE_S = 0.3
-"""How long a call waits for news of an earlier one in the same words that somebody still seems to wait for: that a client has gone is
-noticed later than what it asks next arrives. Samples that are asked for side by side are late by that much."""
+"""Seconds that a call waits for news of an earlier one in the same words that somebody still seems to wait for: a
+client's next request arrives before it is noticed that the client has gone. Samples that are asked for side by side are
+late by that much."""
 PATIENCE_AGAIN_S = 5.0
-"""The same where the client says that it asks again, or where the earlier answer is on its way."""
+"""Seconds of the same wait where the client says that it asks again, or where the earlier answer is on its way."""
 
 
 @dataclass(slots=True)
 class _Call:
     waiting: set[str] = field(default_factory=set)
-    """Who asked it, and was not told yet."""
+    """Keys of the callers that asked it, and were not told yet."""
     answered_at: float | None = None
     delivered: bool = False
     seen: bool = False
-    """Whether anybody has asked it here: of what was recorded elsewhere nobody knows whether it was delivered."""
+    """True if anybody has asked it here: of a call that was recorded elsewhere nobody knows whether its answer was
+    delivered."""
 
     def can_be_given(self, says_again: bool, now: float) -> bool:
-        """Again, to somebody else. Who brought an answer, and is long silent, has died on the way."""
+        """Says whether its answer can be given again, to another caller. A caller that was brought an answer, and is
+        long silent, has died on the way.
+        """
         is_silent = self.answered_at is not None and now - self.answered_at >= PATIENCE_AGAIN_S
         return not self.delivered and (is_silent if self.waiting else self.seen or says_again)
 
     def settles_by(self, began: float, says_again: bool) -> float:
-        """Until when news of it are worth the wait of somebody who began to wait then."""
+        """Returns until when a caller that began to wait at `began` should wait for news of this call (event loop's
+        time, seconds).
+        """
         if self.delivered or not self.waiting:
             return began
         if self.answered_at is not None:
@@ -41,23 +48,27 @@ class _Call:
 
 
 class Deliveries:
-    """Of one session. Calls are named by the keys of their commands; who asks them, by the keys that they came with."""
+    """Follows the calls of one session. Calls are named by the keys of their commands; callers, by the keys that their
+    requests came with.
+    """
 
     def __init__(self) -> None:
         self._by_digest: dict[bytes, dict[str, _Call]] = {}
         self._asked: dict[str, tuple[bytes, str]] = {}
-        """What each of those who wait has asked."""
+        """Digest and key of the call that each waiting caller has asked."""
         self._digests: dict[str, bytes] = {}
-        """Of the commands that were begun, by their keys."""
+        """Digests of the commands that were begun, by their keys."""
         self._changed = asyncio.Event()
 
     def begun(self, digest: bytes, key: str) -> None:
-        """A command of this key is carried out, now or again."""
+        """Takes note that a command of this key is carried out, now or again."""
         self._by_digest.setdefault(digest, {}).setdefault(key, _Call())
         self._digests[key] = digest
 
     async def key_for(self, digest: bytes, asker: str, says_again: bool) -> str:
-        """The key of the command that answers this call: an earlier one's that was not delivered, or the asker's own."""
+        """Returns the key of the command that answers this call: an earlier one's that was not delivered, or the
+        asker's own.
+        """
         calls, began = self._by_digest.setdefault(digest, {}), _now()
         while asker not in calls:
             earlier = [key for key, call in calls.items() if call.can_be_given(says_again, _now())]
@@ -70,14 +81,14 @@ class Deliveries:
         return self._wait_for(digest, asker, asker)
 
     def answered(self, asker: str) -> None:
-        """Its answer is on the way."""
+        """Takes note that the asker's answer is on the way."""
         if asker in self._asked:
             digest, key = self._asked[asker]
             self._by_digest[digest][key].answered_at = _now()
             self._tell()
 
     def settle(self, asker: str, delivered: bool) -> None:
-        """Whether the answer has reached the asker whole."""
+        """Takes note whether the answer has reached the asker whole."""
         of_its_own = self._digests.get(asker, b""), asker  # it asked for it elsewhere
         digest, key = self._asked.pop(asker, of_its_own)
         if (call := self._by_digest.get(digest, {}).get(key)) is not None:

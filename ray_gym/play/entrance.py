@@ -1,4 +1,4 @@
-"""Where the commands of one session wait until it is their turn."""
+"""Has the commands of one session wait until it is their turn."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager, contextmanager
 
 
 class TooManyWaiting(Exception):
-    """As many commands wait as may: this one was not taken."""
+    """The session has as many commands waiting as it may: this one was not taken."""
 
 
 class Entrance:
-    """One after the other, in their order."""
+    """Admits commands one after the other, in their order."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -21,7 +21,9 @@ class Entrance:
 
     @contextmanager
     def place(self) -> Iterator[None]:
-        """For whoever waits, for its turn or for what another has begun. Errors: TooManyWaiting."""
+        """Takes a place for a caller that waits, for its turn or for the result of another's command. Errors:
+        TooManyWaiting.
+        """
         if self._waiting >= self._most:
             raise TooManyWaiting(f"{self._waiting} commands wait in this session, as many as there may be")
         self._waiting += 1

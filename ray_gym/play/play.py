@@ -26,7 +26,7 @@ from ray_gym.stop import EpisodeOver, StopReason
 
 @dataclass(slots=True)
 class Played:
-    """An episode at its end. `score` is None where no score is deserved."""
+    """Holds an episode at its end. `score` is None where no score is deserved."""
 
     episode: Episode
     status: str
@@ -35,7 +35,7 @@ class Played:
     diverged: str | None = None
     """Set when a replay went another way than what was recorded."""
     causes: dict[int, str] = field(default_factory=dict)
-    """Why the tries before this one were given up."""
+    """Reasons, by number of the try, for which the tries before it were given up."""
     group_size: int = 1
     group_completed: int = 1
     ended_at: float = field(default_factory=time.time)
@@ -43,7 +43,7 @@ class Played:
 
 
 async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, cause: str = "") -> Played:
-    """One try of an episode, from its start or gone on with. `cause`: why the try before it was given up.
+    """Plays one try of an episode, from its start or resumed. `cause` says why the try before it was given up.
 
     Never raises, cancellation apart. An environment that scores whole groups leaves the score to `score_group`.
     """
@@ -66,7 +66,9 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
 
 
 def at_its_end(played: Played) -> Played:
-    """Nothing more will be asked: a replay must have asked for all that was recorded, unless something else ended the episode."""
+    """Closes the log of an episode of which nothing more will be asked: a replay must have asked for all that was
+    recorded, unless something else ended the episode.
+    """
     episode = played.episode
     if not episode.calls.broken and (episode.stop is None or episode.stop.reason != StopReason.DEADLINE):
         episode.calls.log.end()
@@ -74,7 +76,7 @@ def at_its_end(played: Played) -> Played:
 
 
 def as_it_was(played: Played) -> Played:
-    """Whatever the environment made of it: infrastructure that broke, or a replay that diverged, fails an episode."""
+    """Fails an episode whose infrastructure broke, or whose replay diverged, whatever the environment made of it."""
     calls = played.episode.calls
     if calls.broken:
         return failed(played.episode, calls.broken.failure)
@@ -84,7 +86,7 @@ def as_it_was(played: Played) -> Played:
 
 
 def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> Episode:
-    """Errors: EpisodeFailure (data)."""
+    """Makes the episode of a spec, with its task. Errors: EpisodeFailure (data)."""
     try:
         task = stage.environment.task_type.model_validate_json(spec.task)
     except Exception as error:
@@ -96,7 +98,7 @@ def new_episode(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None) -> 
 
 
 def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
-    """An episode of which nothing was played."""
+    """Returns an episode of which nothing was played."""
     return Episode(spec, stage, stage.environment.task_type.model_construct())
 
 
@@ -107,7 +109,9 @@ def failed(episode: Episode, failure: Failure) -> Played:
 
 
 async def _to_its_end(episode: Episode) -> Failure | None:
-    """Set up and play. Returns the policy's own fault, which ends an episode that is scored all the same."""
+    """Sets the episode up and plays it. Returns the policy's own fault, which ends an episode that is scored all the
+    same.
+    """
     await set_up(episode)
     try:
         with blaming(episode.environment, "run"):
@@ -122,7 +126,7 @@ async def _to_its_end(episode: Episode) -> Failure | None:
 
 
 async def set_up(episode: Episode) -> None:
-    """The state, and what is there before anyone speaks. Errors: EpisodeFailure."""
+    """Makes the state, and what is there before anyone speaks. Errors: EpisodeFailure."""
     environment, limits = episode.environment, episode.limits
     with blaming(environment, "setup"):
         given = environment.setup(episode.task, episode)
@@ -134,7 +138,7 @@ async def set_up(episode: Episode) -> None:
 
 
 async def _run(episode: Episode) -> None:
-    """The environment's control flow, until it returns, the episode has ended, or its time is up."""
+    """Runs the environment's control flow, until it returns, the episode has ended, or its time is up."""
     if episode.stopped:
         return
     deadline_s = episode.limits.episode_deadline_s
@@ -161,7 +165,7 @@ async def score(episode: Episode) -> Score:
 
 
 async def _given(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
-    """What a hook gave: at once, or within the limit."""
+    """Returns the result of a hook: at once, or within the limit."""
     if not inspect.isawaitable(result):
         return result
     async with _at_most(episode.clock, [episode], limit, seconds):
@@ -170,7 +174,9 @@ async def _given(result: Any, episode: Episode, limit: str, seconds: float) -> A
 
 @asynccontextmanager
 async def _at_most(clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float) -> AsyncIterator[None]:
-    """Of the clock's time. Errors: TimeoutError, which says so if it was this limit, or the fault of a judge that did not answer."""
+    """Limits the block to so many seconds of the clock. Errors: TimeoutError, which names the limit if it was this one,
+    or the fault of a judge that did not answer.
+    """
     for episode in episodes:
         episode.asking.clear()
     try:
@@ -187,9 +193,10 @@ async def _at_most(clock: ActiveClock, episodes: Sequence[Episode], limit: str, 
 
 
 async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
-    """Score the episodes of a group that were played to their end, by the environment's `score_group`. Never raises, cancellation apart.
+    """Scores the episodes of a group that were played to their end, by the environment's `score_group`. Never raises,
+    cancellation apart.
 
-    Returns why they could not be scored, all of them, if they couldn't.
+    Returns why none of them could be scored, if so.
     """
     environment = stage.environment
     played = [one for one in group if one.status == "completed"]
@@ -213,7 +220,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
 
 
 class blaming:
-    """Whatever the author's code raises is the environment's failure, at the hook of theirs where it came out."""
+    """Turns whatever the author's code raises into the environment's failure, at the hook where it came out."""
 
     __slots__ = ("_environment", "_hook")
 
@@ -232,13 +239,15 @@ class blaming:
 
 
 def _is_cancelled() -> bool:
-    """Whether this task is being cancelled, rather than that the author's code raised CancelledError."""
+    """Says whether this task is being cancelled, rather than that the author's code raised CancelledError."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def _inner_hook(error: BaseException, environment: Rules) -> str | None:
-    """The last method of the environment in the traceback: `run` also goes through `relay`, `narrow` and `finished`."""
+    """Returns the last method of the environment in the traceback: `run` also goes through `relay`, `narrow` and
+    `finished`.
+    """
     names = [frame.name for frame in traceback.extract_tb(error.__traceback__) if hasattr(Environment, frame.name)]
     overridden = [
         name for name in names if getattr(type(environment), name, None) is not getattr(Environment, name, None)

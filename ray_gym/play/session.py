@@ -1,8 +1,9 @@
-"""An episode that is driven from outside, command by command, instead of by its environment's `run`.
+"""A session drives an episode from outside, command by command, instead of by its environment's `run`.
 
-Each command is written to the journal before it is carried out, so that a session whose worker died is made again by folding its commands
-over `setup`: each is given again when as many answers had come as then, and the calls in it are answered as they were. Whoever gives a
-command names it by a key: one that is given again, because its answer was lost, is not carried out again.
+Each command is written to the journal before it is carried out, so that a session whose worker died is made again by
+folding its commands over `setup`: each is given again when as many answers had come as then, and the calls in it are
+answered as they were. A caller names each command by a key: a command that is given again, because its answer was lost,
+is not carried out again.
 """
 
 from __future__ import annotations
@@ -34,18 +35,20 @@ from ray_gym.play.play import Played, as_it_was, blaming, failed, new_episode, s
 from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
 
 MOST_UNDER_WAY = 256
-"""Commands side by side: also of callers that have left."""
+"""Number of commands side by side, those of callers that have left included."""
 CUT_S = 5.0
-"""How long commands that are cut may take to notice it; nobody waits longer for code that doesn't let itself be cancelled."""
+"""Seconds that commands that are cut may take to notice it; nobody waits longer for code that doesn't let itself be
+cancelled."""
 
 Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command led to: the events that came meanwhile, whether the episode is over, and what an `Ask` was answered.
+    """Holds the result of a command: the events that came meanwhile, how the episode ended if it is over, and the
+    answer to an `Ask`.
 
-    `refused`: why the model could not take what was asked; nothing of it is left in the conversation.
+    `refused` says why the model could not take what was asked; nothing of it is left in the conversation.
     """
 
     events: tuple[Event, ...]
@@ -59,7 +62,7 @@ class Done:
 
 
 class LetGo(Exception):
-    """Whoever held the session has closed it; it goes on elsewhere."""
+    """The holder of the session has closed it; it goes on elsewhere."""
 
 
 class KeyReused(Exception):
@@ -67,7 +70,9 @@ class KeyReused(Exception):
 
 
 class Session:
-    """`played` is set once the episode is over and scored, was given up, or has failed."""
+    """Carries out the commands of one episode. `played` is set once the episode is over and scored, was given up, or
+    has failed.
+    """
 
     def __init__(
         self,
@@ -77,13 +82,13 @@ class Session:
         most_waiting: int = MOST_WAITING,
         played: Played | None = None,
     ) -> None:
-        """`played`: of one that has failed before it could be opened.
+        """Makes the session of a spec. `played` is given for an episode that has failed before it could be opened.
 
         Errors: EpisodeFailure (data) if the task is not one of the environment's.
         """
         self._log = log
         self._tasks: dict[str, asyncio.Task[Done]] = {}
-        """Every command that was begun, by its key, in their order."""
+        """Tasks of all commands that were begun, by their keys, in their order."""
         self._given: dict[str, Command] = {}
         self._under_way: dict[int, tuple[Command, asyncio.Task[Done]]] = {}
         self._entrance = Entrance(most_waiting)
@@ -94,7 +99,7 @@ class Session:
         self.captures: dict[str, Capture] = {}
         self.deliveries = Deliveries()
         self.size = 0
-        """Of what was given to it since it is here, and of what that led to: bytes and characters."""
+        """Size of the commands given since the session is here, and of what they led to: bytes and characters."""
         self.episode: Episode = played.episode if played is not None else new_episode(spec, stage, log)
         self.ended = asyncio.Event()
         self._is_let_go = False
@@ -103,24 +108,24 @@ class Session:
 
     @property
     def idle_s(self) -> float:
-        """How long nobody has said anything to it."""
+        """Returns the seconds for which nobody has said anything to it."""
         return 0.0 if self._under_way else time.monotonic() - self._touched
 
     def touch(self) -> None:
         self._touched = time.monotonic()
 
     def digest_of(self, key: str) -> bytes | None:
-        """The words of the agent's call that has this key."""
+        """Returns the digest of the agent's call that has this key; None if there is none."""
         known = self._given.get(key)
         return known.digest if isinstance(known, Ask) else None
 
     @property
     def given(self) -> int:
-        """How many commands it was given."""
+        """Returns how many commands it was given."""
         return len(self._tasks)
 
     async def open(self) -> None:
-        """Set the session up, and carry out again what was recorded of it. Never raises, cancellation apart."""
+        """Sets the session up, and carries out again what was recorded of it. Never raises, cancellation apart."""
         self._log.begin()
         self._log.record_trying(SETUP)
         await self._guarded(set_up(self.episode))
@@ -132,17 +137,21 @@ class Session:
         self.episode.clock.set_resting(not self._under_way)
 
     async def close(self) -> None:
-        """Let go of what is being carried out: it is recorded, and is carried out when the session is gone on with."""
+        """Lets go of the commands that are being carried out: they are recorded, and are carried out when the session
+        is resumed.
+        """
         self._is_let_go = True
         await self._give_up(self._under_way)
 
     async def perform(self, key: str, given: Command | Callable[[], Ask]) -> Done:
-        """Carry out a command, or give again what the one of this key led to. It is carried out also if who gave it doesn't wait for it.
+        """Carries out a command, or returns again the result of the one with this key. It is carried out even if the
+        caller doesn't wait for it.
 
-        An `Ask` may be made only when its turn has come, by a function. Exclusive commands wait until nothing else is under
-        way, and others for them. `Close` waits for nobody: it cuts what waits and what is under way.
-        Errors: TooManyWaiting; LetGo; KeyReused; Closed; EpisodeOver if the episode has ended before; ValueError for a participant or
-        thread that isn't there; OSError if it can't be recorded; what `given` raises.
+        An `Ask` may be made only when its turn has come, by a function. Exclusive commands wait until nothing else is
+        under way, and others for them. `Close` waits for nobody: it cuts commands that wait and that are under way.
+
+        Errors: TooManyWaiting; LetGo; KeyReused; Closed; EpisodeOver if the episode has ended before; ValueError for a
+        participant or thread that isn't there; OSError if it can't be recorded; what `given` raises.
         """
         if isinstance(given, Close):
             return await self._result(await self._close(key, given))
@@ -154,7 +163,7 @@ class Session:
         return await self._result(task)
 
     async def _entered(self, key: str, given: Command | Callable[[], Ask]) -> tuple[asyncio.Task[Done], bool]:
-        """The task that carries the command out, and whether it was begun now."""
+        """Returns the task that carries the command out, and whether it was begun now."""
         if (task := self._tasks.get(key)) is not None:
             self._require_same(key, given)
             return task, False
@@ -168,21 +177,21 @@ class Session:
         return self._accept(key, command), True
 
     async def _close(self, key: str, command: Close) -> asyncio.Task[Done]:
-        """The first one closes; others are told what came of that."""
+        """Closes the session by the first such command; later ones get the result of that."""
         await self._rest()
         if self._closing is None and self.played is not None:
             raise EpisodeOver(self.episode.stop)
         return self._closing or self._accept(key, command)
 
     def _accept(self, key: str, command: Command) -> asyncio.Task[Done]:
-        """Record it, and begin."""
+        """Records a command, and begins it."""
         cuts, encoded = isinstance(command, End | Close), encode(command)
         self.size += len(encoded)
         self._log.command(self.given, msgspec.Raw(encoded), key, tuple(self._under_way), cuts)
         return self._begin(key, command)
 
     async def _result(self, task: asyncio.Task[Done]) -> Done:
-        """What a command has led to; whoever is cut waits no longer than until that is recorded."""
+        """Returns the result of a command; a caller whose command is cut waits no longer than until that is recorded."""
         others = [self._closed] if task is not self._closing else []
         await asyncio.wait([task, *others], return_when=asyncio.FIRST_COMPLETED)
         await self._log.sync()  # before anybody is told of it
@@ -194,12 +203,14 @@ class Session:
 
     @property
     def asked_threads(self) -> set[str]:
-        """Those on which a call of an agent was begun, and not answered."""
+        """Returns the threads on which a call of an agent was begun, and not answered."""
         asks = (command for command, _ in self._under_way.values() if isinstance(command, Ask))
         return {ask.thread for ask in asks if ask.thread is not None}
 
     def _require_same(self, key: str, given: Command | Callable[[], Ask]) -> None:
-        """Errors: KeyReused. An `Ask` is known by its words, of which its giver has made the key."""
+        """Checks that a key was not given to another command before. Errors: KeyReused. An `Ask` is known by its words,
+        of which the caller has made the key.
+        """
         known = self._given[key]
         if isinstance(known, Ask) if not callable(given) else not isinstance(known, Ask):
             raise KeyReused(key)
@@ -207,12 +218,12 @@ class Session:
             raise KeyReused(key)
 
     async def settle(self) -> None:
-        """Until nothing is under way."""
+        """Waits until nothing is under way."""
         while self._under_way:
             await asyncio.wait([task for _, task in self._under_way.values()])
 
     async def _until_free(self, command: Command | None) -> None:
-        """Until nothing is under way that this one (None: an `Ask`) must not meet. Errors: Closed; LetGo."""
+        """Waits until nothing is under way that this command (None: an `Ask`) must not meet. Errors: Closed; LetGo."""
         while not self._closed.done():
             tasks = [task for other, task in self._under_way.values() if must_not_meet(command, other)]
             if not tasks:
@@ -226,7 +237,9 @@ class Session:
             raise Closed
 
     async def _rest(self) -> None:
-        """Until what is under way has come as far as it can without an answer: what is cut there is cut there in a replay, too."""
+        """Waits until the commands under way have come as far as they can without an answer: a command that is cut
+        there is cut there in a replay, too.
+        """
         given = -1
         while self._under_way and given != self.given:
             given = self.given
@@ -250,9 +263,11 @@ class Session:
         return task
 
     async def _fold(self) -> None:
-        """Give the recorded commands again, each when as many answers had come, and as many of the others were done, as then.
+        """Gives the recorded commands again, each when as many answers had come, and as many of the others were done,
+        as then.
 
-        Until all is there again that anybody was told: the recorded answers have been given, and what was carried out then is so again.
+        Returns once all is there again that anybody was told: the recorded answers have been given, and the commands
+        carried out then are so again.
         """
         for recorded in self._log.commands:
             await self._log.reach(recorded)
@@ -292,7 +307,7 @@ class Session:
             episode.clock.set_resting(not self._under_way)
 
     async def _guarded(self, step: Awaitable[Result]) -> Result | None:
-        """Whatever is raised ends the session with the failure that it is."""
+        """Awaits a step, and ends the session with the failure of whatever it raises."""
         episode, result = self.episode, None
         try:
             result = await step
@@ -305,7 +320,9 @@ class Session:
         return result
 
     async def _in_time(self, command: Command) -> Told | Failure | None:
-        """Within the episode's deadline. The policy's own fault ends an episode that is scored all the same."""
+        """Carries a command out within the episode's deadline. The policy's own fault ends an episode that is scored
+        all the same.
+        """
         episode = self.episode
         try:
             async with episode.clock.limit(episode.limits.episode_deadline_s) as deadline:
@@ -346,5 +363,5 @@ class Session:
 
 
 def _runs_code(command: Command) -> bool:
-    """Whether an author's code is run, of which a worker may die: an `Ask` only waits for a model."""
+    """Says whether a command runs an author's code, of which a worker may die: an `Ask` only waits for a model."""
     return not isinstance(command, Ask)
