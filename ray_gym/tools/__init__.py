@@ -1,4 +1,4 @@
-"""Tools: what they are, how a call is carried out, and where it runs."""
+"""Defines tools, carries their calls out, and decides where they run."""
 
 from ray_gym.tools.answer import IdempotencyKey, ToolAnswer, ToolError, WhenLost, within
 from ray_gym.tools.tool import Tool, tool_by_schema, tools_of

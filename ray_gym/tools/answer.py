@@ -1,4 +1,4 @@
-"""What a tool gives, and what its caller is told."""
+"""Defines the result of a tool, and the answer that its caller is given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ Result = TypeVar("Result")
 
 
 WhenLost = Literal["retry", "fail"]
-"""What to do about an effect that was begun, and nobody knows whether it was made."""
+"""Action for an effect that was begun, of which nobody knows whether it was made: make it again, or fail the episode.
+"""
 
 
 class IdempotencyKey(str):
@@ -27,7 +28,7 @@ class IdempotencyKey(str):
 class ToolError(Exception):
     """Raised by a tool to answer its caller with an error; the episode goes on.
 
-    `content`: what the caller is told, where it is not to be `{"error": message}`.
+    `content` is the text that the caller is told, where it is not to be `{"error": message}`.
     """
 
     def __init__(self, message: str = "", content: str | None = None) -> None:
@@ -37,14 +38,14 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """What the caller is told. `error` is set when the call was refused or could not be understood."""
+    """Holds the text that the caller is told. `error` is set when the call was refused or could not be understood."""
 
     content: str
     error: str | None = None
 
 
 async def within(result: Awaitable[Result], deadline_s: float) -> Result:
-    """Errors: TimeoutError, which says so if it was this deadline."""
+    """Awaits a result within `deadline_s` seconds. Errors: TimeoutError, which says so if it was this deadline."""
     try:
         async with asyncio.timeout(deadline_s) as deadline:
             return await result
@@ -55,7 +56,9 @@ async def within(result: Awaitable[Result], deadline_s: float) -> Result:
 
 
 def as_text(result: Any) -> str:
-    """What the caller is told of a tool's result: text as it is, all else as JSON. Errors: PydanticSerializationError."""
+    """Turns a tool's result into the text that the caller is told: text as it is, all else as JSON. Errors:
+    PydanticSerializationError.
+    """
     if isinstance(result, str):
         return result
     return to_json(result).decode()

@@ -1,4 +1,4 @@
-"""The arguments of a tool call: JSON text that a model wrote, read and checked before the tool sees it."""
+"""Reads the arguments of a tool call: JSON text that a model wrote, checked before the tool sees it."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
 _PROBLEMS = 5
-"""As many are told at once."""
+"""Number of problems that are told at once."""
 
 
 class BadArguments(ValueError):
-    """What is wrong with them, for whoever wrote them."""
+    """Tells the writer of the arguments what is wrong with them."""
 
 
 class Arguments(Protocol):
-    """What a tool takes."""
+    """Reads what a tool takes."""
 
     def read(self, text: str) -> dict[str, Any]:
-        """The values by name. Errors: BadArguments."""
+        """Reads the values, by name. Errors: BadArguments."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsByModel:
-    """By a pydantic model, as signatures make them: parsed into its types."""
+    """Reads arguments by a pydantic model, which is made from a signature: they are parsed into its types."""
 
     model: type[BaseModel]
 
@@ -48,10 +48,12 @@ class ArgumentsByModel:
 
 
 class ArgumentsBySchema:
-    """By a JSON schema that came as data: nothing is converted."""
+    """Reads arguments by a JSON schema that came as data: nothing is converted."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        """Errors: ValueError for what is no schema of an object, or points outside of itself."""
+        """Checks the schema. Errors: ValueError for a schema that is none of an object, or that refers to something
+        outside of itself.
+        """
         validator = validator_for(schema, default=Draft202012Validator)
         try:
             validator.check_schema(schema, validator.FORMAT_CHECKER)

@@ -1,7 +1,8 @@
-"""Blocking tools: threads of their own, so that a tool which never returns takes nothing from anybody else.
+"""Runs blocking tools in threads of their own, so that a tool which never returns takes nothing from anybody else.
 
-The threads are daemons: one that is stuck never keeps the process from exiting (`concurrent.futures` would wait for it). A call that is
-late or cancelled gives its thread up, and the next call gets a new one; a thread that returns after all is used again.
+The threads are daemons: a thread that is stuck never keeps the process from exiting (`concurrent.futures` would wait
+for it). A call that is late or cancelled gives its thread up, and the next call gets a new one; a thread that returns
+after all is used again.
 """
 
 from __future__ import annotations
@@ -19,17 +20,18 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.tools.answer import within
 
 THREADS = 32
-"""As many calls run at once; others wait."""
+"""Number of calls that run at once; others wait."""
 STUCK_LIMIT = 64
-"""A worker that has given up as many threads must be replaced."""
+"""Number of threads given up after which a worker must be replaced."""
 REPLACED_WITHIN_S = 30.0
-"""Until then calls wait: what they belong to goes on elsewhere, rather than fail for what others have done."""
+"""Seconds that calls then wait for the replacement: their episodes go on elsewhere, rather than fail for what others
+have done."""
 
 Job = Callable[[], None]
 
 
 class BlockingPool:
-    """Belongs to one event loop."""
+    """Runs calls in threads, for one event loop."""
 
     def __init__(
         self, threads: int = THREADS, stuck_limit: int = STUCK_LIMIT, replaced_within_s: float = REPLACED_WITHIN_S
@@ -45,11 +47,11 @@ class BlockingPool:
 
     @property
     def is_worn_out(self) -> bool:
-        """Whether so many threads are stuck that no call is taken any more."""
+        """Says whether so many threads are stuck that no call is taken any more."""
         return self._stuck.total() >= self._stuck_limit
 
     async def run(self, tool: str, method: Callable[[], Any], deadline_s: float) -> Any:
-        """Call `method` in a thread. The deadline starts when the call does.
+        """Calls `method` in a thread. The deadline starts when the call does.
 
         Errors: whatever it raises; TimeoutError; `EpisodeFailure` (infra) when the pool is worn out.
         """
@@ -63,7 +65,7 @@ class BlockingPool:
         return value
 
     def close(self) -> None:
-        """End the idle threads."""
+        """Ends the idle threads."""
         while self._idle:
             self._idle.pop().put(None)
 
@@ -123,7 +125,7 @@ class BlockingPool:
 
 
 def _start_thread() -> SimpleQueue[Job | None]:
-    """A thread that carries out one job after another, until it is given None."""
+    """Starts a thread that carries out one job after another, until it is given None; returns its queue."""
     jobs: SimpleQueue[Job | None] = SimpleQueue()
 
     def work() -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 from ray_gym.tools.tool import Tool
 
 LONGEST_RESULT = 1_000_000
-"""Characters of what one call is answered: more no conversation could take."""
+"""Number of characters that one call may be answered with: more no conversation could take."""
 
 
 async def call_tool(
@@ -29,10 +29,10 @@ async def call_tool(
     runner: ToolRunner,
     key: str = "",
 ) -> ToolAnswer:
-    """Carry out one call on the session's state.
+    """Carries out one call on the session's state.
 
-    Errors: `EpisodeFailure` (environment) when the tool's own code raises or takes longer than `deadline_s` seconds; `EpisodeOver` when it
-    gives the episode a command after its end.
+    Errors: `EpisodeFailure` (environment) when the tool's own code raises or takes longer than `deadline_s` seconds;
+    `EpisodeOver` when it gives the episode a command after its end.
     """
     tool = tools.get(call.name)
     if tool is None or not tool.offered_to(caller.name):
@@ -59,7 +59,9 @@ async def call_tool(
 
 
 def _in_bounds(name: str, answer: ToolAnswer) -> ToolAnswer:
-    """What is too long is kept from the conversation, and from everything that the episode is written to; the caller is told."""
+    """Refuses an answer that is too long, which would burden the conversation and everything that the episode is
+    written to; the caller is told.
+    """
     longest = max(len(answer.content), len(answer.error or ""))
     if longest <= LONGEST_RESULT:
         return answer

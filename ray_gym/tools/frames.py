@@ -1,4 +1,4 @@
-"""Messages between a worker and the process that isolated tools are forked from."""
+"""Sends messages between a worker and the process that isolated tools are forked from."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ import socket
 import struct
 
 LENGTH = struct.Struct(">Q")
-"""Frames on the socket are a length and as many bytes."""
+"""Header of a frame on the socket: the number of bytes that follow."""
 
 
 Reply = list[str]
-"""[answer, text], [refused, message], [refused, message, content], [failure, kind, where, message], [raised, message], [died, how]."""
+"""A reply is one of [answer, text], [refused, message], [refused, message, content], [failure, kind, where, message],
+[raised, message], [died, how]."""
 
 
 def receive(channel: socket.socket) -> bytes:
-    """Errors: EOFError when the other end is closed."""
+    """Reads one frame. Errors: EOFError when the other end is closed."""
     return _exactly(channel, LENGTH.unpack(_exactly(channel, LENGTH.size))[0])
 
 

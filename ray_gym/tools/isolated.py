@@ -1,7 +1,8 @@
-"""Isolated tools: each call in a process of its own, on a copy of the state. `ray_gym.tools.zygote` is the other end.
+"""Runs each call of an isolated tool in a process of its own, on a copy of the state. `ray_gym.tools.zygote` is the
+other end.
 
-A zygote carries out one call at a time and is used again; as many run at once in a worker as there are CPUs, and other calls wait.
-A call that is cancelled or late takes its zygote with it, and everything that it started.
+A zygote carries out one call at a time and is used again; as many run at once in a worker as there are CPUs, and other
+calls wait. A call that is cancelled or late takes its zygote with it, and everything that the zygote started.
 """
 
 from __future__ import annotations
@@ -24,15 +25,16 @@ from ray_gym.tools.answer import ToolError, within
 from ray_gym.tools.frames import LENGTH
 
 START_DEADLINE_S = 60.0
-"""For a zygote's imports."""
+"""Seconds for a zygote's imports."""
 END_DEADLINE_S = 2.0
-"""For a zygote to kill what it started and itself; after that its process group is killed from here."""
+"""Seconds for a zygote to kill the processes that it started and itself; after that its process group is killed from
+here."""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from ray_gym.tools.zygote import main; main(*map(int, sys.argv[1:3]))"
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool: what to call, with what, and how much memory it may take (None: no limit)."""
+    """Describes one call of a tool: the method, its arguments, and how much memory it may take (None: no limit)."""
 
     method: str
     state: Any
@@ -42,11 +44,13 @@ class Call:
 
 
 class CallFailed(EpisodeFailure):
-    """A call raised, or took its process with it. The process that calls are forked from was there; another call may go well."""
+    """A call raised, or took its process with it. The process that calls are forked from was there; another call may go
+    well.
+    """
 
 
 class IsolatedPool:
-    """Zygotes of one worker, whose pools share its `slots`. Nothing is started before the first call."""
+    """Keeps the zygotes of one worker, whose pools share its `slots`. Nothing is started before the first call."""
 
     def __init__(self, slots: asyncio.Semaphore) -> None:
         self._slots = slots
@@ -54,11 +58,11 @@ class IsolatedPool:
         self._all: set[_Zygote] = set()
 
     async def run(self, environment: Any, call: Call, deadline_s: float) -> str:
-        """What the tool answers, as text. The deadline is the call's own. Neither it nor the episode pays for waiting, or for the
-        start of a zygote.
+        """Carries a call out, and returns the tool's answer as text. The deadline is the call's own: neither it nor the
+        episode pays for waiting, or for the start of a zygote.
 
-        Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all else that goes
-        wrong in there; EpisodeFailure (environment) if no process could be started for it.
+        Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all
+        else that goes wrong in there; EpisodeFailure (environment) if no process could be started for it.
         """
         request = _packed(environment, call)
         clock = running_clock()
@@ -74,7 +78,7 @@ class IsolatedPool:
         return _answer(call.method, reply)
 
     async def _ask(self, zygote: _Zygote, request: bytes, method: str, deadline_s: float) -> list[str]:
-        """It is idle again once it has answered."""
+        """Asks a zygote, which is idle again once it has answered."""
         try:
             reply = await within(zygote.ask(request), deadline_s)
         except BaseException as error:
@@ -86,7 +90,7 @@ class IsolatedPool:
         return reply
 
     async def close(self) -> None:
-        """End all processes, also of calls that are being carried out."""
+        """Ends all processes, also of calls that are being carried out."""
         await asyncio.gather(*(self._end(zygote) for zygote in list(self._all)))
 
     async def _zygote_for(self, environment: Any, tool: str) -> _Zygote:
@@ -117,11 +121,12 @@ class IsolatedPool:
 
 
 _SAME_EVERYWHERE = {"PYTHONHASHSEED": "0"}
-"""Sets of strings have the same order in every such process, so that code which goes by it gives the same on every worker."""
+"""Environment variables of all zygotes. Sets of strings have the same order in every such process, so that code which
+goes by it gives the same on every worker."""
 
 
 class _Zygote:
-    """This end of a zygote process."""
+    """Holds this end of a zygote process."""
 
     def __init__(self, environment: Any, process: Process, here: socket.socket) -> None:
         self.environment = environment
@@ -130,7 +135,7 @@ class _Zygote:
 
     @classmethod
     async def start(cls, environment: Any) -> _Zygote:
-        """It ends by itself when its socket is closed, so nothing is lost if this is cancelled."""
+        """Starts a zygote. It ends by itself when its socket is closed, so nothing is lost if this is cancelled."""
         here, there = socket.socketpair()
         here.setblocking(False)
         arguments = [str(there.fileno()), str(os.getpid()), *sys.path]
@@ -152,7 +157,7 @@ class _Zygote:
         return self._process.returncode is None
 
     async def ask(self, request: bytes) -> list[str]:
-        """Errors: EOFError or OSError when the process is gone."""
+        """Sends a request and reads the reply. Errors: EOFError or OSError when the process is gone."""
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._here, LENGTH.pack(len(request)) + request)
         size = LENGTH.unpack(await self._exactly(LENGTH.size))[0]
@@ -169,7 +174,9 @@ class _Zygote:
         return bytes(data)
 
     async def end(self) -> None:
-        """The end of the connection makes it kill what it started, and itself; its group is killed from here if it doesn't."""
+        """Ends the process: the end of the connection makes it kill what it started, and itself; its group is killed
+        from here if it doesn't.
+        """
         with contextlib.suppress(OSError):
             self._here.shutdown(socket.SHUT_RDWR)  # closed only later: a call that still waits on it must notice
         try:
@@ -183,7 +190,9 @@ class _Zygote:
 
 
 def process_slots(count: int | None = None) -> asyncio.Semaphore:
-    """By default as many as there are CPUs that this process may use, where the system tells."""
+    """Makes the slots for isolated calls; by default as many as there are CPUs that this process may use, where the
+    system tells.
+    """
     return asyncio.Semaphore(count or _cpus())
 
 
@@ -192,7 +201,9 @@ def _cpus() -> int:
 
 
 def _packed(environment: Any, call: Call) -> bytes:
-    """The state and the arguments are a pickle inside the pickle, which is read when the memory is limited already."""
+    """Pickles a call. The state and the arguments are a pickle inside the pickle, which is read when the memory is
+    limited already.
+    """
     arguments = _pickled((call.state, call.caller, call.values), "the state", _is_script(environment))
     return pickle.dumps((call.method, call.memory_mb, arguments))
 
@@ -202,9 +213,10 @@ def _is_script(environment: Any) -> bool:
 
 
 def _pickled(value: Any, what: str, is_script: bool) -> bytes:
-    """By reference to its classes; by value only where the other process could not import them.
+    """Encodes a value as a pickle, by reference to its classes; by value only where the other process could not import
+    them.
 
-    Errors: TypeError.
+    Errors: TypeError for a value that can't be pickled.
     """
     try:
         if not is_script:

@@ -1,4 +1,6 @@
-"""Library functions in processes of their own: what `episode.isolated` calls. Like an isolated tool, but of no environment."""
+"""Runs library functions in processes of their own, for `episode.isolated`. They are like isolated tools, but of no
+environment.
+"""
 
 from __future__ import annotations
 
@@ -16,14 +18,16 @@ from ray_gym.tools.isolated import Call, CallFailed, IsolatedPool
 
 @dataclass(frozen=True, slots=True)
 class Isolated:
-    """What a function gave (JSON data), or why it gave nothing."""
+    """Holds the result of a function (JSON data), or why it gave none."""
 
     value: Any = None
     error: str | None = None
 
 
 class Module:
-    """Imported in the process that calls are forked from, as soon as it is unpickled there, and warmed up if it has a `warm_up`."""
+    """Imports a module in the process that calls are forked from, as soon as it is unpickled there, and warms it up if
+    it has a `warm_up`.
+    """
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -34,7 +38,9 @@ class Module:
         getattr(module, "warm_up", _nothing)()
 
     def call(self, state: None, caller: None, function: str, arguments: str) -> str:
-        """From JSON text to JSON text. Errors: EpisodeFailure (environment) for a function that isn't there, or gives no JSON data."""
+        """Calls a function of the module, from JSON text to JSON text. Errors: EpisodeFailure (environment) for a
+        function that isn't there, or gives no JSON data.
+        """
         found: Any = load_module(self._name)
         try:
             for part in function.split("."):
@@ -50,7 +56,7 @@ class Module:
 
 @dataclass(slots=True)
 class _Library:
-    """A module, and the processes that have imported it."""
+    """Holds a module, and the processes that have imported it."""
 
     module: Module
     pool: IsolatedPool
@@ -58,7 +64,9 @@ class _Library:
 
 @dataclass(slots=True)
 class Libraries:
-    """Those of one worker, each with processes of its own, which share its `slots`. Nothing is started before the first call."""
+    """Holds the libraries of one worker, each with processes of its own, which share its `slots`. Nothing is started
+    before the first call.
+    """
 
     slots: asyncio.Semaphore
     _libraries: dict[str, _Library] = field(default_factory=dict)
@@ -66,9 +74,10 @@ class Libraries:
     async def call(
         self, function: str, arguments: str, deadline_s: float, memory_mb: int | None
     ) -> tuple[str, str | None]:
-        """What the function gave, as JSON text, and why it gave nothing, if it didn't. `arguments` are JSON text, too.
+        """Calls a function with arguments as JSON text. Returns its result as JSON text, and why it gave none, if so.
 
-        Errors: EpisodeFailure (environment) if there is no such module, no such function in it, or it gives no JSON data.
+        Errors: EpisodeFailure (environment) if there is no such module, no such function in it, or it gives no JSON
+        data.
         """
         module, _, name = function.partition(":")
         if module not in self._libraries:
@@ -88,7 +97,7 @@ class Libraries:
         return "null", utf8(why)
 
     async def close(self) -> None:
-        """End all processes, also of calls that are being carried out."""
+        """Ends all processes, also of calls that are being carried out."""
         await asyncio.gather(*(library.pool.close() for library in self._libraries.values()))
 
 

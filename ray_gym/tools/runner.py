@@ -1,4 +1,4 @@
-"""Where tools run: on the event loop, in a thread, or in a process of their own. One a worker."""
+"""Runs tools on the event loop, in a thread, or in a process of their own. There is one runner in each worker."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ToolRunner:
     """Starts no thread and no process before a tool needs one."""
 
     def __init__(self, processes: int | None = None) -> None:
-        """`processes`: how many isolated calls run at once (default: one a CPU)."""
+        """Makes a runner. `processes` is how many isolated calls run at once (default: one for each CPU)."""
         self.processes = process_slots(processes)
         self.blocking = BlockingPool()
         self.isolated = IsolatedPool(self.processes)
@@ -26,10 +26,10 @@ class ToolRunner:
     async def run(
         self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float
     ) -> Any:
-        """The tool's result (of an isolated one: as text). The deadline starts when the tool does.
+        """Runs a tool and returns its result (of an isolated one: as text). The deadline starts when the tool does.
 
-        Errors: whatever the tool raises; TimeoutError; `EpisodeFailure` (environment) when an isolated tool's process dies,
-        (infra) when this worker has no threads left.
+        Errors: whatever the tool raises; TimeoutError; `EpisodeFailure` (environment) when an isolated tool's process
+        dies, (infra) when this worker has no threads left.
         """
         if tool.options.isolated:
             return await self.isolated.run(
@@ -42,7 +42,7 @@ class ToolRunner:
         return await within(result, deadline_s) if inspect.isawaitable(result) else result
 
     async def close(self) -> None:
-        """End the processes and the idle threads; a thread that is stuck stays until the process exits."""
+        """Ends the processes and the idle threads; a thread that is stuck stays until the process exits."""
         self.blocking.close()
         await self.isolated.close()
         await self.libraries.close()

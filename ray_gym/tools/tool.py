@@ -1,11 +1,11 @@
-"""Tools: typed methods of an environment that participants may call.
+"""Defines tools: typed methods of an environment that participants may call.
 
 A tool is a method `(self, state, caller, **arguments)` under `@tool`. Its JSON schema comes from its signature; the
-arguments that a model writes are validated against it strictly (no "3" for 3). Whatever a model gets wrong is
-answered to the model as a tool error: it never raises out of the episode.
+arguments that a model writes are validated against it strictly (no "3" for 3). A model's mistakes are answered to the
+model as tool errors: they never raise out of the episode.
 
-Tools that a task or a library brings along have a JSON schema and no method of their own: `tool_by_schema` has one method
-answer for them all.
+Tools that a task or a library brings along have a JSON schema and no method of their own: `tool_by_schema` has one
+method answer for them all.
 """
 
 from __future__ import annotations
@@ -85,19 +85,19 @@ tool = ToolOptions
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool of an environment: its schema, and how to call it."""
+    """Holds one tool of an environment: its schema, and how to call it."""
 
     schema: ToolSchema
     method: str
     arguments: Arguments
     options: ToolOptions = ToolOptions()
     key_parameter: str | None = None
-    """The parameter that is given the idempotency key, if there is one."""
+    """Name of the parameter that is given the idempotency key, if there is one."""
 
     takes_time: bool = False
-    """Whether others may go on while it runs: it is async, or runs in a thread or a process."""
+    """True if others may go on while it runs: it is async, or runs in a thread or a process."""
     was_brought: bool = False
-    """Its method answers for others, too: it is given the tool's name, and the arguments as one dict."""
+    """True if its method answers for others, too: it is given the tool's name, and the arguments as one dict."""
 
     @property
     def participants(self) -> tuple[str, ...] | None:
@@ -109,7 +109,7 @@ class Tool:
 
 
 def tools_of(environment_class: type) -> dict[str, Tool]:
-    """The tools of an environment class by name, in the order in which they are written.
+    """Returns the tools of an environment class by name, in the order in which they are written.
 
     Errors: TypeError when a tool's signature has no types or misses the `state` and `caller` parameters.
     """
@@ -130,10 +130,10 @@ def tool_by_schema(
     blocking: bool = False,
     effect: WhenLost | None = None,
 ) -> Tool:
-    """A tool for `Environment.tools_for`, with a schema that is not written in code.
+    """Makes a tool for `Environment.tools_for`, with a schema that is not written in code.
 
-    method: of the environment, `(self, state, caller, name, arguments)`: it may answer for any number of tools. The arguments fit the
-    schema. The other options are those of `@tool`.
+    method: a method of the environment, `(self, state, caller, name, arguments)`: it may answer for any number of
+    tools. The arguments fit the schema. The other options are those of `@tool`.
 
     Errors: ValueError for parameters that are no JSON schema of an object.
     """
@@ -171,7 +171,7 @@ def _read(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
 
 
 def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Pydantic's schema without its titles, which only cost tokens."""
+    """Returns pydantic's schema without its titles, which only cost tokens."""
 
     def without_titles(node: Any, names_are_keys: bool = False) -> Any:
         if isinstance(node, dict):

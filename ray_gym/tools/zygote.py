@@ -1,10 +1,13 @@
-"""The process that isolated tools are forked from. It has imported the environment's module once, so that a call costs milliseconds.
+"""Runs as the process that isolated tools are forked from. It has imported the environment's module once, so that a
+call costs milliseconds.
 
-It reads calls from one socket and forks a fresh child for each, one at a time: no call sees what another did to module globals.
-The child's answer comes back as JSON, not as a pickle: nothing that a tool's process wrote is ever unpickled in the worker.
+It reads calls from one socket and forks a fresh child for each, one at a time: no call sees what another did to module
+globals. The child's answer comes back as JSON, not as a pickle: nothing that a tool's process wrote is ever unpickled
+in the worker.
 
-No process outlives the worker. The worker's death closes the socket (and is signalled by the kernel), upon which the zygote kills its
-descendants and its process group; a child dies with its zygote. What a tool started and left behind is killed when its call ends.
+No process outlives the worker. The worker's death closes the socket (and is signalled by the kernel), upon which the
+zygote kills its descendants and its process group; a child dies with its zygote. Processes that a tool started and left
+behind are killed when its call ends.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(descriptor: int, worker: int) -> None:
-    """Serve the calls that come through the socket `descriptor` until process `worker` closes it."""
+    """Serves the calls that come through the socket `descriptor` until process `worker` closes it."""
     if os.getpgid(0) != os.getpid():
         raise RuntimeError("a zygote kills its process group when it ends, so it must lead one of its own")
     _die_with_parent(worker, signal.SIGKILL)
@@ -62,7 +65,9 @@ def main(descriptor: int, worker: int) -> None:
 
 
 def _carry_out(environment: Any, call: bytes, channel: socket.socket) -> Reply:
-    """Errors: EOFError when the worker has closed the socket meanwhile."""
+    """Forks a child that carries out the call, and returns its reply. Errors: EOFError when the worker has closed the
+    socket meanwhile.
+    """
     sys.stdout.flush()
     sys.stderr.flush()
     reader, writer = os.pipe()
@@ -83,7 +88,9 @@ def _carry_out(environment: Any, call: bytes, channel: socket.socket) -> Reply:
 
 
 def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
-    """All that the child writes. Its end is told by its death: a process that it left behind may hold the pipe open."""
+    """Reads all that the child writes. The child's death marks the end: a process that it left behind may hold the pipe
+    open.
+    """
     death = os.pidfd_open(child)
     poll = select.poll()
     poll.register(channel, select.POLLIN)
@@ -112,7 +119,9 @@ def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
 
 
 def _be_the_child(zygote: int, environment: Any, call: bytes, writer: int) -> NoReturn:
-    """Carry out the call and exit, without the parent's exit handlers. Never returns, so that there is no second zygote."""
+    """Carries out the call and exits, without the parent's exit handlers. Never returns, so that there is no second
+    zygote.
+    """
     code = 1
     try:
         _die_with_parent(zygote, signal.SIGKILL)
@@ -155,7 +164,8 @@ async def _awaited(result: Awaitable[Any]) -> Any:
 
 
 def _limit_memory(memory_mb: int) -> None:
-    """`memory_mb` on top of what there is already: the author can't know what the imports took.
+    """Limits the memory to `memory_mb` more than this process has already: the author can't know how much the imports
+    took.
 
     The address space alone would be a loose limit: allocators have reserved some of it, and data may grow into that.
     """
