@@ -1,1 +1,3 @@
-"""Language models as the engine sees them: a `Model` completes; an `Engine` is how a named model comes up."""
+"""Defines language models as the rest of ray_gym sees them: a `Model` completes; an `Engine` is how a named model comes
+up.
+"""

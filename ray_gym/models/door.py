@@ -1,4 +1,6 @@
-"""The OpenAI-compatible door of a model: what a gateway asks of a replica that speaks that protocol itself."""
+"""Defines the OpenAI-compatible door of a model: the requests that a gateway sends to a replica that speaks that
+protocol itself.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +9,20 @@ from dataclasses import dataclass
 from typing import Protocol
 
 PATHS = ("/v1/chat/completions", "/v1/completions", "/v1/responses")
-"""All that is let through."""
+"""Paths that are let through."""
 
 
 class Door(Protocol):
     def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Calls with the same `session_id` belong together. Errors: Refused."""
+        """Answers a request, as a head and then the pieces of its body. Calls with the same `session_id` belong
+        together. Errors: Refused.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class DoorRequest:
-    """A POST. Headers of callers stay outside: some would change what an engine does."""
+    """Holds a POST. Headers of callers stay outside: some would change what an engine does."""
 
     path: str
     body: bytes

@@ -1,10 +1,11 @@
 """An engine is a kind of model in a config: `models: {policy: {engine: NAME, ...}}`. Its parts all stand here.
 
-Subclass `Engine` and write `connect`; override `check`, `start` and `stop` where there is something to find wrong, to bring up and to give
-back. Export the class under an entry point of the group `ray_gym.engines`; `docs/extending.md` has a whole one.
+Subclass `Engine` and write `connect`; override `check`, `start` and `stop` where there is something to find wrong, to
+bring up and to give back. Export the class under an entry point of the group `ray_gym.engines`; `docs/extending.md` has
+a whole one.
 
-What only some engines have stands below it, each part a Protocol of its own. An engine has a part by having its members; nothing is
-registered, and nothing has to be inherited:
+Abilities that only some engines have stand below it, each part a Protocol of its own. An engine has a part by having
+its members; nothing is registered, and nothing has to be inherited:
 
     part        of      what it gives                                        who asks
     OnNodes     engine  GPUs and files are looked at before anything starts  `ray-gym doctor`, every start
@@ -36,9 +37,10 @@ class NoOptions(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class EngineCheck:
-    """What the participants will ask of an engine: `samplings` by participant, and whether any of them has tools.
+    """Tells an engine what the participants will ask of it: `samplings` by participant, and whether any of them has
+    tools.
 
-    `episodes` is how many are in flight at most; None where nobody can say, as in a service.
+    `episodes` is how many are in flight at most; None means that nobody can say, as in a service.
     """
 
     model: str
@@ -49,16 +51,16 @@ class EngineCheck:
 
 
 class Engine(ABC):
-    """A named model of the config: how it comes up, how workers reach it, how it goes away.
+    """Is a named model of the config: it comes up, lets workers reach it, and goes away.
 
-    The driver makes it from its options, checks and starts it; it is then pickled to the workers, who only `connect`.
+    The driver makes it from its options, checks and starts it; it is then pickled to the workers, which only `connect`.
     """
 
     Options: ClassVar[type[BaseModel]] = NoOptions
     """The keys beside `engine` in the config."""
 
     def __init__(self, options: Any) -> None:
-        """`options`: an instance of `Options`."""
+        """Keeps the options, an instance of `Options`."""
         self.options = options
 
     @property
@@ -106,7 +108,7 @@ class Engine(ABC):
 
 @runtime_checkable
 class OnNodes(Protocol):
-    """An engine that puts replicas on nodes of the cluster."""
+    """Describes an engine that places replicas on nodes of the cluster."""
 
     def placed(self) -> Sequence[Replicas]:
         """Returns the replicas that `start` will put on nodes; none where it attaches to an application that is up."""
@@ -119,27 +121,27 @@ class OnNodes(Protocol):
 
 @runtime_checkable
 class Served(Protocol):
-    """An engine whose model is a Serve application."""
+    """Describes an engine whose model is a Serve application."""
 
     @property
     def app(self) -> str:
-        """The name of the application, once it was started."""
+        """Returns the name of the application, once it was started."""
         ...
 
 
 @runtime_checkable
 class HasDoor(Protocol):
-    """An engine whose replicas speak OpenAI's protocol themselves, by a method `openai`."""
+    """Describes an engine whose replicas speak OpenAI's protocol themselves, by a method `openai`."""
 
     @property
     def door(self) -> str:
-        """The Serve application of its replicas, once it was started."""
+        """Returns the Serve application of its replicas, once it was started."""
         ...
 
 
 @runtime_checkable
 class OpensDoor(Protocol):
-    """An engine that stands for an endpoint, which speaks OpenAI's protocol."""
+    """Describes an engine that stands for an endpoint, which speaks OpenAI's protocol."""
 
     passes: tuple[str, ...]
     """Paths that go to the endpoint as they are."""
@@ -152,7 +154,7 @@ class OpensDoor(Protocol):
 
 @runtime_checkable
 class Gated(Protocol):
-    """A model that may have no room for more episodes is gated."""
+    """Describes a model that may have no room for more episodes."""
 
     @property
     def is_gated(self) -> bool: ...

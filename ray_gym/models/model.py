@@ -1,4 +1,4 @@
-"""The interface between an episode and whatever generates its text."""
+"""Defines the interface between an episode and the model that generates its text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NO_LOGPROBS: Logprobs = np.zeros(0, dtype=np.float32)
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn. `max_tokens` is a limit a step; `top_k` 0 means no limit."""
+    """Says how tokens are drawn. `max_tokens` is a limit for each step; `top_k` 0 means no limit."""
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
@@ -40,12 +40,12 @@ class Sampling:
 
     @property
     def is_plain(self) -> bool:
-        """Whether a forward pass and the temperature alone give the distribution that was sampled from."""
+        """Says whether a forward pass and the temperature alone give the distribution that was sampled from."""
         unpenalised = (self.presence_penalty, self.frequency_penalty, self.repetition_penalty) == (0, 0, 1)
         return self.temperature > 0 and (self.top_p, self.top_k, self.min_p) == (1, 0, 0) and unpenalised
 
     def shape(self) -> dict[str, Any]:
-        """What shapes the distribution, under vLLM's names, which are the record's too."""
+        """Returns the options that shape the distribution, under vLLM's names, which are the record's too."""
         return {
             "temperature": self.temperature,
             "top_p": self.top_p,
@@ -58,12 +58,13 @@ class Sampling:
 
 
 class CompletionRequest(msgspec.Struct):
-    """One model call.
+    """Asks a model for one completion.
 
     `messages` is the thread so far and `history` the exact ids of its current sample, prompts and generations alike
-    (int32, shape (n,)); `history` covers the first `known` messages. `tools` are what the prompt shows, the same at every step;
-    `allowed_tools` are the schemas as the state narrows them now. `seed` is for engines that draw at random themselves.
-    `group_id` is the same for all episodes of one task, whose prompts begin alike; empty for calls that are part of none.
+    (int32 [n]); `history` covers the first `known` messages. `tools` are those that the prompt shows, the same at every
+    step; `allowed_tools` are the schemas as the state narrows them now. `seed` is for engines that draw at random
+    themselves. `group_id` is the same for all episodes of one task, whose prompts begin alike; empty for calls that are
+    part of none.
     """
 
     messages: list[Message]
@@ -78,12 +79,12 @@ class CompletionRequest(msgspec.Struct):
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = False
     response_format: str | None = None
-    """The form that the words have to have: OpenAI's field of chat completions, as JSON text; None for any."""
+    """Form that the words have to have: OpenAI's field of chat completions, as JSON text; None for any."""
     group_id: str = ""
 
 
 class VersionSpan(msgspec.Struct, frozen=True, gc=False):
-    """Generated tokens [start, end) of one completion came from this weight version."""
+    """Marks the generated tokens [start, end) of one completion that came from this weight version."""
 
     version: int
     start: int
@@ -91,12 +92,12 @@ class VersionSpan(msgspec.Struct, frozen=True, gc=False):
 
 
 class Completion(msgspec.Struct):
-    """What a model call gave.
+    """Holds the result of a model call.
 
-    `prompt_ids` are the ids that this call added to the history before it generated (the whole prompt if
-    `fork_reason` is set); `prompt_lengths` says how many of them belong to each new message, the rest is the
-    generation prompt. `token_ids` were generated and `logprobs` are theirs, under the distribution they were drawn from.
-    Endpoints that give no ids leave all four empty: ids are never invented (`has_tokens`).
+    `prompt_ids` are the ids that this call added to the history before it generated (the whole prompt if `fork_reason`
+    is set): int32 [n]; `prompt_lengths` says how many of them belong to each new message, the rest is the generation
+    prompt. `token_ids` (int32 [m]) were generated and `logprobs` (float32 [m]) are theirs, under the distribution they
+    were drawn from. Endpoints that give no ids leave all four empty: ids are never invented (`has_tokens`).
     """
 
     message: Message
@@ -119,10 +120,12 @@ class Completion(msgspec.Struct):
 
 
 class Model(Protocol):
-    """A connection to a model, living in one process. Safe for many concurrent calls."""
+    """Connects one process to a model. Safe for many concurrent calls."""
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: `EpisodeFailure`: infra when the model can't be reached or breaks, data when it can't be asked this."""
+        """Calls the model. Errors: `EpisodeFailure`: infra when the model can't be reached or breaks, data when it
+        can't be asked this.
+        """
         ...
 
     async def close(self) -> None: ...

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Each is on one node, also where it is several tensor-parallel ranks; of a placement group, like bundles are one of these."""
+    """Describes replicas that are alike. Each is on one node, also where it is several tensor-parallel ranks; of a
+    placement group, bundles that are alike count as one of these.
+    """
 
     count: int
     cpus: float
     gpus: float
     labels: Mapping[str, str] = field(default_factory=dict)
-    """That its node has to have."""
+    """Labels that its node has to have."""
     apart: int = 1
-    """So many of them, those of one placement group, each need a node that has none of the others."""
+    """Number of replicas (those of one placement group) that each need a node which has none of the others."""

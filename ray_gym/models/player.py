@@ -1,4 +1,4 @@
-"""What plays in the place of a language model."""
+"""Defines a player: a function that plays in the place of a language model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ray_gym.models.player`, under the name that environments import it by."""
+"""Exports `ray_gym.models.player` under the name that environments import it by."""
 
 from ray_gym.models.player import Player
 

@@ -1,4 +1,4 @@
-"""Completions as the journal keeps them: arrays as bytes, everything else as msgpack."""
+"""Encodes completions for the journal: arrays as bytes, everything else as msgpack."""
 
 from __future__ import annotations
 
@@ -57,7 +57,9 @@ def store(completion: Completion) -> msgspec.Raw:
 
 
 class StoredFailure(msgspec.Struct, tag="failure"):
-    """A call that failed, by nobody's infrastructure: it fails again in a replay. A map, so it is told from what is stored otherwise."""
+    """Stores a call that failed, by nobody's infrastructure: it fails again in a replay. It is a map, so that it can be
+    told from answers.
+    """
 
     kind: FailureKind
     where: str
@@ -65,7 +67,7 @@ class StoredFailure(msgspec.Struct, tag="failure"):
 
 
 class StoredResult(msgspec.Struct, array_like=True):
-    """Of an effect: JSON data."""
+    """Stores the result of an effect: JSON data."""
 
     value: Any
 
@@ -73,7 +75,7 @@ class StoredResult(msgspec.Struct, array_like=True):
 _failure_decoder = msgspec.msgpack.Decoder(StoredFailure)
 _result_decoder = msgspec.msgpack.Decoder(StoredResult)
 _A_MAP = 0x80
-"""How msgpack begins a small map."""
+"""High bits of the first byte of a small map in msgpack."""
 
 
 def store_failure(failure: Failure) -> msgspec.Raw:
@@ -81,12 +83,12 @@ def store_failure(failure: Failure) -> msgspec.Raw:
 
 
 def store_result(value: Any) -> msgspec.Raw:
-    """Errors: TypeError for what is no JSON data."""
+    """Encodes the result of an effect. Errors: TypeError for a value that is no JSON data."""
     return msgspec.Raw(_encoder.encode(StoredResult(value)))
 
 
 def restore_result(answer: msgspec.Raw) -> Any:
-    """Errors: EpisodeFailure, if that is what was stored."""
+    """Decodes the result of an effect. Errors: EpisodeFailure, if that is what was stored."""
     _raise_if_failed(answer)
     return _result_decoder.decode(answer).value
 
@@ -98,7 +100,7 @@ def _raise_if_failed(answer: msgspec.Raw) -> None:
 
 
 def restore(answer: msgspec.Raw) -> Completion:
-    """Errors: EpisodeFailure, if that is what was stored."""
+    """Decodes a completion. Errors: EpisodeFailure, if that is what was stored."""
     _raise_if_failed(answer)
     stored = _decoder.decode(answer)
     calls = tuple(ToolCall(*call) for call in stored.tool_calls)
