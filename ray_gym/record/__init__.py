@@ -1,1 +1,1 @@
-"""The episode record: its schema, and the rows that episodes become."""
+"""Defines the episode record: its schema, and the rows that episodes become."""

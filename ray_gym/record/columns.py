@@ -1,6 +1,6 @@
-"""Python's values as Arrow columns.
+"""Turns Python's values into Arrow columns.
 
-Errors of all: TypeError and pa.ArrowException for a value that is not of its column's type.
+Errors of all functions: TypeError and pa.ArrowException for a value that is not of its column's type.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ray_gym.messages import utf8
 
 
 def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
-    """Lone surrogates (JSON can spell them, UTF-8 can't) are replaced."""
+    """Makes a column of values. Lone surrogates (JSON can spell them, UTF-8 can't) are replaced."""
     if pa.types.is_string(kind) and (
         odd := [found for found in set(map(type, values)) if not issubclass(found, (str, NoneType))]
     ):
@@ -31,14 +31,14 @@ def column(kind: pa.DataType, values: Sequence[Any]) -> pa.Array:
 
 
 def structs(kind: pa.StructType, fields: Mapping[str, pa.Array | Sequence[Any]]) -> pa.Array:
-    """`fields`: each one's values together."""
+    """Makes a column of structs, from the columns of their fields."""
     given = [(field.type, fields[field.name]) for field in kind]
     arrays = [values if isinstance(values, pa.Array) else column(of, values) for of, values in given]
     return pa.StructArray.from_arrays(arrays, fields=list(kind))
 
 
 def lists(kind: pa.ListType, lengths: Iterable[int], items: pa.Array) -> pa.Array:
-    """`items`: those of all lists, one list after the other."""
+    """Makes a column of lists. `items` are those of all lists, one list after the other."""
     ends = np.cumsum(np.fromiter(lengths, np.int64))
     return pa.ListArray.from_arrays(pa.array(np.concatenate([[0], ends]), pa.int32()), items, kind)
 
@@ -46,7 +46,9 @@ def lists(kind: pa.ListType, lengths: Iterable[int], items: pa.Array) -> pa.Arra
 def lists_of_structs(
     kind: pa.ListType, of_each: Sequence[Sequence[Any]], fields: Mapping[str, pa.Array | Sequence[Any]]
 ) -> pa.Array:
-    """`fields`: of all of them, each one's values together."""
+    """Makes a column of lists of structs. `fields` has, by name, the values of a field in all structs, one list after
+    the other.
+    """
     return lists(kind, map(len, of_each), structs(kind.value_type, fields))
 
 
@@ -56,14 +58,14 @@ def lists_of_numbers(kind: pa.ListType, arrays: Sequence[np.ndarray]) -> pa.Arra
 
 
 def fields_of(kind: type[msgspec.Struct], of_each: Iterable[Iterable[msgspec.Struct]]) -> dict[str, Sequence[Any]]:
-    """Of all structs: each field's values together."""
+    """Returns, by field, its values in all structs."""
     rows = [astuple(struct) for struct in chain.from_iterable(of_each)]
     columns = zip(*rows, strict=True) if rows else ((),) * len(kind.__struct_fields__)
     return dict(zip(kind.__struct_fields__, columns, strict=True))
 
 
 def encodable(node: Any) -> Any:
-    """Without lone surrogates, in texts, lists and mappings."""
+    """Replaces lone surrogates in texts, lists and mappings."""
     if isinstance(node, str):
         return utf8(node)
     if isinstance(node, Mapping):

@@ -1,6 +1,7 @@
-"""How played episodes become rows: several at once and column by column.
+"""Makes rows of played episodes: several at once and column by column.
 
-With a dictionary for each event and span, as Arrow reads Python's rows, they took 22% of a worker's time, not 14 (`benchmarks/README.md`).
+With a dictionary for each event and span, as Arrow reads Python's rows, this took 22% of a worker's time, not 14
+(`benchmarks/README.md`).
 """
 
 from __future__ import annotations
@@ -37,18 +38,18 @@ from ray_gym.record.schema import (
 from ray_gym.score import Score
 
 Facts = dict[str, Any]
-"""A row but for what happened in the episode: its events and samples, and the tools that prompts showed."""
+"""A row without the parts that happened in the episode: its events and samples, and the tools that prompts showed."""
 FACTS = pa.struct([field for field in SCHEMA if field.name not in ("events", "samples", "tools_shown")])
 
 
 def row_of(played: Played, run_id: str, env_id: str) -> dict[str, Any]:
-    """As it is read back. Errors: as of `table_of`."""
+    """Returns the row of an episode as it is read back from a file. Errors: as of `table_of`."""
     [row] = table_of([played], [facts_of(played, run_id, env_id)]).to_pylist()
     return dict(row)
 
 
 def table_of(played: Sequence[Played], facts: Sequence[Facts]) -> pa.Table:
-    """Under `SCHEMA`.
+    """Makes the rows of episodes, as a table under `SCHEMA`.
 
     Errors: TypeError and pa.ArrowException, if something in one of them is not of its column's type.
     """
@@ -90,7 +91,7 @@ def _rewards(score: Score | None) -> list[dict[str, Any]]:
 
 
 def _events(of_each: Sequence[Sequence[Event]]) -> pa.Array:
-    """Their fields are the columns; words, tool calls and who saw it are lists."""
+    """Makes the column of events. Their fields are its columns; words, tool calls and viewers are lists."""
     fields = fields_of(Event, of_each)
     texts, calls, seen = fields["content"], fields["tool_calls"], fields["visible_to"]
     words = [text for text in texts if text]
@@ -128,7 +129,9 @@ def _samples(played: Sequence[Played]) -> pa.Array:
 
 
 def _tools_shown(played: Sequence[Played]) -> pa.Array:
-    """Make each text once, for there are few for many episodes. Tools are told apart by identity."""
+    """Makes the column of shown tools. Each text is made once, for there are few for many episodes. Tools are told
+    apart by identity.
+    """
     texts: list[str] = []
     numbers: dict[tuple[Any, ...], int] = {}
     of_each = []
@@ -156,7 +159,9 @@ def _spans(of_each: Sequence[Sequence[Span]]) -> pa.Array:
 
 
 def _samplings(samplings: Sequence[Sampling | None], grammars: Sequence[str | None]) -> list[dict[str, Any] | None]:
-    """Few for many spans, so each is made once. They are told apart by identity: the hash of one is that of all its fields."""
+    """Makes each sampling once, as there are few for many spans. They are told apart by identity: the hash of one is
+    that of all its fields.
+    """
     shapes: dict[tuple[int, str | None], dict[str, Any]] = {}
     made: list[dict[str, Any] | None] = []
     for sampling, grammar in zip(samplings, grammars, strict=True):

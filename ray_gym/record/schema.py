@@ -1,4 +1,6 @@
-"""The episode record: one row of a Parquet table an episode. Its Arrow schema, and what two plays of the same may differ in."""
+"""Defines the episode record: one row of a Parquet table for each episode. Has its Arrow schema, and the columns in
+which two plays of the same run may differ.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +81,7 @@ SAMPLES = _rows(
     fork_reason=TEXT,
 )
 REPEATED = pa.dictionary(INT, TEXT)
-"""Texts of which there are few for many rows: each is in memory once a file, too."""
+"""Type of texts of which there are few for many rows: each is in memory once for each file, too."""
 USAGE = pa.struct(
     [
         (name, LONG)
@@ -130,11 +132,11 @@ VOLATILE_COLUMNS = (
     "events.started_at",
     "events.duration_s",
 )
-"""What may differ between two plays of the same run; a dot leads into a struct or a list of them."""
+"""Columns in which two plays of the same run may differ; a dot leads into a struct or a list of them."""
 
 
 def without_volatile(row: dict[str, Any]) -> dict[str, Any]:
-    """A row as two plays of the same run must agree on it."""
+    """Returns a row without the columns in which two plays of the same run may differ."""
     kept = {key: value for key, value in row.items() if key not in VOLATILE_COLUMNS}
     for path in VOLATILE_COLUMNS:
         column, _, field = path.partition(".")
@@ -164,12 +166,14 @@ def identity(spec: EpisodeSpec, run_id: str, env_id: str) -> dict[str, Any]:
 
 
 def as_table(rows: list[dict[str, Any]]) -> pa.Table:
-    """Rows that were made otherwise than by play, under `SCHEMA`; those of played episodes are made by `ray_gym.record.rows`."""
+    """Makes a table under `SCHEMA` of rows that were made otherwise than by play; those of played episodes are made by
+    `ray_gym.record.rows`.
+    """
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def failed_row(spec: EpisodeSpec, run_id: str, env_id: str, message: str) -> dict[str, Any]:
-    """The row of an episode whose record could not be made."""
+    """Makes the row of an episode whose record could not be made."""
     now, message = time.time(), utf8(message)
     return {
         **identity(spec, run_id, env_id),

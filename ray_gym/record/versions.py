@@ -13,13 +13,14 @@ from ray_gym.errors import UserError
 from ray_gym.record.schema import READ_SINCE_KEY, SCHEMA, VERSION, VERSION_KEY
 
 Reader = Callable[[pa.Table, Sequence[str]], pa.Table]
-"""Takes the columns that a file of its version has of those asked for, and gives those asked for, in their order, as they are today."""
+"""Reads a table: it takes the columns that a file of its version has of those asked for, and gives those asked for, in
+their order, as they are today."""
 Metadata = Mapping[bytes, bytes]
 """The keys and values of a Parquet file."""
 
 
 def reader_of(metadata: Metadata | None, file: str) -> Reader:
-    """Choose the reader for a file's version. Errors: UserError for a version that is not known; it names the `file`."""
+    """Chooses the reader for a file's version. Errors: UserError for a version that is not known; it names the `file`."""
     version = version_of(metadata, file)
     if version in READERS:
         return READERS[version]
@@ -31,7 +32,7 @@ def reader_of(metadata: Metadata | None, file: str) -> Reader:
 
 
 def version_of(metadata: Metadata | None, file: str) -> int:
-    """Read the version in a file's metadata. Errors: UserError if it is no number."""
+    """Reads the version in a file's metadata. Errors: UserError if it is no number."""
     said = (metadata or {}).get(VERSION_KEY.encode())
     if said is None:
         return 1
@@ -42,7 +43,9 @@ def version_of(metadata: Metadata | None, file: str) -> int:
 
 
 def _read_1(table: pa.Table, columns: Sequence[str]) -> pa.Table:
-    """Fill in nulls for the tools that prompts showed, of which version 1 said nothing. A null is not the same as none."""
+    """Fills in nulls for the tools that prompts showed, of which version 1 said nothing. A null is not the same as
+    none.
+    """
     return _as_today(table, columns, later=("tools_shown",))
 
 
@@ -51,11 +54,11 @@ def _read_2(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 
 READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2}
-"""By the version of the files that each reads."""
+"""Readers by the version of the files that they read."""
 
 
 def _as_today(table: pa.Table, columns: Sequence[str], later: Sequence[str] = ()) -> pa.Table:
-    """Put the columns into their order, with nulls for those that came `later` than the table's version.
+    """Puts the columns into their order, with nulls for those that came `later` than the table's version.
 
     Errors: pa.ArrowInvalid if it lacks another one.
     """
