@@ -1,1 +1,1 @@
-"""A finished run, written in the forms that trainers read: `ray-gym export`."""
+"""Writes a finished run in the forms that trainers read: `ray-gym export`."""

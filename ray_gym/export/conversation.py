@@ -1,4 +1,4 @@
-"""A participant's own conversation, out of an episode's events, as OpenAI chat messages."""
+"""Extracts a participant's own conversation from an episode's events, as OpenAI chat messages."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ SILENT = "conversations without a word of the policy's own"
 
 
 def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_as: ArgumentsAs) -> Chat:
-    """What it was shown and what it said, up to its last words. Other threads that it was asked on are not part of it.
+    """Returns the messages that a participant was shown and said, up to its last words. Other threads that it was asked
+    on are not part of it.
 
-    `arguments_as`: the arguments of tool calls, which chat templates want as an object; as text, they have the same type in every line.
-    Errors: LeftOut.
+    `arguments_as` gives the type of tool calls' arguments: chat templates want an object; as text, they have the same
+    type in every line. Errors: LeftOut.
     """
     said = [message for event in events if (message := _message(event, participant, arguments_as))]
     while said and said[-1]["role"] != "assistant":
@@ -32,7 +33,7 @@ def conversation(events: Iterable[dict[str, Any]], participant: str, arguments_a
 
 
 def _message(event: dict[str, Any], participant: str, arguments_as: ArgumentsAs) -> dict[str, Any] | None:
-    """None for what is not in its view."""
+    """Returns an event as a chat message; None for an event that is not in the participant's view."""
     text = "".join(part["text"] for part in event["content"])
     if event["thread"] != participant:
         heard = event["kind"] == "message" and participant in (event["visible_to"] or ())
@@ -56,7 +57,7 @@ def _call(call: dict[str, str], arguments_as: ArgumentsAs) -> dict[str, Any]:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """Errors: LeftOut."""
+    """Reads a JSON object. Errors: LeftOut."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):

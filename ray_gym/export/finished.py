@@ -1,4 +1,4 @@
-"""A run that is over, read group by group: never more of it in memory than a few groups."""
+"""Reads a finished run group by group: never more of it in memory than a few groups."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from ray_gym.run.directory.location import typed
 Row = dict[str, Any]
 
 ROWS_AT_ONCE = 16
-"""Rows that are turned into Python's objects together."""
+"""Number of rows that are turned into Python's objects together."""
 
 
 def refuse_unfinished(run: Run) -> None:
-    """Errors: UserError for a run without episodes, or with fewer than were planned."""
+    """Refuses a run that is not finished. Errors: UserError for a run without episodes, or with fewer than were
+    planned.
+    """
     try:
         there = run.storage.count()
     except (pa.ArrowException, OSError) as error:
@@ -35,7 +37,7 @@ def refuse_unfinished(run: Run) -> None:
 
 
 def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
-    """The episodes of a group together, by their repeat. Errors: UserError if a file can't be read."""
+    """Yields the episodes of each group together, by their repeat. Errors: UserError if a file can't be read."""
     try:
         for group in whole_groups(_rows(run, [*columns, "group_id", "group_size", "repeat"])):
             yield sorted(group, key=lambda row: row["repeat"])
@@ -44,7 +46,9 @@ def groups(run: Run, columns: Sequence[str]) -> Iterator[list[Row]]:
 
 
 def whole_groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """A group's rows lie in one file, but not always beside each other. What is smaller than it says comes at the end."""
+    """Yields each group's rows, which lie in one file, but not always beside each other. A group that is smaller than
+    it says comes at the end.
+    """
     gathering: dict[str, list[Row]] = {}
     for row in rows:
         group = gathering.setdefault(row["group_id"], [])

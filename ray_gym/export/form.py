@@ -29,7 +29,7 @@ FORM = PluginKind(
 
 
 class FormOptions(BaseModel):
-    """The options of a form: `KEY=VALUE` arguments of `ray-gym export`."""
+    """Reads the options of a form, which are `KEY=VALUE` arguments of `ray-gym export`."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,7 +39,7 @@ class Form(ABC):
 
     Options: ClassVar[type[FormOptions]] = FormOptions
     to: ClassVar[str] = ""
-    """Whose form it is, as `--to` names it: a trainer's."""
+    """Name of the trainer that reads the form, as in `--to`."""
     columns: ClassVar[tuple[str, ...]]
     """The columns of an episode's row that it needs; docs/record.md has them all."""
 

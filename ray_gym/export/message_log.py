@@ -1,4 +1,6 @@
-"""A sample's tokens as NeMo RL's message log: one message a span, and log probabilities on what was generated, and only there."""
+"""Writes a sample's tokens as NeMo RL's message log: one message for each span, and log probabilities on generated
+tokens only.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,9 @@ Log = list[dict[str, Any]]
 
 
 def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Log:
-    """All tokens of the sample in their order. `events`: by their number.
+    """Returns all tokens of the sample in their order. `events` are those of the episode, by their number.
 
-    What was not generated here is never of role `assistant`, whoever said it: NeMo RL trains by the role.
+    Tokens that were not generated here are never of role `assistant`, whoever said them: NeMo RL trains by the role.
     """
     log: Log = []
     for start, end, generated, seq in _pieces(sample):
@@ -29,7 +31,7 @@ def message_log(sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> Lo
 
 
 def prompt_length(log: Log) -> int:
-    """The tokens before the first generated one."""
+    """Counts the tokens before the first generated one."""
     length = 0
     for message in log:
         if message["role"] == "assistant":
@@ -39,7 +41,7 @@ def prompt_length(log: Log) -> int:
 
 
 def token_ids(log: Log, length: int) -> list[int]:
-    """The first so many."""
+    """Returns the ids of the first `length` tokens."""
     ids: list[int] = []
     for message in log:
         if len(ids) >= length:
@@ -49,7 +51,9 @@ def token_ids(log: Log, length: int) -> list[int]:
 
 
 def split(log: Log, length: int) -> tuple[Log, Log]:
-    """The first so many tokens, which are all prompt, and the rest: a message on the border becomes two, without its text."""
+    """Splits a log into the first `length` tokens, which are all prompt, and the rest: a message on the border becomes
+    two, without its text.
+    """
     before: Log = []
     after: Log = []
     for message in log:
@@ -66,7 +70,7 @@ def split(log: Log, length: int) -> tuple[Log, Log]:
 
 
 def _pieces(sample: dict[str, Any]) -> Iterator[tuple[int, int, bool, int]]:
-    """The spans, with what lies between them."""
+    """Yields the spans (start, end, generated, event), and the gaps between them, which have event -1."""
     position = 0
     for span in sample["spans"]:
         if span["start"] > position:

@@ -1,6 +1,7 @@
-"""Pairs of conversations of one task, the better one first: for reward models and direct preference optimisation.
+"""Pairs conversations of one task, the better one first: for reward models and direct preference optimisation.
 
-A group's conversations are paired the best with the worst, the second best with the second worst, and so on: each is in one pair at most.
+A group's conversations are paired the best with the worst, the second best with the second worst, and so on: each is in
+one pair at most.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class PreferenceOptions(FormOptions):
 @dataclass(frozen=True)
 class Preference(Form):
     min_gap: float
-    """Pairs whose rewards differ by less are left out; without any difference, all."""
+    """Least difference of the rewards of a pair; pairs with the same reward are always left out."""
     single_response: bool
     Options = PreferenceOptions
     to = "nemo-rl"
@@ -50,7 +51,7 @@ class Preference(Form):
                 yield line
 
     def _line(self, better: Row, worse: Row) -> dict[str, Any]:
-        """Errors: LeftOut."""
+        """Makes the line of a pair. Errors: LeftOut."""
         gap = better["reward"] - worse["reward"]
         if gap <= 0 or gap < self.min_gap:
             raise LeftOut(SAME_REWARD)

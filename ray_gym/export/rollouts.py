@@ -1,4 +1,6 @@
-"""Groups of rollouts, token by token, in the form of the records that NeMo RL's own rollouts are kept in (`PromptGroupRecord`)."""
+"""Writes groups of rollouts, token by token, in the form of the records that NeMo RL's own rollouts are kept in
+(`PromptGroupRecord`).
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ class Rollouts(Form):
 
 
 def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]]]:
-    """One a sample, with whose it is."""
+    """Yields a completion for each trainable sample, with the name of its participant."""
     events = {event["seq"]: event for event in row["events"]}
     trainable = [(number, sample) for number, sample in enumerate(row["samples"]) if sample["trainable"]]
     counts.left_out[NO_SAMPLES] += not trainable
@@ -61,7 +63,7 @@ def _completions(row: Row, counts: Counts) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int, dict[str, Any]]) -> dict[str, Any]:
-    """Errors: LeftOut."""
+    """Makes the completion of a sample. Errors: LeftOut."""
     if sample["reward"] is None:
         raise LeftOut(NO_REWARD)
     if not any(sample["loss_mask"]):
@@ -84,7 +86,9 @@ def _completion(row: Row, number: int, sample: dict[str, Any], events: dict[int,
 
 
 def _record(row: Row, participant: str, completions: list[dict[str, Any]], counts: Counts) -> dict[str, Any]:
-    """Every completion begins with the messages of `prompt`, as NeMo RL takes for granted. Errors: LeftOut."""
+    """Makes the record of a group. Every completion begins with the messages of `prompt`, as NeMo RL takes for granted.
+    Errors: LeftOut.
+    """
     logs: list[Log] = [one["message_log"] for one in completions]
     openings = [token_ids(log, prompt_length(log)) for log in logs]
     common = _common_length(openings)
@@ -111,7 +115,9 @@ def _record(row: Row, participant: str, completions: list[dict[str, Any]], count
 
 
 def _common_length(sequences: Sequence[list[int]]) -> int:
-    """What the first and the last in alphabetical order have in common, all have."""
+    """Returns how many first items all sequences have in common: those that the first and the last in alphabetical
+    order have.
+    """
     first, last = min(sequences), max(sequences)
     pairs = enumerate(zip(first, last, strict=False))
     return next((place for place, (one, other) in pairs if one != other), len(first))

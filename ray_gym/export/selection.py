@@ -1,4 +1,4 @@
-"""What goes into an export, and what is left out and why: counted, so that nothing is missing unsaid."""
+"""Selects the episodes of an export, and counts those that are left out, by reason, so that nothing is missing unsaid."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from ray_gym.export.finished import Row
 
 
 class LeftOut(Exception):
-    """Why something has no place in an export; the text is what it is counted under."""
+    """An export has no place for something; the text is the reason that it is counted under."""
 
 
 @dataclass
 class Counts:
     episodes: int = 0
     written: int = 0
-    """Lines."""
+    """Number of lines."""
     left_out: Counter[str] = field(default_factory=Counter)
     notes: Counter[str] = field(default_factory=Counter)
-    """What a trainer should know of the lines that were written."""
+    """Counts of remarks that a trainer should read about the lines that were written."""
 
 
 def scored(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:
-    """The episodes that were played to their end and have a reward."""
+    """Yields the episodes that were played to their end and have a reward; counts the others as left out."""
     for row in rows:
         counts.episodes += 1
         if row["status"] == "completed" and row["reward"] is not None:

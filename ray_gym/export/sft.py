@@ -1,4 +1,4 @@
-"""Conversations with a good reward, for supervised fine-tuning: chat messages and the tools that were shown."""
+"""Writes conversations with a good reward, for supervised fine-tuning: chat messages and the tools that were shown."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ EARLIER_WORDS = "conversations that a task began with words of the assistant's, 
 
 class SftOptions(FormOptions):
     min_reward: float | None = None
-    """The lowest reward that is taken; it has to be said."""
+    """Lowest reward that is taken; it has to be given."""
     no_tools: bool = False
-    """Leave out the tools that prompts showed."""
+    """Leaves out the tools that prompts showed."""
 
 
 @dataclass(frozen=True)
 class Sft(Form):
     min_reward: float
     tools: ToolsShown | None
-    """None: without them."""
+    """Finds the tools of a line; None leaves them out."""
     Options = SftOptions
     to = "nemo-rl"
     columns = (
@@ -40,7 +40,7 @@ class Sft(Form):
     @classmethod
     @contextmanager
     def opened(cls, options: SftOptions, run: Run) -> Iterator[Sft]:
-        """Errors: UserError."""
+        """Makes the form, and closes its source of tools. Errors: UserError if no lowest reward was given."""
         if options.min_reward is None:
             raise UserError(
                 "--min-reward: --form sft takes the conversations with at least that reward, e.g. --min-reward 1"
@@ -60,7 +60,7 @@ class Sft(Form):
                 yield line
 
     def _line(self, row: Row) -> dict[str, Any]:
-        """Errors: LeftOut."""
+        """Makes the line of an episode. Errors: LeftOut."""
         if row["reward"] < self.min_reward:
             raise LeftOut(f"episodes with a reward below {self.min_reward:g}")
         line: dict[str, Any] = {"messages": conversation(row["events"], POLICY, "object")}

@@ -22,10 +22,12 @@ WAY_OUT = "--no-tools writes the conversations without tools"
 
 
 class ToolsAsked:
-    """Where tasks bring tools along, episodes are set up again, as far as before anyone speaks."""
+    """Finds the tools of the policy. Where tasks bring tools along, episodes are set up again, as far as before anyone
+    speaks.
+    """
 
     def __init__(self, run: Run) -> None:
-        """Set the run's environment up. Errors: UserError if it isn't there (any more), or can't tell."""
+        """Sets the run's environment up. Errors: UserError if it isn't there (any more), or can't tell."""
         directory = RunDirectory(run.storage)
         try:
             config = directory.read_config()
@@ -55,7 +57,9 @@ class ToolsAsked:
             self._runner.run(self.environment.close())
 
     def of(self, row: Row) -> list[dict[str, Any]]:
-        """Give the tools of a row's policy as chat templates are given them. Errors: UserError if the task can't be set up."""
+        """Returns the tools of a row's policy as chat templates are given them. Errors: UserError if the task can't be
+        set up.
+        """
         if not self._shows_any:
             return []
         if not self._brought:

@@ -27,7 +27,7 @@ class ToolsShown:
             self._asked.close()
 
     def of(self, row: Row) -> list[Tool]:
-        """Give all that the policy's own thread showed, in OpenAI's form, as chat templates are given them.
+        """Returns all tools that the policy's own thread showed, in OpenAI's form, as chat templates are given them.
 
         Errors: UserError for a row without a record of them, whose environment isn't there or can't set the task up.
         """

@@ -15,7 +15,9 @@ from ray_gym.load import Run
 
 
 def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite: bool = False) -> Counts:
-    """The file is there whole or not at all. Errors: UserError, also where nothing would be in it; OSError."""
+    """Writes the lines of a run to a file, whole or not at all. Errors: UserError, also where nothing would be in it;
+    OSError.
+    """
     if out.is_dir():
         raise UserError(f"--out: {out} is a folder; give a file, e.g. {out / 'train.jsonl'}")
     if out.exists() and not overwrite:
