@@ -1,4 +1,4 @@
-"""`ray-gym data`: looking at files of tasks, making them ready for runs, and writing generated ones."""
+"""Implements `ray-gym data`: it checks files of tasks, prepares them for runs, and writes generated ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 from ray_gym.errors import UserError
 
 MOST_IDS = 10
-"""Ids of one kind that a conflict shows."""
+"""Number of ids of one kind that a conflict shows."""
 
 app = typer.Typer(no_args_is_help=True, help="Files of tasks: validate them, prepare them for runs, generate them.")
 
@@ -151,7 +151,7 @@ def generate(
 
 
 def _environment(name: str, options: list[str] | None) -> Any:
-    """Errors: UserError."""
+    """Makes the environment of a name and its options. Errors: UserError."""
     from ray_gym.config.file import merge_overrides, validate
     from ray_gym.plugins import find_environment
 

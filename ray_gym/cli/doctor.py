@@ -1,4 +1,4 @@
-"""`ray-gym doctor`: what is wrong with a cluster, for a config or at all."""
+"""Implements `ray-gym doctor`: it finds what is wrong with a cluster, for a config or at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ray-gym export`: writes a finished run for another project's trainer."""
+"""Implements `ray-gym export`: it writes a finished run for another project's trainer."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def export(
 
 
 def _read(options: list[str]) -> dict[str, str]:
-    """Errors: UserError."""
+    """Reads KEY=VALUE arguments. Errors: UserError."""
     for option in options:
         if "=" not in option:
             raise UserError(f"{option}: options of a form are given as KEY=VALUE, e.g. min_reward=1")

@@ -1,4 +1,4 @@
-"""`ray-gym`: its commands, and how their errors become messages and exit codes."""
+"""Implements `ray-gym`: its commands, and how their errors become messages and exit codes."""
 
 from __future__ import annotations
 
@@ -217,7 +217,9 @@ def new_env(
 
 
 def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path | None, list[str]]:
-    """With `--resume` the config may be left out, so the first argument may be an override."""
+    """Tells the config from the overrides: with `--resume` the config may be left out, so the first argument may be an
+    override.
+    """
     if first is None:
         return None, overrides
     if Path(first).is_file() or (first.endswith((".yaml", ".yml")) and "=" not in first):
@@ -226,7 +228,7 @@ def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path
 
 
 def make_console() -> Console:
-    """Tables are cut to the terminal's width; into a pipe or a file they go whole."""
+    """Makes the console. Tables are cut to the terminal's width; into a pipe or a file they go whole."""
     return Console() if sys.stdout.isatty() else Console(width=PIPE_WIDTH)
 
 

@@ -1,4 +1,4 @@
-"""`ray-gym serve`: the service over HTTP, until it is told to end."""
+"""Implements `ray-gym serve`: it runs the service over HTTP, until it is told to end."""
 
 from __future__ import annotations
 
@@ -56,5 +56,5 @@ def _say(text: str) -> None:
 
 
 def as_override(log: str | None) -> list[str]:
-    """An option as what it stands for in a config."""
+    """Returns the override that `--log` stands for in a config, if it was given."""
     return [] if log is None else [f"log.format={log}"]

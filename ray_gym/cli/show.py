@@ -1,4 +1,4 @@
-"""Runs and episodes as a person would read them."""
+"""Shows runs and episodes as a person would read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLOURS = ("cyan", "magenta", "yellow", "green")
 
 
 def print_summary(console: Console, location: str, summary: dict[str, Any]) -> None:
-    """The closing lines of a run."""
+    """Prints the closing lines of a run."""
     console.print()
     heading = "interrupted" if summary["interrupted"] else "done"
     console.print(
@@ -55,7 +55,7 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
 
 
 def show_run(console: Console, run: Run) -> None:
-    """The run's episodes, a line each, and its environment's own figures."""
+    """Prints the run's episodes, a line each, and its environment's own figures."""
     columns = ["episode_id", "task_id", "repeat", "status", "stop_reason", "stop_text", "turns", "reward"]
     rows = run.episodes.select(columns)
     table = Table(box=None, header_style="bold")
@@ -74,7 +74,9 @@ def show_run(console: Console, run: Run) -> None:
 
 
 def _print_metrics(console: Console, run: Run) -> None:
-    """A run can be looked at where its environment is not installed, or is another by now: then this is a remark, not an error."""
+    """Prints the environment's figures. Where the environment is not installed, or is another by now, prints a remark
+    instead of failing.
+    """
     if not run.episodes.num_rows:
         return
     name = run.episodes.column("env_id")[0].as_py()
@@ -93,7 +95,7 @@ def _print_metrics(console: Console, run: Run) -> None:
 
 
 def show_episode(console: Console, run: Run, prefix: str) -> None:
-    """One conversation. Errors: UserError if no episode, or more than one, begins with `prefix`."""
+    """Prints one episode as a conversation. Errors: UserError if no episode, or more than one, begins with `prefix`."""
     ids = run.episodes.column("episode_id").to_pylist()
     found = [index for index, episode_id in enumerate(ids) if episode_id.startswith(prefix)]
     if len(found) != 1:
@@ -165,7 +167,7 @@ def _print_end(console: Console, row: dict[str, Any]) -> None:
 
 
 def _readable(text: str) -> str:
-    """A tool's JSON answer, a field a line, its strings as they are (a board has line breaks)."""
+    """Formats a tool's JSON answer, a field a line, its strings as they are (a board has line breaks)."""
     try:
         answer = json.loads(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""`ray-gym weights`: which version of its weights a model serves, and other weights for it."""
+"""Implements `ray-gym weights`: it shows which version of its weights a model serves, or updates them."""
 
 from __future__ import annotations
 
