@@ -1,6 +1,7 @@
-"""ray_gym: Ray-distributed rollouts for multi-turn reinforcement learning of language models.
+"""ray_gym runs Ray-distributed rollouts for multi-turn reinforcement learning of language models.
 
-What an environment author and a trainer import; everything else is reached through the command line.
+The package exports what an environment author and a trainer import; everything else is reached through the command
+line.
 """
 
 from importlib import import_module
@@ -63,7 +64,8 @@ _LATER = {
     "Weights": "weights.client",
     "open_stream": "stream",
 }
-"""By the module that has it: they bring httpx and Ray along, which take a while to import, and which environments don't need."""
+"""Modules of names that are imported only when used: they bring httpx and Ray along, which take a while to import, and
+which environments don't need."""
 
 
 def __getattr__(name: str) -> Any:

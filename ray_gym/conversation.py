@@ -1,4 +1,4 @@
-"""`ray_gym.openai_api.conversation`, under the name that environments import it by."""
+"""Exports `ray_gym.openai_api.conversation` under the name that environments import it by."""
 
 from ray_gym.openai_api.conversation import (
     CarriedOut,

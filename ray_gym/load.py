@@ -14,7 +14,7 @@ from ray_gym.run.directory.location import storage_at
 from ray_gym.run.directory.storage import EPISODES, Storage
 
 EPISODE_COLUMNS = ("run_id", "episode_id", "group_id", "task_id", "env_id", "status", "stop_reason")
-"""What `.samples` repeats of each sample's episode."""
+"""Columns of an episode that `.samples` repeats for each of its samples."""
 _OF_SAMPLES = [*EPISODE_COLUMNS, "samples"]
 
 
@@ -24,12 +24,13 @@ class Run:
 
     @property
     def location(self) -> str:
-        """A path, or a URI."""
+        """Returns the run's path or URI."""
         return self.storage.location
 
     @cached_property
     def episodes(self) -> pa.Table:
-        """The table has one row an episode (`ray_gym.record.schema.SCHEMA`), also of files that earlier versions wrote.
+        """Reads the episodes: one row for each (`ray_gym.record.schema.SCHEMA`), also of files that earlier versions
+        wrote.
 
         Errors: UserError for a file of a later version.
         """
@@ -38,24 +39,26 @@ class Run:
 
     @cached_property
     def samples(self) -> pa.Table:
-        """One row a sample: its columns, and those of its episode that a trainer groups and filters by.
+        """Reads the samples: one row for each, with its columns, and those of its episode that a trainer groups and
+        filters by.
 
-        Nothing is padded, and tokens are not copied after they were read: `token_ids`, `loss_mask` and `logprobs` are lists over one
-        flat array a chunk (`column.chunk(i).values`, `.offsets`). Reads nothing of the file but these columns.
+        Nothing is padded, and tokens are not copied after they were read: `token_ids`, `loss_mask` and `logprobs` are
+        lists over one flat array for each chunk (`column.chunk(i).values`, `.offsets`). Reads nothing of the file but
+        these columns.
         """
         tables = list(self.storage.tables(_OF_SAMPLES))
         return flat_samples(pa.concat_tables(tables) if tables else SCHEMA.empty_table())
 
 
 def flat_samples(episodes: pa.Table) -> pa.Table:
-    """Episodes to samples."""
+    """Turns a table of episodes into one of their samples."""
     batches = episodes.select(_OF_SAMPLES).to_batches()
     empty = pa.RecordBatch.from_pylist([], pa.schema([SCHEMA.field(name) for name in _OF_SAMPLES]))
     return pa.Table.from_batches([_flat(batch) for batch in batches or [empty]])
 
 
 def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The samples' own columns are views of the episodes'."""
+    """Flattens a batch of episodes. The samples' own columns are views of the episodes'."""
     import pyarrow.compute as pc  # late, for what plays needs it not, and it takes 0.07 s
 
     nested = batch.column("samples")
@@ -68,7 +71,7 @@ def _flat(batch: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def load(run: str | Path) -> Run:
-    """`run` is a path or a URI (s3://...). Errors: UserError if it is no run directory."""
+    """Loads a run. `run` is a path or a URI (s3://...). Errors: UserError if it is no run directory."""
     storage = storage_at(str(run))
     try:
         there = storage.exists(EPISODES) or storage.exists("run.yaml")  # an object store has no empty folders

@@ -1,6 +1,7 @@
-"""For tests of environments: one episode in process, without Ray, a model or a config.
+"""Tests environments: plays one episode in process, without Ray, a model or a config.
 
-The players are functions, as in `models: {name: {engine: scripted, ...}}`: the environment's own perfect ones, or others in their place.
+The players are functions, as in `models: {name: {engine: scripted, ...}}`: the environment's own perfect ones, or
+others in their place.
 
     def test_a_wrong_answer() -> None:
         played = asyncio.run(play_task(Sums(), SumTask(numbers=(1, 2)), {"policy": says("Answer: 4")}))
@@ -32,12 +33,12 @@ TaskT = TypeVar("TaskT", bound=Task)
 
 
 def generated(environment: Environment[TaskT, Any], index: int, seed: int = 0) -> TaskT:
-    """Task number `index` of the environment's generator; the same seed gives the same tasks."""
+    """Returns task number `index` of the environment's generator; the same seed gives the same tasks."""
     return environment.generate(random.Random(f"{seed}/{index}"), index)
 
 
 def says(*texts: str | Message) -> Player:
-    """A player that says these in order, then the last one over and over."""
+    """Makes a player that says these texts in order, then the last one over and over."""
     left = list(texts)
 
     def player(request: CompletionRequest, rng: random.Random) -> Message:
@@ -48,7 +49,7 @@ def says(*texts: str | Message) -> Player:
 
 
 def call_of(name: str, arguments: str, call_id: str = "call") -> Message:
-    """A message that calls a tool; `arguments` is JSON text, perhaps malformed."""
+    """Makes a message that calls a tool; `arguments` is JSON text, perhaps malformed."""
     return tool_call_message(name, arguments, call_id)
 
 
@@ -62,10 +63,11 @@ async def play_task(
     runner: ToolRunner | None = None,
     **participants: Mapping[str, Any],
 ) -> Played:
-    """Play and score one episode. Never raises for what the environment or a player does: see `Played.failure`.
+    """Plays and scores one episode. Never raises for what the environment or a player does: see `Played.failure`.
 
-    `players`, by participant, take the places of the environment's perfect ones. `limits` and further keyword arguments are the sections
-    `limits` and `participants.NAME` of a config. `runner`: where tools run; without one, what this episode's tools started ends with it.
+    `players`, by participant, take the places of the environment's perfect ones. `limits` and further keyword arguments
+    are the sections `limits` and `participants.NAME` of a config. `runner` runs the tools; without one, processes and
+    threads that this episode's tools started end with it.
     """
     cast = {**environment.perfect(task), **(players or {})}
     spec = EpisodeSpec(f"episode-{seed}", "group", "task", 0, seed, task.model_dump_json())
@@ -84,9 +86,10 @@ async def play_group(
     *,
     judges: Mapping[str, Player] | None = None,
 ) -> list[Played]:
-    """Episodes of one task that are scored together (`score_group`): one for each of `casts`, which are players by participant.
+    """Plays episodes of one task and scores them together (`score_group`): one for each of `casts`, which are players
+    by participant.
 
-    `judges`: players of the auxiliary participants. Errors: AssertionError if the group could not be scored.
+    `judges` are players of the auxiliary participants. Errors: AssertionError if the group could not be scored.
     """
     shared = dict(judges or {})
     group = [await play_task(environment, task, {**cast, **shared}, seed=seed) for seed, cast in enumerate(casts)]
@@ -102,7 +105,7 @@ async def play_group(
 
 
 def reward_of(played: Played) -> float:
-    """The policy's reward. Errors: AssertionError for an episode that failed, with its failure."""
+    """Returns the policy's reward. Errors: AssertionError for an episode that failed, with its failure."""
     assert played.status == "completed", played.failure
     assert played.score is not None
     return played.score.reward
@@ -115,7 +118,7 @@ def stage_of(
     runner: ToolRunner | None,
     sections: Mapping[str, Mapping[str, Any]],
 ) -> Stage:
-    """What episodes are played on, for tests that play or score them by other functions of the engine.
+    """Makes the stage that episodes are played on, for tests that play or score them by other functions of the engine.
 
     Errors: AssertionError that names a participant without a player.
     """

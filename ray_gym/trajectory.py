@@ -1,4 +1,4 @@
-"""`ray_gym.record.schema`, under the name that pages and trainers import it by."""
+"""Exports `ray_gym.record.schema` under the name that pages and trainers import it by."""
 
 from ray_gym.record.schema import SCHEMA, VOLATILE_COLUMNS, as_table, without_volatile
 
