@@ -18,7 +18,7 @@ GROUPS, GROUP_BYTES = 40, 10**6
 def large_rollout(service: Path, caller: str) -> None:
     run = PosixStorage.of(service / "rollouts" / RUN)
     run.create()
-    staged = run.staged_under(1)
+    staged = run.begin_epoch(1)
     for number in range(1, GROUPS + 1):
         row = failed_row(EpisodeSpec(f"e{number}", f"g{number}", "t", 0, 0, "{}"), "run", "env", "x")
         row["task"] = secrets.token_hex(GROUP_BYTES // 2)

@@ -12,7 +12,7 @@ from rich.table import Table
 from ray_gym.errors import UserError, describe
 from ray_gym.load import Run
 from ray_gym.plugins import find_environment
-from ray_gym.run.directory.location import typed
+from ray_gym.run.directory.location import shell_quoted
 
 LISTED = 50
 COLOURS = ("cyan", "magenta", "yellow", "green")
@@ -49,9 +49,11 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
         console.print(f"  no samples from {names}: such models give no token ids", soft_wrap=True)
     console.print(f"  {location}", soft_wrap=True, highlight=False)
     if summary["interrupted"]:
-        console.print(f"  go on with: ray-gym rollout --resume {typed(location)}", soft_wrap=True, highlight=False)
+        console.print(
+            f"  go on with: ray-gym rollout --resume {shell_quoted(location)}", soft_wrap=True, highlight=False
+        )
     else:
-        console.print(f"  look at it with: ray-gym show {typed(location)}", soft_wrap=True, highlight=False)
+        console.print(f"  look at it with: ray-gym show {shell_quoted(location)}", soft_wrap=True, highlight=False)
 
 
 def show_run(console: Console, run: Run) -> None:
@@ -70,7 +72,7 @@ def show_run(console: Console, run: Run) -> None:
     if rows.num_rows > LISTED:
         console.print(f"... and {rows.num_rows - LISTED} more")
     _print_metrics(console, run)
-    console.print(f"one of them: ray-gym show {typed(run.location)} EPISODE", highlight=False, soft_wrap=True)
+    console.print(f"one of them: ray-gym show {shell_quoted(run.location)} EPISODE", highlight=False, soft_wrap=True)
 
 
 def _print_metrics(console: Console, run: Run) -> None:
@@ -100,7 +102,9 @@ def show_episode(console: Console, run: Run, prefix: str) -> None:
     found = [index for index, episode_id in enumerate(ids) if episode_id.startswith(prefix)]
     if len(found) != 1:
         what = "no episode begins" if not found else f"{len(found)} episodes begin"
-        raise UserError(f"{what} with {prefix!r} in {run.location}; `ray-gym show {typed(run.location)}` lists them")
+        raise UserError(
+            f"{what} with {prefix!r} in {run.location}; `ray-gym show {shell_quoted(run.location)}` lists them"
+        )
     row = run.episodes.slice(found[0], 1).to_pylist()[0]
     console.print(
         f"[bold]{row['env_id']}[/bold] episode {row['episode_id']} (task {row['task_id']}, repeat {row['repeat']})"

@@ -139,7 +139,7 @@ class Calls:
             self._metrics.begun(queued_s)
         started_at, began = time.time(), time.monotonic()
         try:
-            completion = await self._until_answered(thread, request)
+            completion = await self._call_until_answered(thread, request)
             if not self._pace.take_room():
                 await self._pace.wait()
             completion, stored = _storable(completion)
@@ -213,7 +213,7 @@ class Calls:
     def _timing(self, started_at: float, began: float) -> Timing:
         return Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
 
-    async def _until_answered(self, thread: Thread, request: CompletionRequest) -> Completion:
+    async def _call_until_answered(self, thread: Thread, request: CompletionRequest) -> Completion:
         """Calls the model until it answers. Errors: EpisodeFailure; of kind infra only when the budget of retries is
         spent.
         """

@@ -62,7 +62,7 @@ class Episode(EpisodeView):
             self.transcript.put_system_prompt(name)
             for message in _first_messages(opening, name, earlier.get(name), self.environment.opening_observes):
                 self.transcript.put(name, "opening", message)
-        self.look_if_finished()
+        self.end_if_finished()
 
     async def turn(self, name: str, max_steps: int | None = None) -> Turn:
         """Lets one participant speak: it takes steps until it calls no more tools, its steps (or `max_steps`) are used
@@ -86,10 +86,10 @@ class Episode(EpisodeView):
                 break
         if not self.stopped:
             self._relay(turn)
-            self.look_if_finished()
+            self.end_if_finished()
         return turn
 
-    def going_on(self, name: str) -> Turn | None:
+    def open_turn(self, name: str) -> Turn | None:
         """Returns the turn of a participant that is driven from outside: its open turn, or a new one; None if its turns
         are used up.
         """
@@ -116,7 +116,7 @@ class Episode(EpisodeView):
         self._check_over(turn.speaker, said)
         if not self.stopped:
             self._relay(turn)
-            self.look_if_finished()
+            self.end_if_finished()
 
     async def step(self, turn: Turn) -> bool:
         """Makes one model call and the tool calls that it asked for. Returns whether there were any."""
@@ -145,7 +145,7 @@ class Episode(EpisodeView):
             answer = await self.call(turn.speaker, call)
             turn.tool_results.append(answer.content)
             turn.tool_errors += answer.error is not None
-            if self.look_if_finished():
+            if self.end_if_finished():
                 return True
         self._check_over(turn.speaker, message)
         return bool(message.tool_calls)
@@ -410,7 +410,7 @@ class Episode(EpisodeView):
         self.end(StopReason.MAX_TURNS, name)
         return True
 
-    def look_if_finished(self) -> bool:
+    def end_if_finished(self) -> bool:
         """Asks the environment whether the episode is over, and ends it if so."""
         outcome = self.environment.finished(self.state, self)
         if outcome is not None:
@@ -418,7 +418,7 @@ class Episode(EpisodeView):
         return outcome is not None
 
     def _check_over(self, speaker: str, message: Message) -> None:
-        if not message.tool_calls and self.look_if_finished():
+        if not message.tool_calls and self.end_if_finished():
             return
         stop_text = self.participants[speaker].stop_text
         if stop_text and has_words(message.content, stop_text):

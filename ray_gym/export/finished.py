@@ -10,7 +10,7 @@ import pyarrow as pa
 from ray_gym.errors import UserError
 from ray_gym.load import Run
 from ray_gym.run.directory.directory import RunDirectory
-from ray_gym.run.directory.location import typed
+from ray_gym.run.directory.location import shell_quoted
 
 Row = dict[str, Any]
 
@@ -32,7 +32,7 @@ def refuse_unfinished(run: Run) -> None:
     if planned is not None and there < planned.episodes:
         raise UserError(
             f"{run.location}: it is not finished: {there:,} of {planned.episodes:,} episodes are there; go on with it by "
-            f"`ray-gym rollout --resume {typed(run.location)}`, or export what is there with --partial"
+            f"`ray-gym rollout --resume {shell_quoted(run.location)}`, or export what is there with --partial"
         )
 
 

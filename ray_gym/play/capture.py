@@ -98,7 +98,7 @@ class Capture:
                 continue
             captured = self._look(thread)
             is_busy = thread.busy or thread.name in asked_already
-            known, shared, aligned = _shared(captured.messages, asked)
+            known, shared, aligned = _match_beginning(captured.messages, asked)
             goes_on = known == len(captured.messages) and captured.tools in (None, shown) and not is_busy
             if goes_on and known > longest:
                 best, longest = Match(thread.name, tuple(said.message for said in aligned[shared:])), known
@@ -116,7 +116,7 @@ class Capture:
             del self._threads[thread].messages[kept:]
 
     @property
-    def on_main(self) -> bool:
+    def has_main_thread(self) -> bool:
         """Says whether calls have continued the participant's own thread, in which its words are already."""
         captured = self._threads.get(self.participant)
         return captured is not None and captured.tools is not None
@@ -133,7 +133,7 @@ class _Said:
     message: Message
 
 
-def _shared(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int, Sequence[_Said]]:
+def _match_beginning(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int, Sequence[_Said]]:
     """Returns how many messages of each are the beginning of both, and the second as the first has put it.
 
     An answer that says nothing may be in one and not in the other.
@@ -146,14 +146,14 @@ def _shared(kept: Sequence[Canonical], asked: Sequence[_Said]) -> tuple[int, int
             known += 1
         elif _says_nothing(asked[shared].form):
             shared += 1
-        elif (joined := _joined(kept[known], asked, shared)) is not None:
+        elif (joined := _join_calls(kept[known], asked, shared)) is not None:
             asked = joined
         else:
             break
     return known, shared, asked
 
 
-def _joined(kept: Canonical, asked: Sequence[_Said], start: int) -> Sequence[_Said] | None:
+def _join_calls(kept: Canonical, asked: Sequence[_Said], start: int) -> Sequence[_Said] | None:
     """Joins calls that were one answer, where an agent tells each with its result, into that answer again; returns None
     if they aren't that one.
     """

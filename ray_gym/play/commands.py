@@ -13,7 +13,7 @@ import msgspec
 
 from ray_gym.episode.episode import Episode
 from ray_gym.episode.thread import Asked
-from ray_gym.episode.turn import Turn as Spoken
+from ray_gym.episode.turn import Turn
 from ray_gym.errors import EpisodeFailure, Failure, FailureKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion, Sampling
@@ -21,7 +21,7 @@ from ray_gym.play.capture import Capture, without_thought
 from ray_gym.stop import StopReason
 
 
-class Turn(msgspec.Struct, array_like=True, tag="turn", frozen=True):
+class TakeTurn(msgspec.Struct, array_like=True, tag="turn", frozen=True):
     """Lets a participant speak until it yields the floor."""
 
     participant: str
@@ -105,7 +105,7 @@ class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class AgentAnswer:
     """Holds the answer to an `Ask`, and where it is."""
 
     completion: Completion
@@ -124,7 +124,7 @@ class End(msgspec.Struct, array_like=True, tag="end", frozen=True):
     """Ends the episode and scores it."""
 
 
-Command = Turn | Say | Tell | CallTool | OpenThread | Reply | Ask | Close | End
+Command = TakeTurn | Say | Tell | CallTool | OpenThread | Reply | Ask | Close | End
 
 decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(Command)
 encode = msgspec.msgpack.Encoder().encode
@@ -146,7 +146,7 @@ def check(command: Command, episode: Episode) -> None:
     takes no harm. Errors: ValueError.
     """
     match command:
-        case Turn(name) | Say(name) | CallTool(name) | Ask(name):
+        case TakeTurn(name) | Say(name) | CallTool(name) | Ask(name):
             known, what = list(episode.environment.participants), "participant"
         case OpenThread(name):
             known, what = list(episode.participants), "participant"
@@ -158,13 +158,13 @@ def check(command: Command, episode: Episode) -> None:
         raise ValueError(f"there is no {what} {name!r}; there are: {', '.join(known)}")
 
 
-async def apply(command: Command, episode: Episode, captures: dict[str, Capture]) -> Told | Failure | None:
+async def apply(command: Command, episode: Episode, captures: dict[str, Capture]) -> AgentAnswer | Failure | None:
     """Carries a command out; returns the answer of an `Ask`, or why the model could not take it.
 
     Errors: EpisodeOver, EpisodeFailure, and what an author's code raises.
     """
     match command:
-        case Turn(participant):
+        case TakeTurn(participant):
             await episode.turn(participant)
         case Say(participant, text):
             await _say(episode, participant, text, _is_there(captures, participant))
@@ -183,7 +183,7 @@ async def apply(command: Command, episode: Episode, captures: dict[str, Capture]
     return None
 
 
-async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Told | Failure | None:
+async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> AgentAnswer | Failure | None:
     """Carries an `Ask` out. If the model can't be asked this, it is the agent's mistake: the agent is told, and the
     conversation is as it was before.
     """
@@ -192,7 +192,7 @@ async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Told
     asked = ask.asked()
     capture = captures.setdefault(name, Capture(name))
     capture.uses(thread, asked.tools)
-    turn = episode.going_on(name)
+    turn = episode.open_turn(name)
     if turn is None:
         return None
     before = len(episode.threads[thread].messages)
@@ -212,7 +212,7 @@ async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Told
     if completion is None:
         return None
     turn.text = completion.message.content
-    return Told(completion, thread, len(episode.threads[thread].messages))
+    return AgentAnswer(completion, thread, len(episode.threads[thread].messages))
 
 
 def _kind_of(message: Message, is_first: bool) -> Any:
@@ -225,11 +225,11 @@ def _kind_of(message: Message, is_first: bool) -> Any:
 
 def _is_there(captures: dict[str, Capture], participant: str) -> bool:
     """Says whether the participant's words, and its tools' answers, get into its own thread by the calls of an agent."""
-    return participant in captures and captures[participant].on_main
+    return participant in captures and captures[participant].has_main_thread
 
 
 async def _call_tool(episode: Episode, participant: str, call: ToolCall, captured: bool) -> None:
-    turn = episode.going_on(participant)
+    turn = episode.open_turn(participant)
     if turn is None:
         return
     if not captured:
@@ -237,11 +237,11 @@ async def _call_tool(episode: Episode, participant: str, call: ToolCall, capture
     answer = await episode.call(participant, call, tells=not captured)
     turn.tool_results.append(answer.content)
     turn.tool_errors += answer.error is not None
-    episode.look_if_finished()
+    episode.end_if_finished()
 
 
 async def _say(episode: Episode, participant: str, text: str, captured: bool) -> None:
-    turn = episode.going_on(participant)
+    turn = episode.open_turn(participant)
     if turn is None:
         return
     said = Message("assistant", text)
@@ -249,7 +249,7 @@ async def _say(episode: Episode, participant: str, text: str, captured: bool) ->
         episode.speak(participant, said)
     turn.text = text
     episode.yield_floor(turn, said)
-    speaker: Spoken = turn
+    speaker: Turn = turn
     while not episode.stopped:
         following = episode.environment.next_speaker(episode.state, episode, speaker)
         if following is None:

@@ -51,37 +51,37 @@ async def play(spec: EpisodeSpec, stage: Stage, log: CallLog | None = None, caus
     try:
         episode = new_episode(spec, stage, log)
     except EpisodeFailure as error:
-        return failed(bare_episode(spec, stage), error.failure)
+        return fail_episode(bare_episode(spec, stage), error.failure)
     if cause:
         episode.note(f"try {spec.try_}: {cause}")
     try:
-        own_fault = await _to_its_end(episode)
+        own_fault = await _play_to_end(episode)
         deserved = None if environment.scores_groups() else await score(episode)
         played = Played(episode, "completed", deserved, own_fault, active_s=episode.elapsed_s())
     except EpisodeFailure as error:
-        played = failed(episode, error.failure)
+        played = fail_episode(episode, error.failure)
     except Exception as error:
-        played = failed(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
-    return played if environment.scores_groups() else at_its_end(played)
+        played = fail_episode(episode, Failure(FailureKind.ENVIRONMENT, "episode", describe(error)))
+    return played if environment.scores_groups() else finish_played(played)
 
 
-def at_its_end(played: Played) -> Played:
+def finish_played(played: Played) -> Played:
     """Closes the log of an episode of which nothing more will be asked: a replay must have asked for all that was
     recorded, unless something else ended the episode.
     """
     episode = played.episode
     if not episode.calls.broken and (episode.stop is None or episode.stop.reason != StopReason.DEADLINE):
         episode.calls.log.end()
-    return as_it_was(played)
+    return fail_if_broken(played)
 
 
-def as_it_was(played: Played) -> Played:
+def fail_if_broken(played: Played) -> Played:
     """Fails an episode whose infrastructure broke, or whose replay diverged, whatever the environment made of it."""
     calls = played.episode.calls
     if calls.broken:
-        return failed(played.episode, calls.broken.failure)
+        return fail_episode(played.episode, calls.broken.failure)
     if calls.log.diverged:
-        return failed(played.episode, Failure(FailureKind.ENVIRONMENT, "replay", calls.log.diverged))
+        return fail_episode(played.episode, Failure(FailureKind.ENVIRONMENT, "replay", calls.log.diverged))
     return played
 
 
@@ -102,13 +102,13 @@ def bare_episode(spec: EpisodeSpec, stage: Stage) -> Episode:
     return Episode(spec, stage, stage.environment.task_type.model_construct())
 
 
-def failed(episode: Episode, failure: Failure) -> Played:
+def fail_episode(episode: Episode, failure: Failure) -> Played:
     episode.end(StopReason.FAILED, failure.message)
     diverged = None if episode.calls.broken else episode.calls.log.diverged
     return Played(episode, "failed", None, failure, diverged=diverged, active_s=episode.elapsed_s())
 
 
-async def _to_its_end(episode: Episode) -> Failure | None:
+async def _play_to_end(episode: Episode) -> Failure | None:
     """Sets the episode up and plays it. Returns the policy's own fault, which ends an episode that is scored all the
     same.
     """
@@ -130,7 +130,7 @@ async def set_up(episode: Episode) -> None:
     environment, limits = episode.environment, episode.limits
     with blaming(environment, "setup"):
         given = environment.setup(episode.task, episode)
-        episode.state = await _given(given, episode, "call_deadline_s", limits.call_deadline_s)
+        episode.state = await _await_hook(given, episode, "call_deadline_s", limits.call_deadline_s)
     with blaming(environment, "tools_for"):
         episode.bring_tools(environment.tools_for(episode.task, episode.state))
     with blaming(environment, "opening"):
@@ -161,19 +161,21 @@ async def score(episode: Episode) -> Score:
     episode.begin_scoring()
     with blaming(environment, "score"):
         given = environment.score(episode.state, episode)
-        return as_score(await _given(given, episode, "score_deadline_s", episode.limits.score_deadline_s))
+        return as_score(await _await_hook(given, episode, "score_deadline_s", episode.limits.score_deadline_s))
 
 
-async def _given(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
+async def _await_hook(result: Any, episode: Episode, limit: str, seconds: float) -> Any:
     """Returns the result of a hook: at once, or within the limit."""
     if not inspect.isawaitable(result):
         return result
-    async with _at_most(episode.clock, [episode], limit, seconds):
+    async with _limit_time(episode.clock, [episode], limit, seconds):
         return await result
 
 
 @asynccontextmanager
-async def _at_most(clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float) -> AsyncIterator[None]:
+async def _limit_time(
+    clock: ActiveClock, episodes: Sequence[Episode], limit: str, seconds: float
+) -> AsyncIterator[None]:
     """Limits the block to so many seconds of the clock. Errors: TimeoutError, which names the limit if it was this one,
     or the fault of a judge that did not answer.
     """
@@ -208,7 +210,7 @@ async def score_group(group: Sequence[Played], stage: Stage) -> Failure | None:
             for episode in episodes:
                 episode.begin_scoring()
             with share_clock([episode.clock for episode in episodes]) as clock:
-                async with _at_most(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
+                async with _limit_time(clock, episodes, "score_deadline_s", stage.limits.score_deadline_s):
                     scores = [as_score(given) for given in await environment.score_group(episodes)]
             if len(scores) != len(played):
                 raise ValueError(f"score_group() returned {len(scores)} scores for {len(played)} episodes")

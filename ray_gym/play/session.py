@@ -28,10 +28,10 @@ from ray_gym.journal.replay import Diverged
 from ray_gym.logs import speak_of
 from ray_gym.models.base import Completion
 from ray_gym.play.capture import Capture
-from ray_gym.play.commands import Ask, Close, Command, End, Told, apply, check, decoder, encode, must_not_meet
+from ray_gym.play.commands import AgentAnswer, Ask, Close, Command, End, apply, check, decoder, encode, must_not_meet
 from ray_gym.play.deliveries import Deliveries
 from ray_gym.play.entrance import Entrance, TooManyWaiting
-from ray_gym.play.play import Played, as_it_was, blaming, failed, new_episode, score, set_up
+from ray_gym.play.play import Played, blaming, fail_episode, fail_if_broken, new_episode, score, set_up
 from ray_gym.stop import Closed, EpisodeOver, Stop, StopReason
 
 MOST_UNDER_WAY = 256
@@ -53,7 +53,7 @@ class Done:
 
     events: tuple[Event, ...]
     stop: Stop | None
-    told: Told | None = None
+    told: AgentAnswer | None = None
     refused: Failure | None = None
 
     @property
@@ -128,10 +128,10 @@ class Session:
         """Sets the session up, and carries out again what was recorded of it. Never raises, cancellation apart."""
         self._log.begin()
         self._log.record_trying(SETUP)
-        await self._guarded(set_up(self.episode))
+        await self._guard(set_up(self.episode))
         self._log.record_survived(SETUP)
         if self._log.commands:
-            await self._guarded(self._fold())
+            await self._guard(self._fold())
             if self.played is not None:
                 await self._give_up(self._under_way)
         self.episode.clock.set_resting(not self._under_way)
@@ -157,17 +157,17 @@ class Session:
             return await self._result(await self._close(key, given))
         with self._entrance.place():
             async with self._entrance.turn():
-                task, is_new = await self._entered(key, given)
+                task, is_new = await self._enter(key, given)
             if not is_new:
                 return await self._result(task)
         return await self._result(task)
 
-    async def _entered(self, key: str, given: Command | Callable[[], Ask]) -> tuple[asyncio.Task[Done], bool]:
+    async def _enter(self, key: str, given: Command | Callable[[], Ask]) -> tuple[asyncio.Task[Done], bool]:
         """Returns the task that carries the command out, and whether it was begun now."""
         if (task := self._tasks.get(key)) is not None:
             self._require_same(key, given)
             return task, False
-        await self._until_free(None if callable(given) else given)
+        await self._wait_until_free(None if callable(given) else given)
         command = given() if callable(given) else given
         if self.played is not None or (self.episode.stopped and not isinstance(command, End)):
             raise EpisodeOver(self.episode.stop)
@@ -222,7 +222,7 @@ class Session:
         while self._under_way:
             await asyncio.wait([task for _, task in self._under_way.values()])
 
-    async def _until_free(self, command: Command | None) -> None:
+    async def _wait_until_free(self, command: Command | None) -> None:
         """Waits until nothing is under way that this command (None: an `Ask`) must not meet. Errors: Closed; LetGo."""
         while not self._closed.done():
             tasks = [task for other, task in self._under_way.values() if must_not_meet(command, other)]
@@ -294,11 +294,11 @@ class Session:
         try:
             if cut:
                 await asyncio.wait(cut, timeout=CUT_S)
-            answer = await self._guarded(self._score() if isinstance(command, End) else self._in_time(command))
+            answer = await self._guard(self._score() if isinstance(command, End) else self._in_time(command))
             if _runs_code(command):
                 self._log.record_survived(number)
             self.size += sum(len(event.content) for event in episode.events[before:])
-            told = answer if isinstance(answer, Told) else None
+            told = answer if isinstance(answer, AgentAnswer) else None
             refused = answer if isinstance(answer, Failure) else None
             return Done(tuple(episode.events[before:]), episode.stop, told, refused)
         finally:
@@ -306,20 +306,20 @@ class Session:
             self.touch()
             episode.clock.set_resting(not self._under_way)
 
-    async def _guarded(self, step: Awaitable[Result]) -> Result | None:
+    async def _guard(self, step: Awaitable[Result]) -> Result | None:
         """Awaits a step, and ends the session with the failure of whatever it raises."""
         episode, result = self.episode, None
         try:
             result = await step
         except EpisodeFailure as error:
-            self._end(failed(episode, error.failure))
+            self._end(fail_episode(episode, error.failure))
         except Diverged:
             pass  # the log remembers it
         if episode.calls.broken or episode.calls.log.diverged:
-            self._end(as_it_was(self.played or failed(episode, Failure(FailureKind.INFRA, "session", ""))))
+            self._end(fail_if_broken(self.played or fail_episode(episode, Failure(FailureKind.INFRA, "session", ""))))
         return result
 
-    async def _in_time(self, command: Command) -> Told | Failure | None:
+    async def _in_time(self, command: Command) -> AgentAnswer | Failure | None:
         """Carries a command out within the episode's deadline. The policy's own fault ends an episode that is scored
         all the same.
         """

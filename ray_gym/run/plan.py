@@ -94,7 +94,7 @@ class Plan:
 def make_plan(config: RunConfig, config_path: Path) -> Plan:
     """Makes the plan of a config and checks it. Errors: UserError, naming the file, the field and the fix."""
     file = str(config_path)
-    return checked(Plan.of(config, file, tasks=tasks_of(config, config_path.parent)), file)
+    return check_plan(Plan.of(config, file, tasks=tasks_of(config, config_path.parent)), file)
 
 
 def tasks_of(config: RunConfig, folder: Path) -> ReadsTasks:
@@ -108,7 +108,7 @@ def cast_of(config: RunConfig, file: str) -> tuple[Environment[Any, Any], dict[s
     return environment, participants_of(config, environment, file)
 
 
-def checked(plan: Plan, file: str) -> Plan:
+def check_plan(plan: Plan, file: str) -> Plan:
     """Returns the plan if its parts fit together. Errors: UserError."""
     config, participants = plan.config, plan.participants.values()
     for name, engine in plan.engines.items():

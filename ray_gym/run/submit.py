@@ -18,8 +18,8 @@ from ray_gym.config.file import read_config
 from ray_gym.errors import UserError
 from ray_gym.logs import configure, is_json
 from ray_gym.run.cluster import cluster
-from ray_gym.run.cluster.early_workers import coming_up
-from ray_gym.run.directory.directory import STREAM, RunDirectory, closed, create, plan_directory, reopen
+from ray_gym.run.cluster.early_workers import start_early_workers
+from ray_gym.run.directory.directory import STREAM, RunDirectory, create, find_run, plan_directory, reopen
 from ray_gym.run.driver.driver import MakeWorker, Outcome, carry_out, make_worker, summary_of
 from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
@@ -47,7 +47,7 @@ def submit(
     """Plays a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     with terminable(), ExitStack() as joined:
-        early = joined.enter_context(coming_up(config))
+        early = joined.enter_context(start_early_workers(config))
         plan = make_plan(config, config_path)
         directory = plan_directory(config, config_path)
         configure(config.log, run=directory.name)
@@ -80,7 +80,7 @@ def resume(
 
     Errors: UserError, also if a config, its tasks or its environment are not those that the run began with; RunFailed.
     """
-    before = closed(run)
+    before = find_run(run)
     if before.storage.exists(STREAM):
         raise UserError(f"--resume: {before.location} is a stream: its trainer goes on with it (docs/training.md)")
     config = resumed_config(before.read_config(), before.location, config_path, overrides)

@@ -190,7 +190,7 @@ class _Part:
     commit: int
 
     def count(self) -> int:
-        with self._readable(), self.storage.opened(self.name) as file:
+        with self._readable(), self.storage.open_committed(self.name) as file:
             return len(file)
 
     def rows(self, samples: bool) -> pa.Table:
@@ -198,7 +198,7 @@ class _Part:
             return _read(self.storage.location, self.name, samples)
 
     def ids(self) -> list[str]:
-        with self._readable(), self.storage.opened(self.name) as file:
+        with self._readable(), self.storage.open_committed(self.name) as file:
             found: list[str] = file.table(["episode_id"]).column("episode_id").to_pylist()
         return found
 
@@ -248,7 +248,7 @@ def _committed(storage: Storage, commits: int) -> dict[int, str]:
 
 @lru_cache(maxsize=FILES_KEPT)
 def _read(location: str, name: str, samples: bool) -> pa.Table:
-    with storage_at(location).opened(name) as file:
+    with storage_at(location).open_committed(name) as file:
         return file.table([column for column in SCHEMA.names if samples or column != "samples"])
 
 

@@ -16,11 +16,11 @@ from ray_gym.errors import RunFailed, UserError
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, output_root, plan_directory, reopen
-from ray_gym.run.directory.location import below, storage_at
+from ray_gym.run.directory.location import child_of, storage_at
 from ray_gym.run.driver.commits import Commits
-from ray_gym.run.driver.driver import drive, standing, summary_of
+from ray_gym.run.driver.driver import drive, load_commits, summary_of
 from ray_gym.run.fingerprint import Fingerprint
-from ray_gym.run.plan import Plan, checked, tasks_of
+from ray_gym.run.plan import Plan, check_plan, tasks_of
 from ray_gym.run.resume import meaning_diff
 
 
@@ -63,7 +63,7 @@ class Evaluations:
 
     async def _play(self, plan: Plan, directory: RunDirectory, stopping: asyncio.Event, first: bool) -> dict[str, Any]:
         """Errors: RunFailed, also when it was stopped."""
-        commits = await asyncio.to_thread(standing, plan, directory, lambda tally, in_flight: None, self._recorder)
+        commits = await asyncio.to_thread(load_commits, plan, directory, lambda tally, in_flight: None, self._recorder)
         self._playing.append(played := (commits, first))
         try:
             outcome = await drive(plan, directory, commits, stopping)
@@ -85,7 +85,7 @@ class Evaluations:
             tasks=tasks_of(config, config_file.parent),
             engines=lambda name: self._engine(name, config, file),
         )
-        return checked(plan, file)
+        return check_plan(plan, file)
 
     def _engine(self, name: str, config: RunConfig, file: str) -> Engine:
         """A copy: a check may leave traces. Errors: UserError for a model that the stream doesn't have up."""
@@ -104,7 +104,7 @@ class Evaluations:
 def _open(plan: Plan, config_file: Path) -> RunDirectory:
     """Errors: UserError, RunFailed, OSError."""
     config = plan.config
-    there = below(output_root(config), str(config.run.name))
+    there = child_of(output_root(config), str(config.run.name))
     if not storage_at(there).exists(CONFIG):
         directory = plan_directory(config, config_file)
         create(directory)

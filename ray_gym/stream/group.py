@@ -50,7 +50,7 @@ def groups_of(storage: Storage, file: str) -> list[Finished]:
     commit = commit_of(file)
     if commit is None:
         raise ValueError(f"{file} is no file of a stream's")
-    with storage.opened(file) as opened:
+    with storage.open_committed(file) as opened:
         rows: list[dict[str, Any]] = opened.table(COLUMNS).to_pylist()
     found, start = [], 0
     for group_id, members in groupby(rows, key=lambda row: str(row["group_id"])):

@@ -21,7 +21,7 @@ from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.driver.driver import Driver, Outcome, setup_of, summary_of
-from ray_gym.run.driver.lease import Group
+from ray_gym.run.driver.lease import LeaseGroup
 from ray_gym.run.plan import Plan
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.evaluation import Evaluations
@@ -244,7 +244,7 @@ class Host:
         """Every group was played."""
         return self._supply.is_exhausted and not self._playing
 
-    def _next_group(self) -> Group | None:
+    def _next_group(self) -> LeaseGroup | None:
         """What the dispatcher leases next; None when the trainer is behind, or an evaluation goes first."""
         if not self._outbox.window.has_room or self._evaluations.held_for:
             return None

@@ -20,7 +20,7 @@ from ray_gym.errors import UserError
 from ray_gym.metrics.committing import RunMetrics
 from ray_gym.run.directory.commit_order import number_of as commit_of
 from ray_gym.run.directory.directory import CONFIG, STREAM, RunDirectory, create, output_root, plan_directory, reopen
-from ray_gym.run.directory.location import below, storage_at
+from ray_gym.run.directory.location import child_of, storage_at
 from ray_gym.run.directory.ownership import RunIsTaken
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.storage import EPISODES, READERS, Storage
@@ -60,7 +60,7 @@ def standing_at(
     over = settled | {group.number for groups in files.values() for group in groups}
     unfinished = _Unfinished(source, cursor.next, over)
     fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
-    leases = fences.begun(unfinished)
+    leases = fences.take_over(unfinished)
     begun = sorted({number_of(episode_id) for episode_id in leases})
     specs = [spec for number in begun for spec in source.group(number)]
     tally = Tally(len(specs))
@@ -116,7 +116,7 @@ class Identity:
 
 def open_place(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[RunDirectory, Identity, Cursor]:
     """Errors: UserError for a cursor that is no place in this stream, or a stream of something else; RunFailed, OSError."""
-    storage = storage_at(below(output_root(config), str(config.run.name)))
+    storage = storage_at(child_of(output_root(config), str(config.run.name)))
     _clear_half_made(storage)
     if storage.exists():
         return _found(storage, config, tasks, saved)

@@ -22,7 +22,7 @@ from ray_gym.data.tasks import TaskRow, read_tasks
 from ray_gym.environment import Environment
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError, describe
-from ray_gym.run.driver.lease import Group, Lease
+from ray_gym.run.driver.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
 
 AHEAD = 64
@@ -40,7 +40,7 @@ class Supply:
         self._number = first
         self._without = set(without)
         self._on_more = on_more
-        self._ready: deque[tuple[int, Group]] = deque()
+        self._ready: deque[tuple[int, LeaseGroup]] = deque()
         self._taken = asyncio.Event()
         self._all_made = False
 
@@ -48,7 +48,7 @@ class Supply:
     def is_exhausted(self) -> bool:
         return self._all_made and not self._ready
 
-    def take(self) -> tuple[int, Group] | None:
+    def take(self) -> tuple[int, LeaseGroup] | None:
         self._taken.set()
         return self._ready.popleft() if self._ready else None
 
@@ -63,8 +63,8 @@ class Supply:
             else:
                 await self._taken.wait()
 
-    def _make(self, count: int) -> list[tuple[int, Group]]:
-        made: list[tuple[int, Group]] = []
+    def _make(self, count: int) -> list[tuple[int, LeaseGroup]]:
+        made: list[tuple[int, LeaseGroup]] = []
         while len(made) < count and not self._all_made:
             number, self._number = self._number, self._number + 1
             if self._source.end is not None and number >= self._source.end:

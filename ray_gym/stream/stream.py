@@ -28,7 +28,7 @@ from ray_gym.hosting.application import Application
 from ray_gym.models.engine import Served
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
-from ray_gym.run.plan import Plan, checked
+from ray_gym.run.plan import Plan, check_plan
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Files, Group
@@ -83,7 +83,7 @@ class Stream:
     async def _open(self) -> None:
         """Everything that can be wrong is found before the models are loaded."""
         file = str(self._config_path)
-        engines = checked(Plan.of(self._config, file), file).engines
+        engines = check_plan(Plan.of(self._config, file), file).engines
         blocking = ExitStack()  # what takes its time to come and go
         self._started.push_async_callback(asyncio.to_thread, blocking.close)
         if not ray.is_initialized():

@@ -57,7 +57,7 @@ class BlockingPool:
         """
         async with self._free:
             if self.is_worn_out:
-                await self._until_it_has_threads(tool)
+                await self._wait_for_threads(tool)
             done = self._start(tool, method)
             value, error = await within(done, deadline_s)
         if error is not None:
@@ -102,7 +102,7 @@ class BlockingPool:
         jobs.put(job)
         return done
 
-    async def _until_it_has_threads(self, tool: str) -> None:
+    async def _wait_for_threads(self, tool: str) -> None:
         try:
             async with asyncio.timeout(self._replaced_within_s):
                 await self._has_threads.wait()

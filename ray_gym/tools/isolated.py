@@ -33,7 +33,7 @@ _START = "import sys; sys.path[:] = sys.argv[3:]; from ray_gym.tools.zygote impo
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class IsolatedCall:
     """Describes one call of a tool: the method, its arguments, and how much memory it may take (None: no limit)."""
 
     method: str
@@ -57,7 +57,7 @@ class IsolatedPool:
         self._idle: list[_Zygote] = []
         self._all: set[_Zygote] = set()
 
-    async def run(self, environment: Any, call: Call, deadline_s: float) -> str:
+    async def run(self, environment: Any, call: IsolatedCall, deadline_s: float) -> str:
         """Carries a call out, and returns the tool's answer as text. The deadline is the call's own: neither it nor the
         episode pays for waiting, or for the start of a zygote.
 
@@ -200,7 +200,7 @@ def _cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _packed(environment: Any, call: Call) -> bytes:
+def _packed(environment: Any, call: IsolatedCall) -> bytes:
     """Pickles a call. The state and the arguments are a pickle inside the pickle, which is read when the memory is
     limited already.
     """

@@ -13,7 +13,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.load_object import load_module
 from ray_gym.messages import utf8
 from ray_gym.tools.answer import ToolError
-from ray_gym.tools.isolated import Call, CallFailed, IsolatedPool
+from ray_gym.tools.isolated import CallFailed, IsolatedCall, IsolatedPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Libraries:
         if module not in self._libraries:
             self._libraries[module] = _Library(Module(module), IsolatedPool(self.slots))
         library = self._libraries[module]
-        call = Call("call", None, None, {"function": name, "arguments": arguments}, memory_mb)
+        call = IsolatedCall("call", None, None, {"function": name, "arguments": arguments}, memory_mb)
         try:
             return await library.pool.run(library.module, call, deadline_s), None
         except TimeoutError:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ray_gym.tools.answer import within
 from ray_gym.tools.blocking import BlockingPool
-from ray_gym.tools.isolated import Call, IsolatedPool, process_slots
+from ray_gym.tools.isolated import IsolatedCall, IsolatedPool, process_slots
 from ray_gym.tools.library import Libraries
 from ray_gym.tools.tool import Tool
 
@@ -33,7 +33,7 @@ class ToolRunner:
         """
         if tool.options.isolated:
             return await self.isolated.run(
-                environment, Call(tool.method, state, caller, values, tool.options.memory_mb), deadline_s
+                environment, IsolatedCall(tool.method, state, caller, values, tool.options.memory_mb), deadline_s
             )
         method = partial(getattr(environment, tool.method), state, caller, **values)
         if tool.options.blocking:

@@ -9,7 +9,7 @@ import pytest
 from ray_gym.config.file import as_yaml, read_config, read_config_text
 from ray_gym.config.sections import RunConfig, ServiceSection
 from ray_gym.errors import UserError
-from ray_gym.run.directory.directory import closed, create, plan_directory
+from ray_gym.run.directory.directory import create, find_run, plan_directory
 from ray_gym.run.resume import meaning_diff, resumed_config, with_absolute_path
 from ray_gym.service.offers import offers_of
 
@@ -62,14 +62,14 @@ def test_run_yaml_has_the_text_of_the_config_and_resolves_it_anew(
     text = (directory.path / "run.yaml").read_text()
     assert SECRET not in text and "Bearer ${oc.env:KEY}" in text and "copy: ${models.far}" in text
     assert SECRET not in "".join(path.read_text() for path in directory.path.rglob("*") if path.is_file())
-    again = closed(directory.location).read_config()
+    again = find_run(directory.location).read_config()
     assert again.models == given.models and again.participants == given.participants
     assert again.environment.options == {"note": "price: ${5}"}
     monkeypatch.setenv("KEY", "another")
-    assert closed(directory.location).read_config().models["far"].options["extra_headers"] == {"X-Key": "another"}
+    assert find_run(directory.location).read_config().models["far"].options["extra_headers"] == {"X-Key": "another"}
     monkeypatch.delenv("KEY")
     with pytest.raises(UserError, match="KEY"):
-        closed(directory.location).read_config()
+        find_run(directory.location).read_config()
 
 
 def test_where_a_run_and_its_tasks_are_is_settled(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player as Policy
 from ray_gym.play.play import Played
 from ray_gym.run.driver.lease import Lease
-from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.player import LeasePlayer
 
 ROUTES = {"/close_session": False}
 SPEC = EpisodeSpec("e", "g", "t", 0, 7, NemoRow.model_validate(counter_row()).model_dump_json())
@@ -34,7 +34,7 @@ async def attempt(
 ) -> Played:
     journal = Journal(folder / f"1-{number}.journal", "run", flush=False)
     stage = stage_of(environment, {"policy": policy}, LimitsSection(), None, {})
-    player = Player(stage, GroupsSection(), journal, HistoryReader(folder))
+    player = LeasePlayer(stage, GroupsSection(), journal, HistoryReader(folder))
     return await player.play(Lease(replace(SPEC, attempt=number), adopted))
 
 

@@ -36,7 +36,7 @@ from ray_gym.play.play import Played
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile
 from ray_gym.run.driver.lease import Lease
-from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.player import LeasePlayer
 
 GROUPS = GroupsSection()
 
@@ -166,7 +166,7 @@ async def attempt(
     model = Answering(answer)
     number = next(_attempts)
     journal = Journal(folder / f"1-{number}.journal", "run", flush=False)
-    player = Player(stage_of(environment, model, **limits), GROUPS, journal, HistoryReader(folder))
+    player = LeasePlayer(stage_of(environment, model, **limits), GROUPS, journal, HistoryReader(folder))
     spec = replace(SPEC, attempt=len(adopted))
     played = await player.play(Lease(spec, tuple(adopted)))
     [played] = await player.close_group([played])

@@ -16,7 +16,7 @@ from ray_gym.journal.history import HistoryReader
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play import session as session_module
 from ray_gym.play.agent_call import AgentCall, command_of
-from ray_gym.play.commands import CallTool, Close, Command, End, Say, Tell, Turn
+from ray_gym.play.commands import CallTool, Close, Command, End, Say, TakeTurn, Tell
 from ray_gym.play.entrance import TooManyWaiting
 from ray_gym.stop import Closed, EpisodeOver
 
@@ -108,10 +108,10 @@ class Cut:
 
 CUTS = {
     "first call": Cut((Say("policy", "Hello"),), held_call=1),
-    "call after a tool": Cut((Turn("policy"),), ("wrap",), held_call=2),
-    "call after an effect": Cut((Turn("policy"),), ("ship",), held_call=2),
-    "slow tool": Cut((Turn("policy"),), ("wrap",), held_tool="wrap"),
-    "effect": Cut((Turn("policy"),), ("ship",), held_tool="ship"),
+    "call after a tool": Cut((TakeTurn("policy"),), ("wrap",), held_call=2),
+    "call after an effect": Cut((TakeTurn("policy"),), ("ship",), held_call=2),
+    "slow tool": Cut((TakeTurn("policy"),), ("wrap",), held_tool="wrap"),
+    "effect": Cut((TakeTurn("policy"),), ("ship",), held_tool="ship"),
     "side by side": Cut(
         (CallTool("policy", "a", "wrap", "{}"), CallTool("user", "b", "ship", "{}")), held_tool="ship"
     ),
@@ -132,7 +132,11 @@ async def closed(folder: Path, cut: Cut) -> tuple[Driven, list[BaseException | A
     await session.perform("before", Tell("policy", "Buy something."))
     given = [asyncio.create_task(session.perform(f"{n}", one)) for n, one in enumerate(cut.commands)]
     await cut.has_come(model, environment)
-    waiting: list[Command] = [Say("policy", "I wait"), Turn("user"), CallTool("policy", "w", "buy", '{"item": "x"}')]
+    waiting: list[Command] = [
+        Say("policy", "I wait"),
+        TakeTurn("user"),
+        CallTool("policy", "w", "buy", '{"item": "x"}'),
+    ]
     given += [asyncio.create_task(session.perform(f"w{n}", one)) for n, one in enumerate(waiting)]
     given.append(asyncio.create_task(session.perform("0", cut.commands[0])))
     await asyncio.sleep(0)
@@ -190,9 +194,9 @@ async def test_a_command_that_was_cut_stays_cut_when_it_is_given_again(tmp_path:
     again = await opened(tmp_path, cuts(driven.file)[-1], model=Script(), environment=Workshop())
     for session in (driven.session, again.session):
         with pytest.raises(Closed):
-            await session.perform("0", Turn("policy"))
+            await session.perform("0", TakeTurn("policy"))
         with pytest.raises(EpisodeOver):
-            await session.perform("new", Turn("policy"))
+            await session.perform("new", TakeTurn("policy"))
 
 
 async def test_closing_waits_no_longer_than_a_while_for_code_that_does_not_let_itself_be_cancelled(
@@ -222,21 +226,25 @@ async def test_no_more_commands_wait_than_may_and_what_is_refused_is_recorded_no
         call = AgentCall((Message("user", "Hello"),), key.encode())
         return session.perform(key, lambda: command_of(call, "policy", session))
 
-    first = asyncio.create_task(session.perform("first", Turn("policy")))
+    first = asyncio.create_task(session.perform("first", TakeTurn("policy")))
     await model.asked.wait()
     size = driven.file.stat().st_size
-    waiting = [asyncio.create_task(session.perform("first", Turn("policy")))]  # it asks again
+    waiting = [asyncio.create_task(session.perform("first", TakeTurn("policy")))]  # it asks again
     waiting.append(asyncio.create_task(session.perform("second", Tell("user", "psst"))))
     waiting.append(asyncio.create_task(ask("asked")))
     await asyncio.sleep(0)
-    for refused in (session.perform("third", Turn("user")), session.perform("first", Turn("policy")), ask("more")):
+    for refused in (
+        session.perform("third", TakeTurn("user")),
+        session.perform("first", TakeTurn("policy")),
+        ask("more"),
+    ):
         with pytest.raises(TooManyWaiting, match="3 commands wait"):
             await refused
     assert driven.file.stat().st_size == size and session.given == 1
     assert model.release is not None
     model.release.set()
     await within(asyncio.gather(first, *waiting))
-    await session.perform("third", Turn("user"))
+    await session.perform("third", TakeTurn("user"))
     recorded = HistoryReader(tmp_path).read("e", [cuts(driven.file)[-1]]).commands
     assert [one.key for one in recorded] == ["first", "second", "asked", "third"]
 
@@ -244,10 +252,10 @@ async def test_no_more_commands_wait_than_may_and_what_is_refused_is_recorded_no
 async def test_a_command_that_nobody_waits_for_any_more_gives_its_place_back(tmp_path: Path) -> None:
     model = Voices(release=asyncio.Event())
     driven = await opened(tmp_path, model=model, most_waiting=1)
-    first = asyncio.create_task(driven.session.perform("first", Turn("policy")))
+    first = asyncio.create_task(driven.session.perform("first", TakeTurn("policy")))
     await model.asked.wait()
     for number in range(5):
-        waiting = asyncio.create_task(driven.session.perform(f"gone {number}", Turn("user")))
+        waiting = asyncio.create_task(driven.session.perform(f"gone {number}", TakeTurn("user")))
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.wait([waiting])

@@ -18,7 +18,7 @@ from ray_gym.episode.stage import Stage
 from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.records import SETUP
-from ray_gym.play.commands import CallTool, Command, End, OpenThread, Reply, Tell, Turn
+from ray_gym.play.commands import CallTool, Command, End, OpenThread, Reply, TakeTurn, Tell
 from ray_gym.play.session import LetGo, Session
 from ray_gym.stop import EpisodeOver
 
@@ -35,9 +35,9 @@ def steps(file: Path) -> tuple[set[int], set[int]]:
 
 
 COMMANDS: list[Command] = [
-    Turn("policy"),
+    TakeTurn("policy"),
     Tell("user", "psst"),
-    Turn("user"),
+    TakeTurn("user"),
     OpenThread("policy"),
     Tell("policy/1", "think"),
     Reply("policy/1"),
@@ -72,7 +72,7 @@ async def test_a_journal_says_what_was_being_carried_out_and_what_no_worker_died
     driven = await opened(tmp_path, model=model)
     await driven.session.perform("0", Tell("policy", "hello"))
     assert steps(driven.file) == (set(), {SETUP, 0})
-    caller = asyncio.create_task(driven.session.perform("1", Turn("policy")))
+    caller = asyncio.create_task(driven.session.perform("1", TakeTurn("policy")))
     await model.asked.wait()
     assert steps(driven.file) == ({1}, {SETUP, 0})
     await driven.session.close()
@@ -95,10 +95,10 @@ async def test_what_fails_has_not_ended_its_worker(tmp_path: Path) -> None:
 
 async def test_a_command_given_again_is_not_carried_out_again(tmp_path: Path) -> None:
     driven = await opened(tmp_path)
-    first = await driven.session.perform("0", Turn("policy"))
-    assert await driven.session.perform("0", Turn("policy")) is first and driven.model.calls == 2
+    first = await driven.session.perform("0", TakeTurn("policy"))
+    assert await driven.session.perform("0", TakeTurn("policy")) is first and driven.model.calls == 2
     again = await opened(tmp_path, cuts(driven.file)[-1])
-    given = await again.session.perform("0", Turn("policy"))
+    given = await again.session.perform("0", TakeTurn("policy"))
     assert [event.content for event in given.events] == [event.content for event in first.events]
     assert again.model.calls == 0
 
@@ -109,10 +109,10 @@ async def test_a_command_given_again_while_it_is_carried_out_waits_for_it(tmp_pa
     driven = await opened(tmp_path, model=model)
     first = asyncio.create_task(driven.session.perform("0", Tell("policy", "hello")))
     await first
-    caller = asyncio.create_task(driven.session.perform("1", Turn("policy")))
+    caller = asyncio.create_task(driven.session.perform("1", TakeTurn("policy")))
     await model.asked.wait()
     caller.cancel()
-    again = [asyncio.create_task(driven.session.perform("1", Turn("policy"))) for _ in range(2)]
+    again = [asyncio.create_task(driven.session.perform("1", TakeTurn("policy"))) for _ in range(2)]
     await asyncio.wait([caller])
     assert caller.cancelled() and model.release is not None
     model.release.set()
@@ -132,7 +132,7 @@ async def test_what_its_caller_is_told_is_on_the_disk_before(tmp_path: Path, mon
 async def test_a_session_that_is_closed_gives_up_what_it_does(tmp_path: Path) -> None:
     model = Voices(release=asyncio.Event())
     driven = await opened(tmp_path, model=model)
-    caller = asyncio.create_task(driven.session.perform("0", Turn("policy")))
+    caller = asyncio.create_task(driven.session.perform("0", TakeTurn("policy")))
     await model.asked.wait()
     await driven.session.close()
     with pytest.raises(LetGo):
@@ -142,14 +142,14 @@ async def test_a_session_that_is_closed_gives_up_what_it_does(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "command", [Turn("polcy"), Turn("judge"), Tell("polcy", ""), Reply("policy/1"), OpenThread("x")]
+    "command", [TakeTurn("polcy"), TakeTurn("judge"), Tell("polcy", ""), Reply("policy/1"), OpenThread("x")]
 )
 async def test_what_names_nobody_is_refused_and_harms_nothing(tmp_path: Path, command: Command) -> None:
     driven = await opened(tmp_path)
     with pytest.raises(ValueError, match=r"there is no (participant|thread) '"):
         await driven.session.perform("0", command)
     assert driven.session.played is None and driven.session.given == 0
-    await driven.session.perform("0", Turn("policy"))
+    await driven.session.perform("0", TakeTurn("policy"))
 
 
 async def test_nothing_comes_after_the_end(tmp_path: Path) -> None:
@@ -158,20 +158,20 @@ async def test_nothing_comes_after_the_end(tmp_path: Path) -> None:
         done = await driven.session.perform(str(index), CallTool("policy", "c", "buy", '{"item": "bread"}'))
     assert done.stop is not None and done.stop.text == "sold out"
     with pytest.raises(EpisodeOver):
-        await driven.session.perform("3", Turn("policy"))
+        await driven.session.perform("3", TakeTurn("policy"))
     done = await driven.session.perform("4", End())
     assert driven.session.played is not None and driven.row["status"] == "completed"
     assert await driven.session.perform("4", End()) is done
-    for command in (End(), Turn("policy")):
+    for command in (End(), TakeTurn("policy")):
         with pytest.raises(EpisodeOver):
             await driven.session.perform("5", command)
 
 
 async def test_after_a_stop_only_the_end_is_left(tmp_path: Path) -> None:
     driven = await opened(tmp_path, max_turns=1)
-    await driven.session.perform("0", Turn("policy"))
+    await driven.session.perform("0", TakeTurn("policy"))
     await driven.session.perform("1", Tell("policy", "go on"))
-    done = await driven.session.perform("2", Turn("policy"))
+    done = await driven.session.perform("2", TakeTurn("policy"))
     assert done.stop is not None and done.stop.reason == "max_turns"
     with pytest.raises(EpisodeOver):
         await driven.session.perform("3", Tell("policy", "please"))
@@ -181,7 +181,7 @@ async def test_after_a_stop_only_the_end_is_left(tmp_path: Path) -> None:
 
 async def test_a_command_that_fails_ends_the_session_with_its_failure(tmp_path: Path) -> None:
     driven = await opened(tmp_path)
-    await driven.session.perform("0", Turn("policy"))
+    await driven.session.perform("0", TakeTurn("policy"))
     done = await driven.session.perform("1", CallTool("user", "c", "buy", '{"item": "air"}'))
     assert done.stop is not None and done.stop.reason == "failed"
     assert driven.row["failure"] == {
@@ -207,7 +207,7 @@ async def test_a_session_over_its_deadline_is_scored_with_what_it_has(tmp_path: 
     """The judge is asked after the deadline, and answers in its own time."""
     model = Voices(release=asyncio.Event())
     driven = await opened(tmp_path, model=model, episode_deadline_s=0.05)
-    done = await driven.session.perform("0", Turn("policy"))
+    done = await driven.session.perform("0", TakeTurn("policy"))
     assert done.stop is not None and done.stop.reason == "deadline" and model.release is not None
     asyncio.get_running_loop().call_later(0.02, model.release.set)
     await driven.session.perform("1", End())
@@ -228,7 +228,7 @@ async def test_setup_that_fails_is_the_sessions_failure(tmp_path: Path) -> None:
     assert session.played is not None and session.played.failure is not None
     assert (session.played.status, session.played.failure.where) == ("failed", "Closed.setup")
     with pytest.raises(EpisodeOver):
-        await session.perform("0", Turn("policy"))
+        await session.perform("0", TakeTurn("policy"))
 
 
 async def test_a_session_that_is_not_deterministic_is_found_out(tmp_path: Path) -> None:

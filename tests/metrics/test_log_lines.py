@@ -19,10 +19,10 @@ from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.logs import about, configure, is_json, last_words
-from ray_gym.play.commands import Turn
+from ray_gym.play.commands import TakeTurn
 from ray_gym.play.session import Session
 from ray_gym.run.driver.lease import EpisodeKey, Lease
-from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.report import Report, StagedFile
 from ray_gym.run.worker.worker import Worker
 
@@ -141,7 +141,7 @@ async def test_lines_of_a_session_name_it_whoever_gives_the_commands(capsys: Sai
     session = Session(SPECS[3], Stage(Watchful(), cast, {"m": Walker()}, LIMITS), CallLog("e3"))
     await session.open()
     capsys.readouterr()
-    await session.perform("k", Turn("policy"))
+    await session.perform("k", TakeTurn("policy"))
     await session.close()
     spoken = {(line["message"], line.get("episode"), line.get("attempt")) for line in lines(capsys)}
     assert spoken == {("looked", "e3", 0)}
@@ -156,7 +156,7 @@ async def test_a_new_try_of_a_group_s_member_names_that_member(capsys: Said) -> 
     limits = LIMITS.model_copy(update={"retries": RetriesSection(user=0)})
     cast = {"policy": Participant.from_config("policy", ParticipantSection(model="m"), limits)}
     stage = Stage(Left(), cast, {"m": Walker()}, limits)
-    player = Player(stage, GroupsSection(incomplete="wait", extra_tries=1), None, None)
+    player = LeasePlayer(stage, GroupsSection(incomplete="wait", extra_tries=1), None, None)
     with about(episode="of whom the last line spoke"):
         await player.close_group([await player.play(Lease(spec)) for spec in SPECS[:2]])
     tries = [(line["message"].partition(":")[0], line["episode"]) for line in lines(capsys) if "try" in line["message"]]

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import FencedFile, JournaledEpisode
 from ray_gym.run.driver.dispatcher import Dispatcher
-from ray_gym.run.driver.lease import EpisodeKey, Group
+from ray_gym.run.driver.lease import EpisodeKey, LeaseGroup
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 
 
@@ -19,11 +19,11 @@ def specs(count: int, size: int = 1) -> list[EpisodeSpec]:
     return [EpisodeSpec(f"e{n}", f"g{n // size}", "t", n % size, 0, "{}") for n in range(count)]
 
 
-def keys(groups: list[Group]) -> list[EpisodeKey]:
+def keys(groups: list[LeaseGroup]) -> list[EpisodeKey]:
     return [lease.key for group in groups for lease in group]
 
 
-def ids(groups: list[Group]) -> list[str]:
+def ids(groups: list[LeaseGroup]) -> list[str]:
     return [key.episode_id for key in keys(groups)]
 
 
@@ -36,7 +36,10 @@ def test_a_worker_gets_no_more_than_it_has_room_for() -> None:
     first = dispatcher.lease("a", 4)
     assert ids(first) == ["e0", "e1", "e2", "e3"]
     assert dispatcher.lease("a", 4) == [] and dispatcher.lease("a", 3) == []
-    assert dispatcher.over("a", keys(first[:2])) == keys(first[:2]) and dispatcher.over("a", keys(first[:2])) == []
+    assert (
+        dispatcher.mark_over("a", keys(first[:2])) == keys(first[:2])
+        and dispatcher.mark_over("a", keys(first[:2])) == []
+    )
     assert ids(dispatcher.lease("a", 4)) == ["e4", "e5"], "what is over takes no room"
     assert dispatcher.in_flight == 4
 
@@ -62,9 +65,9 @@ def test_a_file_is_accepted_whole_or_refused_whole() -> None:
 
 def test_what_a_lost_worker_held_comes_next_as_a_new_attempt_from_its_journal() -> None:
     dispatcher = Dispatcher.of(specs(4))
-    dispatcher.over("a", keys(dispatcher.lease("a", 3))[:1])
+    dispatcher.mark_over("a", keys(dispatcher.lease("a", 3))[:1])
     journal = journal_with(e0=JournaledEpisode(0, calls=3, over=True), e1=JournaledEpisode(0, calls=1))
-    assert dispatcher.lost("a", journal) == 3 and dispatcher.lost("a") == 0 and not dispatcher.holds("a")
+    assert dispatcher.lose("a", journal) == 3 and dispatcher.lose("a") == 0 and not dispatcher.holds("a")
     again = [lease for group in dispatcher.lease("b", 9) for lease in group]
     assert [lease.key for lease in again] == [EpisodeKey(f"e{n}", attempt) for n, attempt in enumerate((1, 1, 1, 0))]
     assert [lease.adopted for lease in again] == [(journal.name,), (journal.name,), (), ()], "e2 was not begun"
@@ -74,7 +77,7 @@ def test_adopted_files_add_up() -> None:
     dispatcher = Dispatcher.of(specs(1))
     for attempt in range(2):
         dispatcher.lease("a", 1)
-        dispatcher.lost("a", FencedFile(f"1-{attempt}.9.fenced", {"e0": JournaledEpisode(attempt, calls=1)}))
+        dispatcher.lose("a", FencedFile(f"1-{attempt}.9.fenced", {"e0": JournaledEpisode(attempt, calls=1)}))
     assert dispatcher.lease("b", 1)[0][0].adopted == ("1-0.9.fenced", "1-1.9.fenced")
 
 
@@ -82,7 +85,7 @@ def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> N
     dispatcher = Dispatcher.of(specs(3))
     for attempt in range(SUSPECT_AFTER):
         assert "e0" in ids(dispatcher.lease("a", 3))
-        dispatcher.lost(
+        dispatcher.lose(
             "a",
             journal_with(
                 e0=JournaledEpisode(attempt),
@@ -95,7 +98,7 @@ def test_who_never_gets_further_is_played_last_and_alone_and_then_charged() -> N
     assert dispatcher.accept("a", keys(others)) and not dispatcher.done
     [[alone]] = dispatcher.lease("a", 3)
     assert alone.spec.episode_id == "e0" and alone.alone and alone.charged is None
-    dispatcher.lost("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
+    dispatcher.lose("a", journal_with(e0=JournaledEpisode(alone.spec.attempt)), "out of memory")
     [[charged]] = dispatcher.lease("a", 3)
     assert charged.charged is not None and "out of memory" in charged.charged
 
@@ -104,10 +107,10 @@ def test_who_gets_further_alone_is_no_suspect_any_more() -> None:
     dispatcher = Dispatcher.of(specs(1))
     for attempt in range(SUSPECT_AFTER):
         dispatcher.lease("a", 1)
-        dispatcher.lost("a", journal_with(e0=JournaledEpisode(attempt)))
+        dispatcher.lose("a", journal_with(e0=JournaledEpisode(attempt)))
     [[alone]] = dispatcher.lease("a", 1)
     assert alone.alone
-    dispatcher.lost("a", journal_with(e0=JournaledEpisode(3, calls=1)))
+    dispatcher.lose("a", journal_with(e0=JournaledEpisode(3, calls=1)))
     [[again]] = dispatcher.lease("a", 1)
     assert not again.alone and again.charged is None
 
@@ -124,13 +127,13 @@ def test_a_group_whose_scoring_kills_workers_is_charged() -> None:
     for attempt in range(SUSPECT_AFTER):
         leased = keys(dispatcher.lease("a", 2))
         assert [key.episode_id for key in leased] == ["e0", "e1"]
-        dispatcher.over("a", leased[:1])
-        dispatcher.lost("a", scored(attempt))
+        dispatcher.mark_over("a", leased[:1])
+        dispatcher.lose("a", scored(attempt))
     others = dispatcher.lease("a", 2)
     assert ids(others) == ["e2", "e3"] and dispatcher.accept("a", keys(others))
     [alone] = dispatcher.lease("a", 2)
     assert [lease.alone for lease in alone] == [True, True]
-    dispatcher.lost("a", scored(SUSPECT_AFTER), "exit code 3")
+    dispatcher.lose("a", scored(SUSPECT_AFTER), "exit code 3")
     [charged] = dispatcher.lease("a", 2)
     assert all(lease.charged is not None and "exit code 3" in lease.charged for lease in charged)
 
@@ -139,12 +142,12 @@ def test_who_was_over_is_not_charged_with_another_of_its_group() -> None:
     dispatcher = Dispatcher.of(specs(2, size=2))
     for attempt in range(SUSPECT_AFTER + 1):
         dispatcher.lease("a", 2)
-        dispatcher.lost(
+        dispatcher.lose(
             "a", journal_with(e0=JournaledEpisode(attempt, over=True), e1=JournaledEpisode(attempt)), "exit code 3"
         )
     [[fine, charged]] = dispatcher.lease("a", 2)
     assert fine.charged is None and charged.charged is not None
-    dispatcher.lost("a", journal_with(e0=JournaledEpisode(4, over=True)))
+    dispatcher.lose("a", journal_with(e0=JournaledEpisode(4, over=True)))
     [[_, still_charged]] = dispatcher.lease("a", 2)
     assert still_charged.charged == charged.charged
 
@@ -153,13 +156,13 @@ def test_who_was_over_before_is_not_charged_while_it_is_gone_on_with() -> None:
     """It is played again from its journal beside the one of its group that kills the worker."""
     dispatcher = Dispatcher.of(specs(2, size=2))
     dispatcher.lease("a", 2)
-    dispatcher.lost("a", journal_with(e0=JournaledEpisode(0, calls=2, over=True), e1=JournaledEpisode(0)))
+    dispatcher.lose("a", journal_with(e0=JournaledEpisode(0, calls=2, over=True), e1=JournaledEpisode(0)))
     for attempt in range(1, SUSPECT_AFTER + 1):
         assert all(lease.charged is None for lease in dispatcher.lease("a", 2)[0])
-        dispatcher.lost("a", journal_with(e0=JournaledEpisode(attempt), e1=JournaledEpisode(attempt)), "exit code 3")
+        dispatcher.lose("a", journal_with(e0=JournaledEpisode(attempt), e1=JournaledEpisode(attempt)), "exit code 3")
     [[fine, charged]] = dispatcher.lease("a", 2)
     assert fine.charged is None and charged.charged is not None and "exit code 3" in charged.charged
-    dispatcher.lost("a", journal_with(e0=JournaledEpisode(SUSPECT_AFTER + 1)), "exit code 4")
+    dispatcher.lose("a", journal_with(e0=JournaledEpisode(SUSPECT_AFTER + 1)), "exit code 4")
     [[ends_it, _]] = dispatcher.lease("a", 2)
     assert ends_it.charged is not None and "exit code 4" in ends_it.charged, "there is nobody else that it could be"
 
@@ -174,7 +177,7 @@ def test_a_worker_holds_what_it_was_leased_and_is_not_accepted() -> None:
 def test_a_charge_in_the_journal_reaches_the_next_worker() -> None:
     dispatcher = Dispatcher.of(specs(2))
     dispatcher.lease("a", 2)
-    dispatcher.lost(
+    dispatcher.lose(
         "a", journal_with(e0=JournaledEpisode(0, calls=2, charged="it blocked the loop"), e1=JournaledEpisode(0))
     )
     leases = [lease for group in dispatcher.lease("b", 2) for lease in group]
@@ -185,9 +188,9 @@ def test_a_worker_is_asked_for_its_rows_when_all_is_played() -> None:
     dispatcher = Dispatcher.of(specs(2))
     assert not dispatcher.all_over("a")
     leased = keys(dispatcher.lease("a", 2))
-    dispatcher.over("a", leased[:1])
+    dispatcher.mark_over("a", leased[:1])
     assert dispatcher.holds("a") and not dispatcher.all_over("a")
-    dispatcher.over("a", leased[1:])
+    dispatcher.mark_over("a", leased[1:])
     assert dispatcher.all_over("a") and dispatcher.in_flight == 0 and not dispatcher.done
     dispatcher.accept("a", leased)
     assert not dispatcher.holds("a") and not dispatcher.all_over("a") and dispatcher.done
@@ -221,7 +224,7 @@ class Dispatching(RuleBasedStateMachine):
     @rule(worker=WORKERS, data=st.data())
     def play(self, worker: str, data: st.DataObject) -> None:
         if self.ever[worker]:
-            self.dispatcher.over(worker, data.draw(st.lists(st.sampled_from(self.ever[worker]), max_size=3)))
+            self.dispatcher.mark_over(worker, data.draw(st.lists(st.sampled_from(self.ever[worker]), max_size=3)))
 
     @rule(worker=WORKERS, data=st.data())
     def deliver(self, worker: str, data: st.DataObject) -> None:
@@ -247,7 +250,7 @@ class Dispatching(RuleBasedStateMachine):
 
     def lose(self, worker: str, journal: FencedFile | None = None) -> None:
         held = [e for e, (holder, _) in self.newest.items() if holder == worker and e not in self.accepted]
-        assert self.dispatcher.lost(worker, journal) == len(held)
+        assert self.dispatcher.lose(worker, journal) == len(held)
         for episode in held:
             self.newest[episode] = (None, self.newest[episode][1])
 
@@ -290,7 +293,7 @@ def test_sessions_at_rest_go_on_however_often_their_workers_die() -> None:
         leases = [lease for group in dispatcher.lease(worker, 10) for lease in group]
         assert [lease.spec.episode_id for lease in leases] == ["e0", "e1"]
         assert all(not lease.alone and not lease.suspect and lease.charged is None for lease in leases)
-        dispatcher.lost(
+        dispatcher.lose(
             worker, journal_with(e0=JournaledEpisode(attempt), e1=JournaledEpisode(attempt)) if attempt % 2 else None
         )
     assert dispatcher.waiting == 2 and not dispatcher.suspects
@@ -301,13 +304,13 @@ def test_a_session_is_charged_whose_step_workers_died_of() -> None:
     for attempt in range(SUSPECT_AFTER):
         [[deadly], [fine]] = dispatcher.lease("a", 10)
         assert deadly.charged is None and fine.charged is None
-        dispatcher.lost(
+        dispatcher.lose(
             "a", journal_with(e0=JournaledEpisode(attempt, trying={4}), e1=JournaledEpisode(attempt)), "exit code 3"
         )
     [[deadly], [fine]] = dispatcher.lease("a", 10)
     assert deadly.charged == "3 workers died in a row while its command 5 was carried out; the last: exit code 3"
     assert fine.charged is None and len(fine.adopted) == SUSPECT_AFTER
-    dispatcher.lost("a", journal_with(e1=JournaledEpisode(SUSPECT_AFTER)))
+    dispatcher.lose("a", journal_with(e1=JournaledEpisode(SUSPECT_AFTER)))
     [[deadly], [fine]] = dispatcher.lease("b", 10)
     assert deadly.charged is not None, "its row was not committed yet"
     assert dispatcher.accept("b", [deadly.key]) and dispatcher.held_by("b") == ["e1"]
@@ -317,13 +320,13 @@ def test_suspect_sessions_wait_for_no_worker_and_keep_none_from_others() -> None
     dispatcher = sessions(3)
     for attempt in range(SUSPECT_AFTER):
         dispatcher.lease("a", 10)
-        dispatcher.lost("a", journal_with(**{f"e{n}": JournaledEpisode(attempt, trying={0}) for n in range(2)}))
+        dispatcher.lose("a", journal_with(**{f"e{n}": JournaledEpisode(attempt, trying={0}) for n in range(2)}))
     dispatcher.add(EpisodeSpec("later", "later", "t", 0, 0, "{}"))
     leases = [lease for group in dispatcher.lease("a", 10) for lease in group]
     assert [lease.spec.episode_id for lease in leases] == ["e0", "e1", "e2", "later"]
     assert [lease.suspect for lease in leases] == [True, True, False, False]
     assert not any(lease.alone or lease.charged for lease in leases)
-    dispatcher.lost(
+    dispatcher.lose(
         "a", journal_with(e0=JournaledEpisode(SUSPECT_AFTER), e1=JournaledEpisode(SUSPECT_AFTER, survived={0}))
     )
     assert [lease.suspect for [lease] in dispatcher.lease("a", 2)] == [True, False], "e0 was not carried on with yet"

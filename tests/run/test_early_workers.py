@@ -79,20 +79,20 @@ async def test_others_are_made_once_those_are_up_or_gone(ends_well: bool, monkey
 
 def test_without_a_cluster_nothing_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "local")
-    with early_workers.coming_up(read_config(SCRIPTED, [])):
+    with early_workers.start_early_workers(read_config(SCRIPTED, [])):
         assert not ray.is_initialized()
 
 
 def test_a_submitted_job_joins_once_all_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "127.0.0.1:1")  # where nothing is to be joined
     monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
-    with early_workers.coming_up(read_config(SCRIPTED, [])):
+    with early_workers.start_early_workers(read_config(SCRIPTED, [])):
         assert not ray.is_initialized()
 
 
 def test_an_address_that_is_none_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAY_ADDRESS", "nowhere")
-    with pytest.raises(UserError, match="RAY_ADDRESS"), early_workers.coming_up(read_config(SCRIPTED, [])):
+    with pytest.raises(UserError, match="RAY_ADDRESS"), early_workers.start_early_workers(read_config(SCRIPTED, [])):
         pass
 
 

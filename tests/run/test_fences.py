@@ -26,10 +26,10 @@ def test_the_newest_attempt_counts_whichever_worker_made_it(tmp_path: Path) -> N
     """Worker 1-3 was lost, and 1-1, which began before it, went on with its episode."""
     write(tmp_path, "1-3", 0, 0)
     fences = Fences(tmp_path, "run")
-    lost = fences.lost("1-3", SPECS)
+    lost = fences.fence_lost("1-3", SPECS)
     assert lost is not None
     write(tmp_path, "1-1", 1, 1, lost.name)
-    lease = Fences(tmp_path, "run").begun(SPECS)["e"]
+    lease = Fences(tmp_path, "run").take_over(SPECS)["e"]
     assert lease.spec.attempt == 2
     assert lease.adopted[0] == lost.name and [name.partition(".")[0] for name in lease.adopted] == ["1-3", "1-1"]
 
@@ -38,9 +38,9 @@ def test_a_journal_is_kept_only_for_what_is_not_committed(tmp_path: Path) -> Non
     fences = Fences(tmp_path, "run")
     for worker, held in (("1-0", []), ("1-1", ["e"])):
         write(tmp_path, worker, 0, 0)
-        fences.lost(worker, held)
+        fences.fence_lost(worker, held)
     assert [path.name.partition(".")[0] for path in tmp_path.iterdir()] == ["1-1"]
-    fences.committed(["e"])
+    fences.release(["e"])
     assert not list(tmp_path.iterdir())
 
 
@@ -57,11 +57,11 @@ def test_what_is_not_the_runs_stops_nothing_and_stays(tmp_path: Path) -> None:
     (folder / "9-9.journal").mkdir()
     others = {"1-1.journal", "1-2.99.999.fenced", "1-3.journal", "9-9.journal", "mine.compacting", "notes.journal"}
     fences = Fences(folder, "run")
-    assert fences.begun(SPECS)["e"].spec.attempt == 1
+    assert fences.take_over(SPECS)["e"].spec.attempt == 1
     assert {problem.partition(":")[0] for problem in fences.problems} == others
-    assert fences.lost("1-1", SPECS) is not None, "its name was taken: the worker could not begin"
+    assert fences.fence_lost("1-1", SPECS) is not None, "its name was taken: the worker could not begin"
     write(folder, "2-0", 1, 1)
-    fences.committed(["e"])
+    fences.release(["e"])
     fences.remove()
     assert {path.name for path in folder.iterdir()} == others
 
@@ -83,7 +83,7 @@ def test_a_damaged_beginning_does_not_lose_what_older_attempts_recorded(tmp_path
     data[data.index(b"1-0.0.fenced")] ^= 8
     second.write_bytes(bytes(data))
     fences = Fences(tmp_path, "run")
-    lease = fences.begun(SPECS)["e"]
+    lease = fences.take_over(SPECS)["e"]
     assert lease.spec.attempt == 2 and [name.partition(".")[0] for name in lease.adopted] == ["1-0", "1-1"]
     assert [call.seq for call in HistoryReader(tmp_path).read("e", lease.adopted).calls] == [0, 1]
     assert "damaged" in fences.problems[0]
@@ -96,6 +96,6 @@ def test_what_a_worker_that_died_in_mid_compaction_was_writing_goes_with_it(tmp_
         write(tmp_path, worker, 0, 0)
     fences = Fences(tmp_path, "run")
     for worker in ("1-0", "1-1"):
-        assert fences.lost(worker, SPECS) is not None
+        assert fences.fence_lost(worker, SPECS) is not None
     left = [path.name for path in tmp_path.iterdir() if path.suffix == ".compacting"]
     assert left == ["1-1.compacting"], "only what is another run's"

@@ -13,7 +13,7 @@ from conftest import REPOSITORY, ray_gym
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.models.placement import Replicas
-from ray_gym.run.cluster.gpus import asked, lacking
+from ray_gym.run.cluster.gpus import missing_gpus, replicas_by_model
 
 
 def engine(**options: Any) -> VllmEngine:
@@ -21,7 +21,7 @@ def engine(**options: Any) -> VllmEngine:
 
 
 def test_only_who_loads_a_model_on_gpus_asks_for_some() -> None:
-    wanted = asked(
+    wanted = replicas_by_model(
         {"a": engine(gpus=0), "b": engine(replicas=2, tensor_parallel=2), "c": VllmEngine(VllmOptions(app="x"))}
     )
     assert wanted == {"b": [Replicas(2, 0, 2)]}
@@ -45,26 +45,26 @@ def test_only_who_loads_a_model_on_gpus_asks_for_some() -> None:
 )
 def test_gpus_are_enough_on_whole_nodes(nodes: list[float], told: str | None) -> None:
     wanted = {"policy": [Replicas(2, 0, 2)], "user": [Replicas(1, 0, 4)]}
-    found = lacking(wanted, nodes)
+    found = missing_gpus(wanted, nodes)
     assert found == told if told is None else told in str(found)
 
 
 def test_stages_of_a_pipeline_may_be_on_several_nodes() -> None:
-    assert lacking(asked({"m": engine(tensor_parallel=4)}), [2, 2]) is not None
-    assert lacking(asked({"m": engine(tensor_parallel=2, pipeline_parallel=2)}), [2, 2]) is None
+    assert missing_gpus(replicas_by_model({"m": engine(tensor_parallel=4)}), [2, 2]) is not None
+    assert missing_gpus(replicas_by_model({"m": engine(tensor_parallel=2, pipeline_parallel=2)}), [2, 2]) is None
 
 
 def test_bundles_that_have_to_be_apart_need_as_many_nodes() -> None:
-    wanted = asked({"m": engine(tensor_parallel=2, placement={"strategy": "STRICT_SPREAD"})})
-    assert lacking(wanted, [1, 1]) is None
-    assert "on each of 2 nodes (STRICT_SPREAD), and 1 of the nodes have so many" in str(lacking(wanted, [2]))
+    wanted = replicas_by_model({"m": engine(tensor_parallel=2, placement={"strategy": "STRICT_SPREAD"})})
+    assert missing_gpus(wanted, [1, 1]) is None
+    assert "on each of 2 nodes (STRICT_SPREAD), and 1 of the nodes have so many" in str(missing_gpus(wanted, [2]))
 
 
 def test_bundles_without_gpus_ask_for_none() -> None:
     bundles = [{"CPU": 4.0}, {"GPU": 1.0, "CPU": 1.0}, {"GPU": 1.0, "CPU": 1.0}]
-    wanted = asked({"m": engine(tensor_parallel=2, placement={"bundles": bundles})})
-    assert lacking(wanted, [1, 1]) is None
-    assert lacking(wanted, [1]) == "they ask for 2 GPUs (m 2) and the cluster has 1"
+    wanted = replicas_by_model({"m": engine(tensor_parallel=2, placement={"bundles": bundles})})
+    assert missing_gpus(wanted, [1, 1]) is None
+    assert missing_gpus(wanted, [1]) == "they ask for 2 GPUs (m 2) and the cluster has 1"
 
 
 @pytest.mark.ray

@@ -19,7 +19,7 @@ from ray_gym.play.play import Played, bare_episode
 from ray_gym.record.rows import row_of
 from ray_gym.run.driver.lease import Lease
 from ray_gym.run.worker.group import settle, to_play_again
-from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.score import Score
 
 
@@ -56,10 +56,10 @@ class Moody:
         return None
 
 
-def player(silences: int = 0, **rule: Any) -> Player:
+def player(silences: int = 0, **rule: Any) -> LeasePlayer:
     limits = LimitsSection(max_turns=2, retries={"user": 0})  # type: ignore[arg-type]
     cast = {name: Participant.from_config(name, ParticipantSection(model="m"), limits) for name in Dice.participants}
-    return Player(Stage(Dice(), cast, {"m": Moody(silences)}, limits), GroupsSection(**rule), None, None)
+    return LeasePlayer(Stage(Dice(), cast, {"m": Moody(silences)}, limits), GroupsSection(**rule), None, None)
 
 
 SPECS = [EpisodeSpec(f"e{n}", "g", "t", n, n, "{}") for n in range(4)]
@@ -121,7 +121,7 @@ def test_a_whole_group_and_a_lost_one_are_left_as_they_are() -> None:
         assert [one.status for one in members] == ["failed" if kind else "completed" for kind in kinds]
 
 
-async def played(with_player: Player) -> dict[int, dict[str, Any]]:
+async def played(with_player: LeasePlayer) -> dict[int, dict[str, Any]]:
     """The rows of a group, by repeat."""
     over = [await with_player.play(Lease(replace(spec))) for spec in SPECS]
     rows = [row_of(one, "run", "env") for one in await with_player.close_group(over)]

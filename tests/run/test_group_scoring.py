@@ -19,7 +19,7 @@ from ray_gym.journal.records import Called
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play.play import Played
-from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.player import LeasePlayer
 
 
 class Judged(Environment[Task, None]):
@@ -56,11 +56,11 @@ class Says:
         return None
 
 
-def player(*said: str, **retries: int) -> Player:
+def player(*said: str, **retries: int) -> LeasePlayer:
     limits = LimitsSection(retries=retries, episode_deadline_s=0.5)  # type: ignore[arg-type]
     names = (*Judged.participants, *Judged.auxiliary)
     cast = {name: Participant.from_config(name, ParticipantSection(model="m"), limits) for name in names}
-    return Player(Stage(Judged(), cast, {"m": Says(list(said))}, limits), GroupsSection(minimum=1), None, None)
+    return LeasePlayer(Stage(Judged(), cast, {"m": Says(list(said))}, limits), GroupsSection(minimum=1), None, None)
 
 
 def recorded(thread: str, request: bytes = b"another") -> History:
@@ -69,7 +69,7 @@ def recorded(thread: str, request: bytes = b"another") -> History:
     return History(started_at=1.0, calls=[Called("e", 0, 0, 0, 0, thread, 0, request, 0.0, 0.0, 0.0, answer)])
 
 
-async def scored(one: Player, size: int, **histories: History) -> list[Played]:
+async def scored(one: LeasePlayer, size: int, **histories: History) -> list[Played]:
     specs = [EpisodeSpec(f"e{number}", "g", "t", number, number, "{}") for number in range(size)]
     played = [await one._tries(spec, histories.get(spec.episode_id, History())) for spec in specs]
     return await one.close_group(played)
@@ -124,7 +124,9 @@ async def test_a_failure_of_the_scoring_that_is_not_of_one_replay_is_the_whole_g
             raise LookupError("no such group")
 
     one = player(nondeterminism=1)
-    broken = Player(Stage(Broken(), one.stage.participants, one.stage.models, one.stage.limits), one.groups, None, None)
+    broken = LeasePlayer(
+        Stage(Broken(), one.stage.participants, one.stage.models, one.stage.limits), one.groups, None, None
+    )
     played = await scored(broken, 3, e1=recorded("judge/1"))
     assert [member.status for member in played] == ["failed"] * 3
     assert {member.failure.message for member in played if member.failure} == {"LookupError: no such group"}

@@ -10,7 +10,7 @@ import pytest
 from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import UserError
 from ray_gym.run.directory.directory import output_root, plan_directory
-from ray_gym.run.directory.location import above, absolute, below, is_relative, is_uri, storage_at, typed
+from ray_gym.run.directory.location import absolute, child_of, is_relative, is_uri, parent_of, shell_quoted, storage_at
 from ray_gym.run.directory.object_storage import ObjectStorage, s3_options
 from ray_gym.run.directory.posix_storage import PosixStorage
 
@@ -26,13 +26,13 @@ def test_paths_and_uris(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_uri_keeps_its_query() -> None:
     run = "s3://bucket/runs/mine?endpoint_override=127.0.0.1:1&scheme=http"
-    assert below(HERE, "mine") == below(HERE.replace("runs", "runs/"), "mine") == run and above(run) == HERE
-    assert below("/runs", "mine") == "/runs/mine" and above("/runs/mine") == "/runs"
-    assert typed(run) == f"'{run}'" and typed("/runs/mine") == "/runs/mine"
+    assert child_of(HERE, "mine") == child_of(HERE.replace("runs", "runs/"), "mine") == run and parent_of(run) == HERE
+    assert child_of("/runs", "mine") == "/runs/mine" and parent_of("/runs/mine") == "/runs"
+    assert shell_quoted(run) == f"'{run}'" and shell_quoted("/runs/mine") == "/runs/mine"
 
 
 def test_what_is_opened(tmp_path: Path) -> None:
-    on_disk, on_s3 = storage_at(str(tmp_path)), storage_at(below(HERE, "mine"))
+    on_disk, on_s3 = storage_at(str(tmp_path)), storage_at(child_of(HERE, "mine"))
     assert isinstance(on_disk, PosixStorage) and (on_disk.root, on_disk.name) == (str(tmp_path), tmp_path.name)
     assert isinstance(on_s3, ObjectStorage) and (on_s3.root, on_s3.name) == ("bucket/runs/mine", "mine")
     on_gs = storage_at("gs://anonymous@bucket/runs/")

@@ -27,7 +27,7 @@ from ray_gym.load import load
 from ray_gym.record.schema import SCHEMA, without_volatile
 from ray_gym.run.directory import owner
 from ray_gym.run.directory.directory import RunDirectory, create, plan_directory, reopen
-from ray_gym.run.directory.location import below, storage_at
+from ray_gym.run.directory.location import child_of, storage_at
 from ray_gym.run.directory.object_storage import ObjectStorage
 from ray_gym.run.directory.owner import ObjectOwner
 from ray_gym.run.directory.ownership import RunIsTaken
@@ -106,7 +106,11 @@ def test_staged_files_are_seen_when_they_are_committed_and_not_before(directory:
 
 def test_a_worker_s_probe(directory: RunDirectory) -> None:
     directory.storage.write(f"{directory.storage.staging}/hello-0", b"")
-    assert directory.greeted("hello-0") and not directory.greeted("hello-0") and not directory.greeted("hello-1")
+    assert (
+        directory.take_greeting("hello-0")
+        and not directory.take_greeting("hello-0")
+        and not directory.take_greeting("hello-1")
+    )
 
 
 def test_what_a_worker_is_given_writes_without_the_driver_s_environment(
@@ -196,7 +200,7 @@ def test_a_commit_that_was_under_way_at_a_takeover_has_nothing_to_copy(directory
     """The old driver has looked at the epoch; then another opens the run; then the old one goes on."""
     directory.storage.stage("part-0.parquet", table("a"))
     newer = taken_over(directory)
-    directory.storage.staged_under(newer.epoch)
+    directory.storage.begin_epoch(newer.epoch)
     with pytest.raises(OSError, match="NO_SUCH_KEY"):
         directory.storage.publish("part-0.parquet", "part-00000001-0.parquet")
     assert directory.storage.names("episodes") == []
@@ -204,7 +208,7 @@ def test_a_commit_that_was_under_way_at_a_takeover_has_nothing_to_copy(directory
 
 
 def test_a_driver_shows_that_it_lives_until_it_is_closed(store: str) -> None:
-    storage = storage_at(below(store, "mine"))
+    storage = storage_at(child_of(store, "mine"))
     driver = ObjectOwner.claim(storage, beat_s=0.05)
     said = f"epoch/{driver.name}"
     first = json.loads(storage.read(said))
@@ -219,7 +223,7 @@ def test_a_driver_shows_that_it_lives_until_it_is_closed(store: str) -> None:
 
 
 def test_of_drivers_that_meet_one_goes_on_at_most(store: str) -> None:
-    storage = storage_at(below(store, "mine"))
+    storage = storage_at(child_of(store, "mine"))
     won: list[ObjectOwner] = []
     refused: list[None] = []
     together = threading.Barrier(6)
@@ -248,7 +252,7 @@ def test_who_meets_a_driver_that_steps_back_steps_back_too(
     before: str, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The one for which it does came after the list that is looked through, and goes on."""
-    storage = storage_at(below(store, "mine"))
+    storage = storage_at(child_of(store, "mine"))
     beside, third = (ObjectOwner(storage, {"epoch": 1, "nonce": nonce, "host": "h", "pid": 1}, 3600) for nonce in "bt")
     beside._write(released=False)
     real = getattr(owner, before)
@@ -272,7 +276,7 @@ def test_who_meets_a_driver_that_steps_back_steps_back_too(
 def test_who_was_so_slow_that_another_may_have_come_and_gone_steps_back(
     store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    storage = storage_at(below(store, "mine"))
+    storage = storage_at(child_of(store, "mine"))
     monkeypatch.setattr(owner, "ALIVE_S", 0.0)
     with pytest.raises(RunIsTaken, match="at the same moment"):
         ObjectOwner.claim(storage)
@@ -333,7 +337,7 @@ def start_slow(environment: Environment, store: str, journals: Path) -> subproce
         text=True,
         start_new_session=True,
     )
-    storage = storage_at(below(store, "mine"))
+    storage = storage_at(child_of(store, "mine"))
     eventually(lambda: run.poll() is not None or storage.names("episodes"), 90)
     assert run.poll() is None, run.communicate()[0]
     return run
@@ -343,7 +347,7 @@ def start_slow(environment: Environment, store: str, journals: Path) -> subproce
 def test_a_run_is_written_shown_and_gone_on_with(cluster: Environment, store: str, tmp_path: Path) -> None:
     """The cluster's processes know no keys: the driver's go to the workers with the storage."""
     environment = {**cluster, **KEYS}
-    run = below(store, "mine")
+    run = child_of(store, "mine")
     done = ray_gym(*arguments(store, tmp_path / "journals"), environment=environment)
     assert done.returncode == 0, done.stderr + done.stdout
     assert f"ray-gym show '{run}'" in done.stdout
@@ -367,7 +371,7 @@ def test_a_run_is_written_shown_and_gone_on_with(cluster: Environment, store: st
 
 @pytest.mark.ray
 def test_interrupted_refused_and_gone_on_with(cluster: Environment, store: str, tmp_path: Path) -> None:
-    environment, run = {**cluster, **KEYS}, below(store, "mine")
+    environment, run = {**cluster, **KEYS}, child_of(store, "mine")
     driver = start_slow(environment, store, tmp_path)
     storage = storage_at(run)
     try:
@@ -391,10 +395,10 @@ def test_interrupted_refused_and_gone_on_with(cluster: Environment, store: str, 
 @pytest.mark.ray
 def test_a_driver_that_is_taken_over_stops(cluster: Environment, store: str, tmp_path: Path) -> None:
     driver = start_slow({**cluster, **KEYS}, store, tmp_path)
-    storage = storage_at(below(store, "mine"))
+    storage = storage_at(child_of(store, "mine"))
     try:
         newer = ObjectOwner.claim(storage, alive_s=0)
-        storage.staged_under(newer.epoch)
+        storage.begin_epoch(newer.epoch)
         there = storage.names("episodes")
         told, _ = driver.communicate(timeout=60)
     finally:

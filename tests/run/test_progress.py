@@ -35,7 +35,7 @@ def failed(message: str) -> Receipt:
 
 
 def test_the_summary_counts_what_was_played() -> None:
-    tally = Tally.going_on(10, [receipt(), receipt()])
+    tally = Tally.of_resumed(10, [receipt(), receipt()])
     tally.took_s = 4.0
     lost = receipt()
     for one in (receipt(), receipt(reward=0.0, stop_text="draw"), failed("boom"), lost):

@@ -21,8 +21,8 @@ def test_workers_go_where_the_fewest_are() -> None:
 def test_a_node_that_lost_a_worker_is_the_last_choice_for_a_while() -> None:
     spread = Spread()
     on(spread, "ABC", "123456")
-    spread.lost("3", now=100)
-    spread.lost("6", now=100)
+    spread.lose_worker("3", now=100)
+    spread.lose_worker("6", now=100)
     assert on(spread, "ABC", "78", now=101) == "AB"
     assert on(spread, "C", "9", now=101) == "C", "it is better than none"
     assert on(spread, "ABC", "x", now=100 + DYING_S) == "C"
@@ -31,23 +31,23 @@ def test_a_node_that_lost_a_worker_is_the_last_choice_for_a_while() -> None:
 def test_workers_move_to_a_node_that_joined_until_it_has_its_share() -> None:
     spread = Spread()
     on(spread, "AB", "123456")
-    assert not any(spread.moves(worker, "AB", 0) for worker in "123456")
-    moved = [worker for worker in "123456" if spread.moves(worker, "ABC", 0)]
-    assert len(moved) == 2 and all(spread.moves(worker, "ABC", 0) for worker in moved), "it has not left yet"
+    assert not any(spread.should_move(worker, "AB", 0) for worker in "123456")
+    moved = [worker for worker in "123456" if spread.should_move(worker, "ABC", 0)]
+    assert len(moved) == 2 and all(spread.should_move(worker, "ABC", 0) for worker in moved), "it has not left yet"
     for worker, another in zip(moved, "78", strict=True):
-        spread.left(worker)
+        spread.release_worker(worker)
         assert on(spread, "ABC", another) == "C"
-    assert not any(spread.moves(worker, "ABC", 0) for worker in set("12345678") - set(moved))
+    assert not any(spread.should_move(worker, "ABC", 0) for worker in set("12345678") - set(moved))
 
 
 def test_nobody_moves_to_a_node_that_may_be_dying() -> None:
     spread = Spread()
     on(spread, "AB", "1234")
-    spread.lost("2", now=0)
-    spread.lost("4", now=0)
+    spread.lose_worker("2", now=0)
+    spread.lose_worker("4", now=0)
     on(spread, "AB", "56", now=1)
-    assert not any(spread.moves(worker, "AB", 1) for worker in "1356")
-    assert sum(spread.moves(worker, "AB", DYING_S) for worker in "1356") == 2
+    assert not any(spread.should_move(worker, "AB", 1) for worker in "1356")
+    assert sum(spread.should_move(worker, "AB", DYING_S) for worker in "1356") == 2
 
 
 def test_nodes_without_cpus_are_left_alone_if_there_are_others() -> None:

@@ -8,7 +8,7 @@ from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 
 
 def died(suspects: SuspectSessions, reason: str = "exit code 3", **sessions: JournaledEpisode) -> dict[str, str]:
-    return suspects.died(sessions, reason)
+    return suspects.count_deaths(sessions, reason)
 
 
 def test_the_only_one_is_charged_after_a_few_deaths() -> None:

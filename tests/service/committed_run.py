@@ -22,7 +22,7 @@ class CommittedRun:
         self.location = str(path)
         made = PosixStorage.of(path)
         made.create()
-        self.storage = made.staged_under(1)
+        self.storage = made.begin_epoch(1)
         self.commits = 0
 
     def commit(self, *groups: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from ray_gym.episode.stage import Stage
 from ray_gym.errors import Failure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.openai_api.refused import Refused
-from ray_gym.play.play import Played, bare_episode, failed
+from ray_gym.play.play import Played, bare_episode, fail_episode
 from ray_gym.play.session import Session
 from ray_gym.service.api import MessageRequest, ToolCallRequest
 from ray_gym.service.sessions import desk
@@ -130,7 +130,7 @@ async def test_whoever_waits_for_one_that_was_charged_is_told_why() -> None:
     at, on = Desk("opening", idle_s=60), stage(Opening())
     waiting = asyncio.create_task(at.call_tool("a", "k", ToolCallRequest(name="look", arguments={})))
     await asyncio.sleep(0)
-    played = failed(bare_episode(spec("a"), on), Failure(FailureKind.ENVIRONMENT, "worker", "3 workers died"))
+    played = fail_episode(bare_episode(spec("a"), on), Failure(FailureKind.ENVIRONMENT, "worker", "3 workers died"))
     at.show("a", Session(spec("a"), on, CallLog(), played=played))
     with pytest.raises(Refused) as refused:
         await waiting

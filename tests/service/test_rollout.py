@@ -38,7 +38,7 @@ def rollout() -> Rollout:
 
 def ended(directory: RunDirectory, rollout: Rollout, **outcome: Any) -> Rollout:
     """As it is found after it was summed up."""
-    tally = Tally.going_on(3, directory.committed())
+    tally = Tally.of_resumed(3, directory.committed())
     rollout.begin(tally)
     own = rollout.end(Outcome(tally, **outcome))
     rollout.release()

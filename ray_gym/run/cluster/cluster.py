@@ -18,7 +18,7 @@ from ray_gym.hosting.import_paths import as_variable, import_paths
 from ray_gym.models.base import Engine
 from ray_gym.run.cluster.address import address_here
 from ray_gym.run.cluster.gpu_wait import gpus_of_nodes, wait_for_gpus
-from ray_gym.run.cluster.gpus import asked, lacking
+from ray_gym.run.cluster.gpus import missing_gpus, replicas_by_model
 from ray_gym.run.directory.directory import under_submitted_job
 
 logger = logging.getLogger(__name__)
@@ -136,8 +136,8 @@ def check_gpus(
     Errors: UserError if it has too few and `wait` is off; RunFailed if it has too few after `deadline_s` seconds of
     waiting.
     """
-    wanted = asked(engines)
-    problem = lacking(wanted, gpus_of_nodes()) if wanted else None
+    wanted = replicas_by_model(engines)
+    problem = missing_gpus(wanted, gpus_of_nodes()) if wanted else None
     if problem is None:
         return
     if not wait:

@@ -78,7 +78,7 @@ class EarlyWorkers:
             self._opening.append(actor.open.remote(cloudpickle.dumps((name, setup, concurrency))))
             return actor
         if self._opening:
-            await _over(self._opening, ALONE_S)
+            await _wait_until_over(self._opening, ALONE_S)
             self._opening = []
         return await make_worker(name, setup, concurrency, strategy)
 
@@ -87,7 +87,7 @@ class EarlyWorkers:
             ray.kill(actor)
 
 
-async def _over(calls: Sequence[Any], within_s: float) -> None:
+async def _wait_until_over(calls: Sequence[Any], within_s: float) -> None:
     """Waits until the calls have ended, for `within_s` seconds at most. Their errors are dropped: they reach the users
     of the workers anyway.
     """
@@ -98,7 +98,7 @@ async def _over(calls: Sequence[Any], within_s: float) -> None:
 
 
 @contextmanager
-def coming_up(config: RunConfig) -> Iterator[EarlyWorkers]:
+def start_early_workers(config: RunConfig) -> Iterator[EarlyWorkers]:
     """Joins the cluster that is up, if there is one, and starts workers there at once.
 
     Workers that were not needed are ended with the block. None are started where the cluster has several nodes (a
@@ -109,14 +109,14 @@ def coming_up(config: RunConfig) -> Iterator[EarlyWorkers]:
         yield EarlyWorkers()
         return
     with cluster.connected():
-        early = _made(config)
+        early = _make_early_workers(config)
         try:
             yield early
         finally:
             early.close()
 
 
-def _made(config: RunConfig) -> EarlyWorkers:
+def _make_early_workers(config: RunConfig) -> EarlyWorkers:
     nodes = [node["NodeID"] for node in ray.nodes() if node["Alive"]]
     if config.fanout.cpus_per_worker or len(nodes) > 1:
         return EarlyWorkers()

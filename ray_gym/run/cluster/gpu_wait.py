@@ -12,7 +12,7 @@ from ray.util.placement_group import PlacementGroup, placement_group, remove_pla
 
 from ray_gym.errors import RunFailed
 from ray_gym.models.placement import Replicas
-from ray_gym.run.cluster.gpus import lacking
+from ray_gym.run.cluster.gpus import missing_gpus
 
 LOOK_S = 2.0
 SAY_S = 60.0
@@ -29,12 +29,12 @@ def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | 
     began, said_at = time.monotonic(), float("-inf")
     asking = [each for placed in wanted.values() for each in placed if each.gpus or each.cpus]
     together = [each for each in asking if each.apart == 1 for _ in range(each.count)]
-    demands = [_asked(together, "PACK")] if together else []
+    demands = [_request_gpus(together, "PACK")] if together else []
     for each in asking:
         if each.apart > 1:
-            demands += [_asked([each] * each.apart, "STRICT_SPREAD") for _ in range(0, each.count, each.apart)]
+            demands += [_request_gpus([each] * each.apart, "STRICT_SPREAD") for _ in range(0, each.count, each.apart)]
     try:
-        while (problem := lacking(wanted, gpus_of_nodes())) is not None:
+        while (problem := missing_gpus(wanted, gpus_of_nodes())) is not None:
             waited = time.monotonic() - began
             if deadline_s is not None and waited > deadline_s:
                 raise RunFailed(f"models: {problem}, after {waited:.0f} s of waiting (--wait-deadline, wait_s)")
@@ -48,7 +48,7 @@ def wait_for_gpus(wanted: Mapping[str, Sequence[Replicas]], deadline_s: float | 
             remove_placement_group(demand)  # the replicas take its place
 
 
-def _asked(bundles: Sequence[Replicas], strategy: str) -> PlacementGroup:
+def _request_gpus(bundles: Sequence[Replicas], strategy: str) -> PlacementGroup:
     labels = [dict(each.labels) for each in bundles]
     resources = [{"GPU": each.gpus, "CPU": each.cpus} for each in bundles]
     return placement_group(resources, strategy, bundle_label_selector=labels if any(labels) else None)

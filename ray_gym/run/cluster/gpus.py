@@ -11,7 +11,7 @@ from ray_gym.models.engine import OnNodes
 from ray_gym.models.placement import Replicas
 
 
-def asked(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
+def replicas_by_model(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
     """Returns, by model, the replicas that each need a node. An engine that does not say is taken to ask for single
     GPUs.
     """
@@ -24,7 +24,7 @@ def asked(engines: Mapping[str, Engine]) -> dict[str, Sequence[Replicas]]:
     return found
 
 
-def lacking(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) -> str | None:
+def missing_gpus(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float]) -> str | None:
     """Says which GPUs are missing on nodes with these numbers of GPUs; returns None if none are. Replicas are placed
     the largest first, each where the least is left over.
     """

@@ -51,21 +51,21 @@ class Nodes:
         node = self._spread.choose(worker, await self._nodes(), time.monotonic())
         return NodeAffinitySchedulingStrategy(node, soft=False) if node else "SPREAD"
 
-    async def came_up(self, worker: str, node: str) -> None:
+    async def add_worker(self, worker: str, node: str) -> None:
         await self._nodes(node)
-        self.shares.came_up(worker, node)
+        self.shares.add_worker(worker, node)
 
-    def lost(self, worker: str) -> None:
-        self._spread.lost(worker, time.monotonic())
+    def lose_worker(self, worker: str) -> None:
+        self._spread.lose_worker(worker, time.monotonic())
 
-    def left(self, worker: str) -> None:
-        self._spread.left(worker)
+    def release_worker(self, worker: str) -> None:
+        self._spread.release_worker(worker)
 
-    async def moves(self, worker: str) -> bool:
+    async def should_move(self, worker: str) -> bool:
         """Says whether the worker should end, for another one on a node that has far fewer, because it joined later,
         for example.
         """
-        return not self.cpus_per_worker and self._spread.moves(worker, await self._nodes(), time.monotonic())
+        return not self.cpus_per_worker and self._spread.should_move(worker, await self._nodes(), time.monotonic())
 
     async def _nodes(self, wanted: str = "") -> Sequence[str]:
         """Returns the ids of the nodes for workers; looks them up anew if `wanted` is not known. While one caller

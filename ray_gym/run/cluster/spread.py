@@ -31,18 +31,18 @@ class Spread:
             self._at[worker] = found
         return found
 
-    def lost(self, worker: str, now: float) -> None:
+    def lose_worker(self, worker: str, now: float) -> None:
         node = self._at.pop(worker, None)
         self._leaving.discard(worker)
         if node is not None:
             self._lost_at[node] = now
 
-    def left(self, worker: str) -> None:
+    def release_worker(self, worker: str) -> None:
         """Forgets a worker that ended because it was told to."""
         self._at.pop(worker, None)
         self._leaving.discard(worker)
 
-    def moves(self, worker: str, nodes: Collection[str], now: float) -> bool:
+    def should_move(self, worker: str, nodes: Collection[str], now: float) -> bool:
         """Says whether the worker is to end, so that another takes its place on a node that has fewer. Once True for a
         worker, it stays so.
         """

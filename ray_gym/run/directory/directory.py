@@ -22,7 +22,7 @@ from ray_gym.config.file import as_yaml, read_config_text
 from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.run.directory.commit_order import CommitOrder
-from ray_gym.run.directory.location import above, absolute, below, is_relative, storage_at, typed
+from ray_gym.run.directory.location import absolute, child_of, is_relative, parent_of, shell_quoted, storage_at
 from ray_gym.run.directory.ownership import Owner
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.directory.storage import Storage
@@ -111,7 +111,7 @@ class RunDirectory:
 
     # ---- what its one driver does ----
 
-    def greeted(self, hello: str) -> bool:
+    def take_greeting(self, hello: str) -> bool:
         """Says whether a worker's probe file is there, and deletes it."""
         name = f"{self.storage.staging}/{hello}"
         there = self.storage.exists(name)
@@ -186,7 +186,7 @@ class RunDirectory:
         """
         self.owner = self.storage.claim()
         try:
-            self.storage = self.storage.staged_under(self.owner.epoch)
+            self.storage = self.storage.begin_epoch(self.owner.epoch)
             self.order.go_on(self.storage)
         except BaseException:
             self.owner.release()
@@ -231,7 +231,7 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
     """
     root = output_root(config)
     name = config.run.name or f"{config_path.stem}-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}"
-    directory = RunDirectory(_opened(below(root, name), "output.dir"), _with_absolute_journals(config.output))
+    directory = RunDirectory(_open_storage(child_of(root, name), "output.dir"), _with_absolute_journals(config.output))
     if directory.keeps_journal and directory.journal.exists() and config.output.journal_dir is not None:
         raise UserError(f"output.journal_dir: {directory.journal} is another run's; choose another run.name or folder")
     try:
@@ -239,7 +239,7 @@ def plan_directory(config: RunConfig, config_path: Path) -> RunDirectory:
     except OSError as error:
         raise UserError(f"output.dir: can't look into {root}: {_reason(error)}") from None
     if taken:
-        raise _taken(directory)
+        raise _name_is_taken(directory)
     return directory
 
 
@@ -251,9 +251,9 @@ def create(directory: RunDirectory) -> None:
         directory.storage.create()
         directory.open()
     except FileExistsError:
-        raise _taken(directory) from None
+        raise _name_is_taken(directory) from None
     except OSError as error:
-        raise UserError(f"output.dir: can't write in {above(directory.location)}: {_reason(error)}") from None
+        raise UserError(f"output.dir: can't write in {parent_of(directory.location)}: {_reason(error)}") from None
     try:
         directory.make_journal()
     except UserError:
@@ -261,9 +261,9 @@ def create(directory: RunDirectory) -> None:
         raise
 
 
-def closed(location: str | Path) -> RunDirectory:
+def find_run(location: str | Path) -> RunDirectory:
     """Returns a run's directory, to be read only. Errors: UserError if there is no run."""
-    directory = RunDirectory(_opened(str(location), "--resume"))
+    directory = RunDirectory(_open_storage(str(location), "--resume"))
     try:
         there = directory.storage.exists(CONFIG)
     except OSError as error:
@@ -277,7 +277,7 @@ def reopen(location: str | Path, output: OutputSection | None = None) -> RunDire
     """Opens the directory of a run that is to be resumed; `output` is that section of the run's own config, unless
     given. Errors: UserError.
     """
-    directory = closed(location)
+    directory = find_run(location)
     directory.output = output or directory.read_config().output
     if directory.keeps_journal:
         _ = directory.journal  # a place for it is looked for before anything is written
@@ -292,7 +292,7 @@ def reopen(location: str | Path, output: OutputSection | None = None) -> RunDire
     return directory
 
 
-def _opened(location: str, asked_by: str) -> Storage:
+def _open_storage(location: str, asked_by: str) -> Storage:
     try:
         return storage_at(location)
     except UserError as error:
@@ -315,9 +315,9 @@ def _refuse_relative(key: str, location: str, example: str) -> None:
         )
 
 
-def _taken(directory: RunDirectory) -> UserError:
-    resume = f"go on with it by `ray-gym rollout --resume {typed(directory.location)}`"
-    where = above(directory.location)
+def _name_is_taken(directory: RunDirectory) -> UserError:
+    resume = f"go on with it by `ray-gym rollout --resume {shell_quoted(directory.location)}`"
+    where = parent_of(directory.location)
     return UserError(
         f"run.name: there is a run {directory.name!r} in {where} already; {resume}, or choose another name"
     )

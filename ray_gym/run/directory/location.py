@@ -24,7 +24,7 @@ def is_relative(location: str) -> bool:
     return not is_uri(location) and not _path(location).is_absolute()
 
 
-def below(location: str, name: str) -> str:
+def child_of(location: str, name: str) -> str:
     """Returns the location of a folder in this one. A URI keeps its query."""
     if not is_uri(location):
         return str(_path(location) / name)
@@ -32,7 +32,7 @@ def below(location: str, name: str) -> str:
     return urlunsplit(parts._replace(path=f"{parts.path.rstrip('/')}/{name}"))
 
 
-def above(location: str) -> str:
+def parent_of(location: str) -> str:
     """Returns the location of the folder that this one is in. A URI keeps its query."""
     if not is_uri(location):
         return str(_path(location).parent)
@@ -40,7 +40,7 @@ def above(location: str) -> str:
     return urlunsplit(parts._replace(path=parts.path.rpartition("/")[0]))
 
 
-def typed(location: str) -> str:
+def shell_quoted(location: str) -> str:
     """Quotes a location for a shell: a query has an ampersand."""
     return shlex.quote(location)
 

@@ -36,7 +36,7 @@ class ObjectStorage(Storage):
     @classmethod
     def of(cls, uri: str) -> ObjectStorage:
         """Opens the store of a URI. Errors: UserError for a URI that pyarrow can't open, or one with a password in it."""
-        filesystem, root = _opened(uri)
+        filesystem, root = _open(uri)
         return cls(uri, filesystem, root.rstrip("/"))
 
     def create(self) -> None:
@@ -46,7 +46,7 @@ class ObjectStorage(Storage):
     def claim(self) -> ObjectOwner:
         return ObjectOwner.claim(self)
 
-    def staged_under(self, epoch: int) -> ObjectStorage:
+    def begin_epoch(self, epoch: int) -> ObjectStorage:
         self.delete_folder(STAGING)
         return replace(self, staging=f"{STAGING}/{epoch}")
 
@@ -130,7 +130,7 @@ def s3_options(parts: SplitResult, environment: Mapping[str, str]) -> dict[str, 
     return {key: value for key, value in options.items() if value is not None}
 
 
-def _opened(uri: str) -> tuple[FileSystem, str]:
+def _open(uri: str) -> tuple[FileSystem, str]:
     parts = urlsplit(uri)
     if parts.scheme not in SCHEMES:
         raise UserError(f"{parts.scheme}:// is no object store that is known ({', '.join(SCHEMES)}); or give a path")
@@ -142,12 +142,12 @@ def _opened(uri: str) -> tuple[FileSystem, str]:
     if not parts.netloc:
         raise UserError(f"{uri} names no bucket; write {parts.scheme}://BUCKET/PREFIX")
     try:
-        return _opened_s3(parts) if parts.scheme == "s3" else FileSystem.from_uri(uri)
+        return _open_s3(parts) if parts.scheme == "s3" else FileSystem.from_uri(uri)
     except (ValueError, NotImplementedError) as error:
         raise UserError(f"{uri}: {error}") from None
 
 
-def _opened_s3(parts: SplitResult) -> tuple[FileSystem, str]:
+def _open_s3(parts: SplitResult) -> tuple[FileSystem, str]:
     options = s3_options(parts, os.environ)
     if "region" not in options:
         try:

@@ -41,11 +41,11 @@ JOIN_S = 5.0
 """Seconds that a sign of life under way may hold up the end of a run."""
 
 
-def _self_portrait(epoch: int) -> dict[str, Any]:
+def _new_portrait(epoch: int) -> dict[str, Any]:
     return {"epoch": epoch, "nonce": secrets.token_hex(8), "host": socket.gethostname(), "pid": os.getpid()}
 
 
-def _taken_over(storage: Storage, epoch: int) -> RunFailed:
+def _takeover_error(storage: Storage, epoch: int) -> RunFailed:
     return RunFailed(
         f"another driver took over {storage.location} (epoch {epoch}); this one writes nothing more. What it committed is kept"
     )
@@ -73,7 +73,7 @@ class FileOwner:
                 f"{storage.location}: another driver is writing this run; wait for it, or stop it first"
             ) from None
         last = json.loads(storage.read(EPOCH))["epoch"] if storage.exists(EPOCH) else 0
-        portrait = _self_portrait(last + 1)
+        portrait = _new_portrait(last + 1)
         storage.write(EPOCH, json.dumps(portrait).encode())
         return cls(storage, lock, portrait)
 
@@ -84,7 +84,7 @@ class FileOwner:
     def check(self) -> None:
         there = json.loads(self.storage.read(EPOCH))
         if there != self.portrait:
-            raise _taken_over(self.storage, there["epoch"])
+            raise _takeover_error(self.storage, there["epoch"])
 
     def release(self) -> None:
         self.lock.close()
@@ -112,14 +112,14 @@ class ObjectOwner:
             try:
                 _refuse_if_alive(storage, name, now, alive_s)
             except FileNotFoundError:  # it stepped back because of one that isn't in this list, and may go on
-                raise _met(storage) from None
-        owner = cls(storage, _self_portrait(max(map(_number, last), default=0) + 1), beat_s)
+                raise _meeting_error(storage) from None
+        owner = cls(storage, _new_portrait(max(map(_number, last), default=0) + 1), beat_s)
         owner._write(released=False)
         met = any(_number(name) >= owner.epoch and name != owner.name for name in storage.names(EPOCH))
         was_slow = time.monotonic() - began >= ALIVE_S  # then one may have come, counted as gone, and stepped back
         if met or was_slow:
             storage.delete(f"{EPOCH}/{owner.name}")
-            raise _met(storage)
+            raise _meeting_error(storage)
         owner._thread.start()
         return owner
 
@@ -135,7 +135,7 @@ class ObjectOwner:
         names = self._storage.names(EPOCH)
         newest = max(map(_number, names), default=0)
         if newest > self.epoch:
-            raise _taken_over(self._storage, newest)
+            raise _takeover_error(self._storage, newest)
         if self.name not in names:  # another may have begun with the first epoch again
             raise RunFailed(f"{self._storage.location} was deleted under its driver; this one writes nothing more")
 
@@ -160,7 +160,7 @@ class ObjectOwner:
         self._storage.write(f"{EPOCH}/{self.name}", said.encode().ljust(SAID_BYTES))
 
 
-def _met(storage: Storage) -> RunIsTaken:
+def _meeting_error(storage: Storage) -> RunIsTaken:
     return RunIsTaken(f"{storage.location}: another driver opened this run at the same moment; look whether it goes on")
 
 

@@ -37,7 +37,7 @@ class PosixStorage(Storage):
     def claim(self) -> FileOwner:
         return FileOwner.claim(self, self.path / ".lock")
 
-    def staged_under(self, epoch: int) -> PosixStorage:
+    def begin_epoch(self, epoch: int) -> PosixStorage:
         self.delete_folder(STAGING)
         (self.path / EPISODES).mkdir(exist_ok=True)
         theirs = replace(self, staging=f"{STAGING}/{epoch}")

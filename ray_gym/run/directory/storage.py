@@ -63,7 +63,7 @@ class Storage(ABC):
         found = self.filesystem.get_file_info(FileSelector(self.at(folder), allow_not_found=True))
         return sorted(info.base_name for info in found if info.type == FileType.File)
 
-    def opened(self, name: str) -> AbstractContextManager[RowsFile]:
+    def open_committed(self, name: str) -> AbstractContextManager[RowsFile]:
         """Opens a committed file. Errors: those of `open_rows`."""
         return open_rows(self.filesystem, self.at(f"{EPISODES}/{name}"))
 
@@ -73,7 +73,7 @@ class Storage(ABC):
         """
 
         def read(name: str) -> pa.Table:
-            with self.opened(name) as file:
+            with self.open_committed(name) as file:
                 return file.table(columns)
 
         yield from self._of_each(read)
@@ -81,14 +81,14 @@ class Storage(ABC):
     def batches(self, columns: Sequence[str], rows: int) -> Iterator[pa.RecordBatch]:
         """Reads as `tables` does, `rows` rows at a time."""
         for name in self.committed():
-            with self.opened(name) as file:
+            with self.open_committed(name) as file:
                 yield from file.batches(columns, rows)
 
     def count(self) -> int:
         """Counts the committed rows; only the files' footers are read. Errors: those of `open_rows`."""
 
         def rows(name: str) -> int:
-            with self.opened(name) as file:
+            with self.open_committed(name) as file:
                 return len(file)
 
         return sum(self._of_each(rows))
@@ -112,7 +112,7 @@ class Storage(ABC):
         """Becomes the run's one driver, under the next epoch. Errors: UserError while another one lives; OSError."""
 
     @abstractmethod
-    def staged_under(self, epoch: int) -> Storage:
+    def begin_epoch(self, epoch: int) -> Storage:
         """Returns this storage with an empty staging folder of the epoch's own; files that other epochs staged are
         deleted.
         """

@@ -45,7 +45,7 @@ class Commits:
         taken the run directory over; OSError.
         """
         uncommitted = self._uncommitted.setdefault(worker, {})
-        self.dispatcher.over(worker, report.over)
+        self.dispatcher.mark_over(worker, report.over)
         for receipt in report.finished:
             self.tally.add(receipt)
             uncommitted[receipt.episode.episode_id] = receipt
@@ -63,11 +63,11 @@ class Commits:
             _log_each(logging.DEBUG, staged.episodes, f"committed with {staged.name}")
             self._useful.add(worker)
             ids = [episode.episode_id for episode in staged.episodes]
-            self.tally.nodes.committed(worker, len(ids))
+            self.tally.nodes.count_committed(worker, len(ids))
             receipts = [uncommitted.pop(episode_id, None) for episode_id in ids]
             self.metrics.count_committed(receipt for receipt in receipts if receipt is not None)
             self._told.setdefault(worker, []).extend(ids)
-            await asyncio.to_thread(self.fences.committed, ids)
+            await asyncio.to_thread(self.fences.release, ids)
             if self.on_committed is not None:
                 await self.on_committed(ids, committed)
         self.notify(self.tally, self.dispatcher.in_flight)
@@ -85,10 +85,10 @@ class Commits:
         held = self.dispatcher.leased_to(worker)
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
-        journal = await asyncio.to_thread(self.fences.lost, worker, self.dispatcher.held_by(worker))
+        journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.held_by(worker))
         sessions = self.dispatcher.sessions
         charged_before = sessions.charged if sessions else 0
-        self.dispatcher.lost(worker, journal, reason)
+        self.dispatcher.lose(worker, journal, reason)
         for receipt in self._uncommitted.pop(worker, {}).values():
             self.tally.add(receipt, sign=-1)
         self._told.pop(worker, None)

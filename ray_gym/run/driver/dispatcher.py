@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.journal.history import FencedFile, JournaledEpisode
-from ray_gym.run.driver.lease import EpisodeKey, Group, Lease
+from ray_gym.run.driver.lease import EpisodeKey, Lease, LeaseGroup
 from ray_gym.run.driver.suspects import SUSPECT_AFTER, SuspectSessions
 
 
@@ -33,12 +33,12 @@ class _Held:
 
 @dataclass(slots=True)
 class Dispatcher:
-    pending: deque[Group]
-    suspects: deque[Group] = field(default_factory=deque)
+    pending: deque[LeaseGroup]
+    suspects: deque[LeaseGroup] = field(default_factory=deque)
     sessions: SuspectSessions | None = None
     """State of the suspects among sessions; set if the episodes are sessions."""
     accepted: int = 0
-    source: Callable[[], Group | None] | None = None
+    source: Callable[[], LeaseGroup | None] | None = None
     """Source of groups that are not planned beforehand, one by one; it gives None when none may begin now."""
     _held: dict[str, dict[str, _Held]] = field(default_factory=dict)
     _strikes: dict[str, int] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Dispatcher:
         under way.
         """
         leases = [(begun or {}).get(spec.episode_id, Lease(spec)) for spec in specs]
-        return Dispatcher(deque(_grouped(leases)))
+        return Dispatcher(deque(_group(leases)))
 
     def add(self, spec: EpisodeSpec) -> None:
         """Adds one more episode, as a group of its own."""
@@ -96,13 +96,13 @@ class Dispatcher:
         """Says whether the worker has played all that it holds, so that only its rows are missing."""
         return self.holds(worker) and all(held.over for held in self._held[worker].values())
 
-    def lease(self, worker: str, room: int) -> list[Group]:
+    def lease(self, worker: str, room: int) -> list[LeaseGroup]:
         """Leases groups to the worker, for about `room` episodes, less those that it is still playing."""
         held = self._held.setdefault(worker, {})
         if any(one.lease.alone for one in held.values()):
             return []
         room -= sum(not one.over for one in held.values())
-        taken: list[Group] = []
+        taken: list[LeaseGroup] = []
         while room > 0 and (group := self._next()) is not None:
             taken.append(group)
             room -= len(group)
@@ -111,12 +111,12 @@ class Dispatcher:
         held.update((lease.spec.episode_id, _Held(lease)) for group in taken for lease in group)
         return taken
 
-    def _next(self) -> Group | None:
+    def _next(self) -> LeaseGroup | None:
         if self.pending:
             return self.pending.popleft()
         return self.source() if self.source is not None else None
 
-    def over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
+    def mark_over(self, worker: str, episodes: Iterable[EpisodeKey]) -> list[EpisodeKey]:
         """Takes note that the worker has played these episodes; their rows are still with it. Returns those that
         counted.
         """
@@ -148,14 +148,14 @@ class Dispatcher:
         self.accepted += len(rows)
         return True
 
-    def lost(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
+    def lose(self, worker: str, journal: FencedFile | None = None, reason: str = "") -> int:
         """Takes note that the worker is gone: its episodes are leased anew, from what its journal says. Returns their
         number.
         """
         held = list(self._held.pop(worker, {}).values())
         self._ended.update(one.lease.spec.episode_id for one in held if _was_over(one, journal))
         charges = self._charges(held, journal, reason)
-        groups = _grouped(self._again(one, journal, charges.get(one.lease.spec.episode_id)) for one in held)
+        groups = _group(self._renew(one, journal, charges.get(one.lease.spec.episode_id)) for one in held)
         suspect = [group for group in groups if any(lease.alone for lease in group)]
         self.pending.extendleft(reversed([group for group in groups if group not in suspect]))
         self.suspects.extend(tuple(replace(lease, alone=True) for lease in group) for group in suspect)
@@ -164,8 +164,8 @@ class Dispatcher:
     def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str) -> dict[str, str]:
         """Returns the episodes that are charged with the worker's end, by id, and why."""
         if self.sessions is not None:
-            there = ((one.lease.spec.episode_id, _found(one, journal)) for one in held if one.lease.charged is None)
-            return self.sessions.died({session: found for session, found in there if found is not None}, reason)
+            there = ((one.lease.spec.episode_id, _journaled(one, journal)) for one in held if one.lease.charged is None)
+            return self.sessions.count_deaths({session: found for session, found in there if found is not None}, reason)
         why = f"its worker died while it was the only episode there: {reason}"
         return dict.fromkeys(self._blamed(held, journal), why)
 
@@ -179,9 +179,9 @@ class Dispatcher:
             return begun
         return begun - self._ended or begun
 
-    def _again(self, held: _Held, journal: FencedFile | None, charge: str | None) -> Lease:
+    def _renew(self, held: _Held, journal: FencedFile | None, charge: str | None) -> Lease:
         lease = held.lease
-        found = _found(held, journal)
+        found = _journaled(held, journal)
         again = replace(lease, spec=replace(lease.spec, attempt=lease.spec.attempt + 1))
         if journal and not found:
             return again  # it waited at the worker, and was not begun
@@ -199,16 +199,16 @@ class Dispatcher:
         return replace(again, charged=charged, alone=alone)
 
 
-def _found(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:
+def _journaled(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:
     return journal.episodes.get(held.lease.spec.episode_id) if journal else None
 
 
 def _was_over(held: _Held, journal: FencedFile | None) -> bool:
-    found = _found(held, journal)
+    found = _journaled(held, journal)
     return found.over if found else held.over
 
 
-def _grouped(leases: Iterable[Lease]) -> list[Group]:
+def _group(leases: Iterable[Lease]) -> list[LeaseGroup]:
     groups: dict[str, list[Lease]] = {}
     for lease in leases:
         groups.setdefault(lease.spec.group_id, []).append(lease)

@@ -106,7 +106,7 @@ def carry_out(
     Errors: UserError, RunFailed. However it ends, the models and workers that it started are gone after it.
     """
     recorder = Recorder()
-    commits = standing(plan, directory, notify, recorder)
+    commits = load_commits(plan, directory, notify, recorder)
     for problem in commits.fences.problems:
         say(f"journal: {problem}")
     overlook_what_is_there()
@@ -152,7 +152,7 @@ async def drive(
     return outcome
 
 
-def standing(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Recorder | None = None) -> Commits:
+def load_commits(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Recorder | None = None) -> Commits:
     """Finds out where the run stands: which episodes are committed, and which were under way when an earlier driver
     ended. Blocks.
     """
@@ -161,9 +161,9 @@ def standing(plan: Plan, directory: RunDirectory, notify: Notify, recorder: Reco
     for receipt in done:
         del planned[receipt.episode.episode_id]
     fences = Fences(directory.journal if directory.keeps_journal else None, directory.name)
-    tally = Tally.going_on(len(plan.specs), done)
+    tally = Tally.of_resumed(len(plan.specs), done)
     metrics = RunMetrics(recorder or Recorder(), plan.config.environment.id)
-    dispatcher = Dispatcher.of(planned.values(), fences.begun(planned))
+    dispatcher = Dispatcher.of(planned.values(), fences.take_over(planned))
     return Commits(directory, dispatcher, fences, tally, notify, metrics=metrics)
 
 
@@ -237,7 +237,7 @@ class Driver:
             name = min(self.workers, key=lambda worker: len(self._dispatcher.held_by(worker)))
             self.workers[name].wake.remote()
 
-    async def leased(self, within_s: float) -> None:
+    async def wait_until_leased(self, within_s: float) -> None:
         """Waits until a worker was given something to play, or `within_s` seconds have passed."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):
@@ -262,7 +262,7 @@ class Driver:
             try:
                 if not await self._use(name, actor, concurrency):
                     return None
-                self._nodes.left(name)
+                self._nodes.release_worker(name)
                 continue
             except (RayActorError, ActorUnschedulableError, _WorkerLost) as error:
                 reason = _first_line(error)
@@ -279,7 +279,7 @@ class Driver:
             finally:
                 self.workers.pop(name, None)
                 ray.kill(actor)
-            self._nodes.lost(name)
+            self._nodes.lose_worker(name)
             in_a_row = 0 if await self._commits.lose(name, reason) else in_a_row + 1
             self.wake()
             if in_a_row == DEATHS_IN_A_ROW:
@@ -305,7 +305,7 @@ class Driver:
         backlog = 0
         answer_s = self._fanout.stuck_after_s + LEASE_GRACE_S
         while not self._stopping.is_set():
-            moves = not self._open_ended and bool(self._dispatcher.pending) and await self._nodes.moves(name)
+            moves = not self._open_ended and bool(self._dispatcher.pending) and await self._nodes.should_move(name)
             leases = [] if moves else self._dispatcher.lease(name, concurrency + backlog)
             if leases:
                 self._leased.set()
@@ -338,8 +338,8 @@ class Driver:
         hello: Hello | None = await self._answer(actor.hello.remote(), None)
         if hello is None:
             return False
-        await self._nodes.came_up(name, hello.node)
-        if not await asyncio.to_thread(self._directory.greeted, hello.file):
+        await self._nodes.add_worker(name, hello.node)
+        if not await asyncio.to_thread(self._directory.take_greeting, hello.file):
             raise UserError(
                 f"output.dir: {self._directory.location} is not shared with the node of worker {name}, or can't be written there"
             )

@@ -46,7 +46,7 @@ class Fences:
     _needed: dict[str, set[str]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
+    def fence_lost(self, worker: str, held: Collection[str]) -> FencedFile | None:
         """Fences the journal of a worker that is gone, so that nothing that it still writes counts. Returns None if it
         never made one.
 
@@ -64,7 +64,7 @@ class Fences:
             self._remove_unneeded()
         return file
 
-    def begun(self, specs: Specs) -> dict[str, Lease]:
+    def take_over(self, specs: Specs) -> dict[str, Lease]:
         """Takes over the journals that an earlier driver left. Returns leases, by episode id, that continue the
         episodes that it had under way.
         """
@@ -92,7 +92,7 @@ class Fences:
         self._remove_unneeded()
         return leases
 
-    def committed(self, episodes: Iterable[str]) -> None:
+    def release(self, episodes: Iterable[str]) -> None:
         """Takes note that these episodes need no journal any more."""
         done = set(episodes)
         with self._lock:

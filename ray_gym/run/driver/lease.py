@@ -44,6 +44,6 @@ class Lease:
         return EpisodeKey(self.spec.episode_id, self.spec.attempt)
 
 
-Group = tuple[Lease, ...]
+LeaseGroup = tuple[Lease, ...]
 """A group has the episodes of one task, which stay together: one worker plays them, and their rows are committed by one
 file."""

@@ -27,12 +27,12 @@ class SuspectSessions:
     charged: int = 0
     """Number of sessions charged so far."""
 
-    def died(self, sessions: Mapping[str, JournaledEpisode], reason: str) -> dict[str, str]:
+    def count_deaths(self, sessions: Mapping[str, JournaledEpisode], reason: str) -> dict[str, str]:
         """Takes note of a worker's death and of what its journal says of its sessions. Returns the sessions charged
         with it now, and why.
         """
         for session, found in sessions.items():
-            self._got_through(session, found)
+            self._forget_survived(session, found)
         if any(found.charged for found in sessions.values()):
             return {}  # it is known whose doing it was
         trying = {session: found.trying for session, found in sessions.items() if found.trying}
@@ -44,7 +44,7 @@ class SuspectSessions:
             step = max(steps, key=deaths.__getitem__)
             if (count := deaths[step]) >= enough:
                 charged[session] = (
-                    f"{count} workers died in a row while {_named(step)} was carried out; the last: {reason}"
+                    f"{count} workers died in a row while {_name_step(step)} was carried out; the last: {reason}"
                 )
         self.charged += len(charged)
         return charged
@@ -55,7 +55,7 @@ class SuspectSessions:
     def forget(self, session: str) -> None:
         self._deaths.pop(session, None)
 
-    def _got_through(self, session: str, found: JournaledEpisode) -> None:
+    def _forget_survived(self, session: str, found: JournaledEpisode) -> None:
         if found.over:
             self.forget(session)
         elif (deaths := self._deaths.get(session)) is not None:
@@ -63,5 +63,5 @@ class SuspectSessions:
                 deaths.pop(step, None)
 
 
-def _named(step: int) -> str:
+def _name_step(step: int) -> str:
     return "its setup" if step == SETUP else f"its command {step + 1}"

@@ -25,10 +25,10 @@ class NodeShares:
     _workers: dict[str, str] = field(default_factory=dict)
     _episodes: Counter[str] = field(default_factory=Counter)
 
-    def came_up(self, worker: str, node: str) -> None:
+    def add_worker(self, worker: str, node: str) -> None:
         self._workers[worker] = node
 
-    def committed(self, worker: str, episodes: int) -> None:
+    def count_committed(self, worker: str, episodes: int) -> None:
         self._episodes[self._workers.get(worker, "")] += episodes
 
     def summary(self) -> list[dict[str, Any]]:
@@ -74,7 +74,7 @@ class Tally:
             self.began = time.monotonic()
 
     @staticmethod
-    def going_on(total: int, done: Iterable[Receipt]) -> Tally:
+    def of_resumed(total: int, done: Iterable[Receipt]) -> Tally:
         """Makes the tally of a run of which some episodes are committed already."""
         tally = Tally(total)
         for receipt in done:

@@ -18,7 +18,7 @@ from ray_gym.journal.history import SCORING, History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun, EpisodeRecord, Intended, Over
 from ray_gym.logs import speak_of
-from ray_gym.play.play import Played, at_its_end, bare_episode, failed, play, score_group
+from ray_gym.play.play import Played, bare_episode, fail_episode, finish_played, play, score_group
 from ray_gym.run.driver.lease import Lease
 from ray_gym.run.worker.group import GROUP, settle, to_play_again
 
@@ -28,7 +28,7 @@ NONDETERMINISM = "nondeterminism"
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class LeasePlayer:
     stage: Stage
     groups: GroupsSection
     journal: Journal | None
@@ -37,20 +37,20 @@ class Player:
     async def play(self, lease: Lease) -> Played:
         """Plays an episode and returns its last try. Never raises, cancellation apart."""
         if lease.charged is not None:
-            return self.lost(lease, lease.charged, "worker")
+            return self.fail_lease(lease, lease.charged, "worker")
         try:
             return await self._play(lease)
         except EpisodeFailure as error:
-            return self._with_nothing(lease.spec, error.failure)
+            return self._fail_unplayed(lease.spec, error.failure)
         except Exception as error:
-            return self.lost(lease, describe(error))
+            return self.fail_lease(lease, describe(error))
 
-    def lost(self, lease: Lease, why: str, where: str = "episode") -> Played:
-        return self._with_nothing(lease.spec, Failure(FailureKind.ENVIRONMENT, where, why))
+    def fail_lease(self, lease: Lease, why: str, where: str = "episode") -> Played:
+        return self._fail_unplayed(lease.spec, Failure(FailureKind.ENVIRONMENT, where, why))
 
-    def _with_nothing(self, spec: EpisodeSpec, failure: Failure) -> Played:
+    def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
         """Returns a failed episode of which there is nothing to show."""
-        return failed(bare_episode(spec, self.stage), failure)
+        return fail_episode(bare_episode(spec, self.stage), failure)
 
     async def close_group(self, group: list[Played]) -> list[Played]:
         """Closes a group whose episodes are all over: plays failed ones again if it may, scores the group if the
@@ -79,10 +79,10 @@ class Player:
                 judged += 1
                 _score_again(group, failure.message)
                 continue
-            closed = [_closed(one) for one in group]
+            closed = [_after_scoring(one) for one in group]
             diverged = [one for one, before in zip(closed, group, strict=True) if one is not before and one.diverged]
             if not diverged:
-                return [_lost(one, failure) for one in closed] if failure else closed
+                return [_fail_with_group(one, failure) for one in closed] if failure else closed
             _score_again(closed, "the replay of another of its episodes diverged")
             causes = {id(one): _worth_another_try(one, retries) for one in diverged}
             group = await self._again(closed, {key: cause for key, cause in causes.items() if cause is not None})
@@ -169,19 +169,19 @@ def _worth_another_try(played: Played, retries: RetriesSection) -> str | None:
     return f"{kind}: {failure.where}: {failure.message}" if used < budget.get(kind, 0) else None
 
 
-def _closed(one: Played) -> Played:
+def _after_scoring(one: Played) -> Played:
     """Returns a member after its group was scored, or could not be: failed if that was because of it."""
     if one.status != "completed":
         return one
     causes = one.causes
-    ended = at_its_end(one)
+    ended = finish_played(one)
     ended.causes = causes
     return ended
 
 
-def _lost(one: Played, failure: Failure) -> Played:
+def _fail_with_group(one: Played, failure: Failure) -> Played:
     """Returns an episode as failed with its group, which could not be scored."""
-    return replace(failed(one.episode, failure), causes=one.causes) if one.status == "completed" else one
+    return replace(fail_episode(one.episode, failure), causes=one.causes) if one.status == "completed" else one
 
 
 def _score_again(group: Sequence[Played], why: str) -> None:

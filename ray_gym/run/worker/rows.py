@@ -50,7 +50,7 @@ class Rows:
         """Adds the rows of at least one episode, and returns its receipts. An episode that can't be recorded becomes a
         failed row.
         """
-        receipts, table = self._made(played)
+        receipts, table = self._make(played)
         self.keys += [receipt.episode for receipt in receipts]
         self.bytes += table.nbytes
         self._tables.append(table)
@@ -67,7 +67,7 @@ class Rows:
         if len(last) == AT_ONCE and sum(table.num_rows for table in last) < 4 * AT_ONCE:
             self._tables[-AT_ONCE:] = [pa.concat_tables(last).combine_chunks()]
 
-    def _made(self, played: Sequence[Played]) -> tuple[list[Receipt], pa.Table]:
+    def _make(self, played: Sequence[Played]) -> tuple[list[Receipt], pa.Table]:
         try:
             facts = [facts_of(one, *self._of) for one in played]
             return [_receipt(*both) for both in zip(facts, played, strict=True)], table_of(played, facts)
@@ -75,7 +75,7 @@ class Rows:
             if len(played) == 1:
                 row = failed_row(played[0].episode.spec, *self._of, describe(error))
                 return [receipt_of(row, played[0].episode.calls.log.replayed)], as_table([encodable(row)])
-        made = [self._made([one]) for one in played]
+        made = [self._make([one]) for one in played]
         return [receipt for [receipt], _ in made], pa.concat_tables([table for _, table in made])
 
 

@@ -132,8 +132,8 @@ class Watchdog:
             traceback.print_exc()
             return False
 
-    def _running(self) -> Running | None:
-        return running_in(sys._current_frames().get(self._loop_thread))
+    def _running(self) -> RunningCode | None:
+        return find_running(sys._current_frames().get(self._loop_thread))
 
     def _end(self, charge: Charge) -> None:
         """Ends the process. Does not return, unless the watchdog was stopped meanwhile."""
@@ -151,12 +151,12 @@ class Watchdog:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningCode:
     spec: EpisodeSpec | None
     place: str
 
 
-def running_in(innermost: FrameType | None) -> Running | None:
+def find_running(innermost: FrameType | None) -> RunningCode | None:
     """Finds the episode that a stack belongs to, and the innermost place in the author's code (of all code, if there is
     no episode).
     """
@@ -168,8 +168,8 @@ def running_in(innermost: FrameType | None) -> Running | None:
         spec = next(
             (value for frame in stack for value in frame.f_locals.values() if isinstance(value, EpisodeSpec)), None
         )
-        return Running(spec, _place(innermost))
-    return Running(episode.spec, authors_place(stack, episode.environment) or _place(innermost))
+        return RunningCode(spec, _place(innermost))
+    return RunningCode(episode.spec, authors_place(stack, episode.environment) or _place(innermost))
 
 
 def outwards(frame: FrameType | None) -> Iterator[FrameType]:
@@ -200,7 +200,7 @@ def _line(frame: FrameType) -> str:
     return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}"
 
 
-def _charge(reason: Literal["stuck", "memory"], message: str, running: Running | None) -> Charge:
+def _charge(reason: Literal["stuck", "memory"], message: str, running: RunningCode | None) -> Charge:
     if running is None:
         return Charge(reason, None, None, message)
     spec, message = (

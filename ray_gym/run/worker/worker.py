@@ -32,9 +32,9 @@ from ray_gym.models.base import Engine
 from ray_gym.play.play import Played
 from ray_gym.run.cluster.nodes import Hello, this_node
 from ray_gym.run.directory.storage import Storage
-from ray_gym.run.driver.lease import EpisodeKey, Group, Lease, ids_of
+from ray_gym.run.driver.lease import EpisodeKey, Lease, LeaseGroup, ids_of
 from ray_gym.run.worker.garbage import look_seldom
-from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.receipt import log_end
 from ray_gym.run.worker.report import Report, StagedFile
 from ray_gym.run.worker.rows import Rows, take_batch
@@ -121,8 +121,8 @@ class Worker:
 
     def _make_player(
         self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
-    ) -> Player:
-        return Player(stage, groups, journal, histories)
+    ) -> LeasePlayer:
+        return LeasePlayer(stage, groups, journal, histories)
 
     async def hello(self) -> Hello:
         """Shows that this node can write where the run's files go; the driver looks for the file. Errors: OSError."""
@@ -136,7 +136,7 @@ class Worker:
         await asyncio.to_thread(storage.write, f"{storage.staging}/{name}", b"")
         return Hello(name, this_node())
 
-    async def exchange(self, groups: Sequence[Group], committed: Sequence[str]) -> Report:
+    async def exchange(self, groups: Sequence[LeaseGroup], committed: Sequence[str]) -> Report:
         """Takes episodes, hears which are committed, and waits until there is something to report (or a heartbeat has
         passed).
 
@@ -276,14 +276,14 @@ class Worker:
         self._alone = lease.key if lease.alone else None
         speak_of(**ids_of(lease.key))
         async with self._admission.place(begins=not lease.adopted):
-            played = await self._played(lease)
+            played = await self._play_lease(lease)
         self._report.over.append(lease.key)
         gathering.played.append(played)
         if len(gathering.played) == gathering.size:
             self._ended.extend(await self._player.close_group(gathering.played))
         self._news.set()
 
-    async def _played(self, lease: Lease) -> Played:
+    async def _play_lease(self, lease: Lease) -> Played:
         try:
             return await self._player.play(lease)
         except asyncio.CancelledError:
@@ -292,7 +292,9 @@ class Worker:
                 raise
             while task.uncancel():  # by nobody but its environment
                 pass
-            return self._player.lost(lease, "CancelledError: its environment cancelled the task that it is played in")
+            return self._player.fail_lease(
+                lease, "CancelledError: its environment cancelled the task that it is played in"
+            )
 
     def _record_some(self) -> None:
         """Makes rows of the episodes that ended first."""

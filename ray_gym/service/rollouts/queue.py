@@ -18,9 +18,9 @@ from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
 from ray_gym.openai_api.refused import Refused, busy, unavailable, unknown
-from ray_gym.run.directory.directory import RunDirectory, closed, reopen
+from ray_gym.run.directory.directory import RunDirectory, find_run, reopen
 from ray_gym.run.driver.commits import Commits
-from ray_gym.run.driver.driver import Outcome, drive, standing, summary_of
+from ray_gym.run.driver.driver import Outcome, drive, load_commits, summary_of
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan
@@ -230,7 +230,7 @@ class Rollouts:
         plan, directory = await asyncio.to_thread(self._opened, self._folder / rollout.id)
         try:
             notify = self._notify(rollout, directory)
-            commits = await asyncio.to_thread(standing, plan, directory, notify, self._recorder)
+            commits = await asyncio.to_thread(load_commits, plan, directory, notify, self._recorder)
             for problem in commits.fences.problems:
                 logger.warning("rollout %s: journal: %s", rollout.id, problem)
             rollout.begin(commits.tally)
@@ -243,7 +243,7 @@ class Rollouts:
 
     def _opened(self, folder: Path) -> tuple[Plan, RunDirectory]:
         """A rollout is gone on with, also when it is played for the first time. Blocks. Errors: UserError, OSError."""
-        before = closed(folder)
+        before = find_run(folder)
         config = before.read_config()
         for name in {section.model for section in config.participants.values()}:
             if config.models[name] != self._config.models.get(name):

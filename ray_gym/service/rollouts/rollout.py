@@ -164,5 +164,5 @@ def _stand_as_summed_up(rollout: Rollout, summary: dict[str, Any]) -> None:
 def _stand_as_cancelled(rollout: Rollout, folder: Path) -> None:
     """The service ended before it could sum up: what is committed counts."""
     done = RunDirectory(storage_at(str(folder))).committed()
-    rollout.counts = Counts.of(Tally.going_on(rollout.episodes, done).summary())
+    rollout.counts = Counts.of(Tally.of_resumed(rollout.episodes, done).summary())
     rollout.state, rollout.ended_at = "cancelled", (folder / CANCELLED).stat().st_mtime

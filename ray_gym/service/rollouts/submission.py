@@ -22,7 +22,7 @@ from ray_gym.openai_api.refused import Refused, invalid
 from ray_gym.openai_api.sampling import SamplingChange
 from ray_gym.run.directory.directory import create, plan_directory
 from ray_gym.run.fingerprint import Fingerprint
-from ray_gym.run.plan import Plan, checked, tasks_of
+from ray_gym.run.plan import Plan, check_plan, tasks_of
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.service.api import ParticipantChange, RolloutRequest
 from ray_gym.service.offers import DEFAULT, Offer
@@ -84,7 +84,7 @@ def submission_of(
             tasks=lambda environment: _tasks(request, wanted, environment, config_dir, config.service.max_episodes),
             engines=lambda name: copy.copy(engines[name]),  # a check may leave traces
         )
-        checked(plan, REQUEST)
+        check_plan(plan, REQUEST)
     except UserError as error:
         raise refused(error, request) from None
     return Submission(wanted, Fingerprint.of(plan), _as_lines(request.tasks) if request.tasks else None)

@@ -13,7 +13,7 @@ from ray_gym.models.base import Completion
 from ray_gym.openai_api.refused import Refused, busy, invalid, unavailable, unknown
 from ray_gym.openai_api.response_ids import Place
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
-from ray_gym.play.commands import CallTool, Close, Command, End, Say, Turn
+from ray_gym.play.commands import CallTool, Close, Command, End, Say, TakeTurn
 from ray_gym.play.entrance import TooManyWaiting
 from ray_gym.play.play import Played
 from ray_gym.play.session import Done, KeyReused, LetGo, Session
@@ -140,7 +140,7 @@ class Desk:
         session = await self.find(session_id)
         first = session.episode.first
         if first != "policy" and session.played is None and not session.episode.stopped:
-            await self._perform(session, FIRST, Turn(first))
+            await self._perform(session, FIRST, TakeTurn(first))
         return views.info(session_id, self._environment, session)
 
     async def call_tool(self, session_id: str, key: str, request: ToolCallRequest) -> ToolCallAnswer:

@@ -17,7 +17,7 @@ from ray_gym.metrics.recorder import Recorder
 from ray_gym.openai_api.refused import unavailable
 from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, plan_directory, reopen
 from ray_gym.run.driver.commits import Commits, OnCommitted
-from ray_gym.run.driver.driver import Driver, setup_of, standing
+from ray_gym.run.driver.driver import Driver, load_commits, setup_of
 from ray_gym.run.driver.suspects import SuspectSessions
 from ray_gym.run.plan import Plan
 from ray_gym.service.sessions.session_worker import session_workers
@@ -64,7 +64,7 @@ class Hall:
         plan = replace(self.plan, specs=list(specs))
         self._directory = await asyncio.to_thread(_directory_of, plan)
         self._commits = await asyncio.to_thread(
-            standing, plan, self._directory, lambda tally, in_flight: None, self._recorder
+            load_commits, plan, self._directory, lambda tally, in_flight: None, self._recorder
         )
         self._commits.on_committed = self._on_committed
         self._commits.dispatcher.sessions = SuspectSessions()
@@ -98,7 +98,7 @@ class Hall:
                         return actor
                     if not self.is_up:
                         break
-                    await self._driver.leased(within_s=1)
+                    await self._driver.wait_until_leased(within_s=1)
                 if has_ended():
                     return None
         raise unavailable("no worker has the session now", retry_after_s=2)

@@ -18,7 +18,7 @@ from ray_gym.journal.records import Over
 from ray_gym.play.play import Played
 from ray_gym.play.session import Session
 from ray_gym.run.driver.lease import Lease
-from ray_gym.run.worker.player import Player
+from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.worker import Worker, WorkerSetup
 from ray_gym.service.sessions.desk import Desk
 
@@ -32,7 +32,7 @@ COMMANDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class SessionPlayer(Player):
+class SessionPlayer(LeasePlayer):
     """Has no tries: nobody could drive another one."""
 
     desk: Desk
@@ -42,7 +42,7 @@ class SessionPlayer(Player):
     async def play(self, lease: Lease) -> Played:
         if lease.suspect:
             self.desk.suspects.add(lease.spec.episode_id)
-        return await Player.play(self, lease)  # no `super()`: a dataclass with slots is made anew
+        return await LeasePlayer.play(self, lease)  # no `super()`: a dataclass with slots is made anew
 
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
         history.queued_at = None  # its first call comes when its caller wants it
@@ -52,9 +52,9 @@ class SessionPlayer(Player):
         self._record(Over(spec.episode_id, spec.attempt))
         return played
 
-    def _with_nothing(self, spec: EpisodeSpec, failure: Failure) -> Played:
+    def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
         """Who asks for it is told why at once."""
-        played = Player._with_nothing(self, spec, failure)
+        played = LeasePlayer._fail_unplayed(self, spec, failure)
         self.desk.show(spec.episode_id, Session(spec, self.stage, CallLog(), played=played))
         return played
 
@@ -67,7 +67,7 @@ class SessionWorker(Worker):
 
     def _make_player(
         self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
-    ) -> Player:
+    ) -> LeasePlayer:
         return SessionPlayer(stage, groups, journal, histories, self._desk, self._most_waiting)
 
     async def desk(self, method: str, *arguments: Any) -> Any:
