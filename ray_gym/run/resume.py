@@ -75,7 +75,7 @@ def refuse_overrides(overrides: Sequence[str]) -> None:
     for override in overrides:
         if not may_change(override.partition("=")[0]):
             allowed = ", ".join(MAY_CHANGE)
-            raise UserError(f"--resume: {override}: a run is gone on with as it was; only these may change: {allowed}")
+            raise UserError(f"--resume: {override}: a run is resumed as it was; only these may change: {allowed}")
 
 
 def with_absolute_path(config: RunConfig, config_path: Path) -> RunConfig:

@@ -179,7 +179,7 @@ def _limit_memory(memory_mb: int) -> None:
 
 
 def _die_with_parent(parent: int, signal_: signal.Signals) -> None:
-    """Have the kernel send `signal_` to this process when its parent dies."""
+    """Has the kernel send `signal_` to this process when its parent dies."""
     _prctl(_PR_SET_PDEATHSIG, signal_)
     if os.getppid() != parent:  # it died before that
         os._exit(1)
@@ -190,7 +190,7 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _end() -> NoReturn:
-    """Kill all that this process has started, and the process itself."""
+    """Kills all that this process has started, and the process itself."""
     _kill_children(frozenset())
     os.killpg(0, signal.SIGKILL)
     os._exit(1)
@@ -201,7 +201,9 @@ def _children() -> frozenset[int]:
 
 
 def _kill_children(spared: frozenset[int]) -> None:
-    """Kill what a call left behind, also what is in a session of its own: orphans become children of the subreaper, this process."""
+    """Kills the processes that a call left behind, also in sessions of their own: orphans become children of the
+    subreaper, this process.
+    """
     while doomed := _children() - spared:
         for child in doomed:
             os.kill(child, signal.SIGKILL)

@@ -139,7 +139,7 @@ class RunDirectory:
 
     def write_config(self, config: RunConfig) -> None:
         kept = config.as_written()
-        kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be gone on with from anywhere
+        kept["output"]["journal_dir"] = self.output.journal_dir  # absolute: the run can be resumed from anywhere
         self._write(CONFIG, as_yaml(kept))
 
     def write_fingerprint(self, fingerprint: Fingerprint) -> None:
