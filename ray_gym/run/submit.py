@@ -6,21 +6,19 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ray
 from rich.console import Console
 
 from ray_gym.config.file import read_config
 from ray_gym.errors import UserError
 from ray_gym.logs import configure, is_json
 from ray_gym.run.cluster import cluster
-from ray_gym.run.cluster.early_workers import start_early_workers
 from ray_gym.run.directory.directory import STREAM, RunDirectory, create, find_run, plan_directory, reopen
-from ray_gym.run.driver.driver import MakeWorker, Outcome, carry_out, make_worker, summary_of
+from ray_gym.run.driver.driver import Outcome, carry_out, summary_of
 from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
@@ -46,20 +44,17 @@ def submit(
 ) -> Submitted:
     """Plays a config as a new run. Errors: UserError, with nothing left behind; RunFailed."""
     config = with_absolute_path(read_config(config_path, overrides), config_path)
-    with terminable(), ExitStack() as joined:
-        early = joined.enter_context(start_early_workers(config))
-        plan = make_plan(config, config_path)
-        directory = plan_directory(config, config_path)
-        configure(config.log, run=directory.name)
-        if not ray.is_initialized():
-            joined.enter_context(cluster.connected())
+    plan = make_plan(config, config_path)
+    directory = plan_directory(config, config_path)
+    configure(config.log, run=directory.name)
+    with terminable(), cluster.connected():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait, wait_deadline_s)
         create(directory)
         try:
             directory.write_fingerprint(Fingerprint.of(plan))
             directory.write_config(config)
-            return _play(plan, directory, console, early.make)
+            return _play(plan, directory, console)
         except UserError:
             directory.remove()
             raise
@@ -108,7 +103,7 @@ def terminable() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _play(plan: Plan, directory: RunDirectory, console: Console, make: MakeWorker = make_worker) -> Submitted:
+def _play(plan: Plan, directory: RunDirectory, console: Console) -> Submitted:
     def say(text: str) -> None:
         if is_json():
             logger.info(text)
@@ -119,7 +114,7 @@ def _play(plan: Plan, directory: RunDirectory, console: Console, make: MakeWorke
     for warning in plan.warnings:
         say(f"note: {warning}")
     with LoggedProgress() if is_json() else Reporter(console) as reporter:
-        outcome = carry_out(plan, directory, say, reporter, make)
+        outcome = carry_out(plan, directory, say, reporter)
     return _close(plan, directory, outcome)
 
 

@@ -98,7 +98,6 @@ def carry_out(
     directory: RunDirectory,
     say: Callable[[str], None],
     notify: Notify,
-    make: MakeWorker = make_worker,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
     """Plays the whole plan on the connected cluster. Blocks. `export` makes the exporter of metrics, in each process.
@@ -114,7 +113,7 @@ def carry_out(
         for name, engine in plan.engines.items():
             started.callback(engine.stop)
             engine.start(directory.name, name, say)
-        return asyncio.run(_until_signalled(plan, directory, commits, recorder, make, export))
+        return asyncio.run(_until_signalled(plan, directory, commits, recorder, export))
 
 
 async def _until_signalled(
@@ -122,14 +121,13 @@ async def _until_signalled(
     directory: RunDirectory,
     commits: Commits,
     recorder: Recorder,
-    make: MakeWorker,
     export: Callable[[], Export],
 ) -> Outcome:
     loop, stopping = asyncio.get_running_loop(), asyncio.Event()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stopping.set)
     async with beating(recorder, "driver", export()):
-        return await drive(plan, directory, commits, stopping, make, export)
+        return await drive(plan, directory, commits, stopping, export)
 
 
 async def drive(
@@ -137,7 +135,6 @@ async def drive(
     directory: RunDirectory,
     commits: Commits,
     stopping: asyncio.Event,
-    make: MakeWorker = make_worker,
     export: Callable[[], Export] = RayExport,
 ) -> Outcome:
     """Plays a plan whose models are up, until it is done or `stopping` is set. `commits` says where the run stands.
@@ -145,7 +142,7 @@ async def drive(
     Errors: UserError, RunFailed. However it ends, the workers are gone after it.
     """
     setup = replace(setup_of(plan, directory), export=export)
-    outcome = await Driver(setup, directory, commits, stopping, make).run()
+    outcome = await Driver(setup, directory, commits, stopping).run()
     if not outcome.interrupted:
         await asyncio.to_thread(commits.fences.remove)
         outcome.tally.refused_bytes = commits.fences.refused_bytes
