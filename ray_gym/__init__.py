@@ -12,6 +12,7 @@ from ray_gym.episode.episode import Episode
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.turn import Turn
 from ray_gym.errors import EpisodeFailure, FailureKind
+from ray_gym.installed.version import version
 from ray_gym.load import Run, load
 from ray_gym.messages import Message, ToolCall, ToolSchema, tool_call_message
 from ray_gym.score import Score
@@ -69,6 +70,8 @@ which environments don't need."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version()
     if name in _LATER:
         return getattr(import_module(f"ray_gym.{_LATER[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 
 from fastapi import APIRouter, FastAPI
@@ -28,6 +27,7 @@ from ray_gym.deployments.gateway.guards.tokens import read_secret
 from ray_gym.deployments.gateway.metrics import Counting, Metrics
 from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.hosting.door import ServeDoor
+from ray_gym.installed.version import version
 from ray_gym.models.engine import Engine, HasDoor, OpensDoor
 
 DESCRIPTION = """Rollouts for multi-turn reinforcement learning: submit them, read their episodes as they end, or drive a session yourself.
@@ -60,7 +60,7 @@ def make_app(
     """With every limit and check in front of the routers."""
     app = FastAPI(
         title="ray_gym",
-        version=version("ray-gym"),
+        version=version(),
         description=DESCRIPTION,
         docs_url=None,  # it would load scripts from elsewhere
         redoc_url=None,

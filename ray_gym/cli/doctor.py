@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ray_gym.installed.configs import find_config
+
 if TYPE_CHECKING:
     from ray_gym.doctor.result import Result
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 def doctor(
     config: Annotated[
         Path | None,
-        typer.Argument(metavar="[CONFIG]", help="A config (YAML) that is to run there.", show_default=False),
+        typer.Argument(
+            metavar="[CONFIG]", help="A config that is to run there: a file, or a name.", show_default=False
+        ),
     ] = None,
     overrides: Annotated[
         list[str] | None,
@@ -37,7 +41,8 @@ def doctor(
     """
     from ray_gym.doctor.command import diagnose
 
-    results = diagnose(config, list(overrides or []), deadline)
+    found = None if config is None else find_config(config)
+    results = diagnose(found, list(overrides or []), deadline)
     console = Console()
     for result in results:
         _print(console, result)

@@ -13,8 +13,10 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from ray_gym.cli import data, doctor, export, serve, weights
+from ray_gym.cli import configs, data, doctor, export, model, serve, weights
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.installed.configs import find_config
+from ray_gym.installed.version import described
 from ray_gym.logs import is_json
 
 logger = logging.getLogger(__name__)
@@ -36,21 +38,36 @@ app.command("serve")(serve.serve)
 app.command("export")(export.export)
 app.command("doctor")(doctor.doctor)
 app.command("weights")(weights.weights)
+app.command("configs")(configs.configs)
+app.command("config")(configs.config)
+app.command("dashboards")(configs.dashboards)
+app.command("model")(model.model)
 
-Overrides = Annotated[
-    list[str] | None,
-    typer.Argument(
-        metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `tasks.limit=8 run.seed=1`.", show_default=False
-    ),
-]
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ray-gym {described()}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Reads the options that stand before a command."""
 
 
 @app.command()
 def rollout(
     config: Annotated[
-        str | None, typer.Argument(metavar="CONFIG", help="A run config (YAML); see `configs/`.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="CONFIG", help="A run config (YAML), or a name that `ray-gym configs` lists.", show_default=False
+        ),
     ] = None,
-    overrides: Overrides = None,
+    overrides: configs.Overrides = None,
     resume: Annotated[
         str | None, typer.Option(metavar="RUN", help="Go on with this run directory: a path, or a URI like s3://...")
     ] = None,
@@ -67,11 +84,11 @@ def rollout(
 
     Examples:
 
-        ray-gym rollout configs/tic_tac_toe.yaml tasks.limit=8 participants.policy.sampling.temperature=0.7
+        ray-gym rollout tic_tac_toe tasks.limit=8 participants.policy.sampling.temperature=0.7
 
         ray-gym rollout --resume runs/tic_tac_toe-20260101-120000-1
 
-        ray-gym rollout --resume s3://bucket/runs/mine configs/mine.yaml fanout.workers=8
+        ray-gym rollout --resume s3://bucket/runs/mine mine.yaml fanout.workers=8
     """
     from ray_gym.cli.show import print_summary
     from ray_gym.run import submit
@@ -84,7 +101,7 @@ def rollout(
         again, given = _config_and_overrides(config, given)
         submitted = submit.resume(resume, given, console, config_path=again, wait=wait, wait_deadline_s=wait_deadline)
     elif config is not None:
-        submitted = submit.submit(Path(config), given, console, wait=wait, wait_deadline_s=wait_deadline)
+        submitted = submit.submit(find_config(Path(config)), given, console, wait=wait, wait_deadline_s=wait_deadline)
     else:
         raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
     if is_json():
@@ -180,22 +197,6 @@ def check_env(
         raise typer.Exit(1)
 
 
-@app.command()
-def config(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG", help="A run config (YAML).", show_default=False)],
-    overrides: Overrides = None,
-) -> None:
-    """Check a config and print it as it would be played, all defaults filled in."""
-    from ray_gym.config.file import as_yaml, read_config
-    from ray_gym.run.plan import make_plan
-
-    read = read_config(config, overrides or [])
-    plan = make_plan(read, config)
-    options = plan.environment.options.model_dump(mode="json")
-    typer.echo(as_yaml(read.as_written(environment={"id": read.environment.id, **options})), nl=False)
-    typer.echo(f"# {len(plan.specs)} episodes")
-
-
 @app.command("new-env")
 def new_env(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Of the package, e.g. `shop_stock`.", show_default=False)],
@@ -222,8 +223,8 @@ def _config_and_overrides(first: str | None, overrides: list[str]) -> tuple[Path
     """
     if first is None:
         return None, overrides
-    if Path(first).is_file() or (first.endswith((".yaml", ".yml")) and "=" not in first):
-        return Path(first), overrides
+    if Path(first).is_file() or "=" not in first:
+        return find_config(Path(first)), overrides
     return None, [first, *overrides]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ray_gym.installed.configs import find_config
 from ray_gym.logs import is_json
 
 logger = logging.getLogger(__name__)
@@ -19,7 +20,10 @@ Log = Annotated[
 
 def serve(
     config: Annotated[
-        Path, typer.Argument(metavar="CONFIG", help="A config (YAML); see `configs/`.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="CONFIG", help="A config (YAML), or a name that `ray-gym configs` lists.", show_default=False
+        ),
     ],
     overrides: Annotated[
         list[str] | None,
@@ -35,15 +39,15 @@ def serve(
 
     Examples:
 
-        ray-gym serve configs/tic_tac_toe.yaml
+        ray-gym serve service_scripted
 
-        ray-gym serve configs/tic_tac_toe.yaml service.host=0.0.0.0 service.tokens.file=/etc/ray_gym/tokens
+        ray-gym serve mine.yaml service.host=0.0.0.0 service.tokens.file=/etc/ray_gym/tokens
     """
     from ray_gym.errors import RunFailed
     from ray_gym.service.serving import serve as carry_out
 
     try:
-        carry_out(config, [*(overrides or []), *as_override(log)], say=_say, wait=wait)
+        carry_out(find_config(config), [*(overrides or []), *as_override(log)], say=_say, wait=wait)
     except KeyboardInterrupt:  # typer would end without a word
         raise RunFailed("interrupted before the service was up, or while it went down") from None
 

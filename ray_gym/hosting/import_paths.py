@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
-from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parents[2]
+from ray_gym.installed.place import PACKAGE, is_installed
+
+HERE = PACKAGE.parent
 """The folder that `ray_gym` lies in."""
 
 
@@ -18,22 +18,10 @@ def import_paths() -> list[str]:
     packages have these names, too.
     """
     inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
-    own = [] if _is_installed() else [str(HERE)]
+    own = [] if is_installed(HERE / "ray_gym") else [str(HERE)]
     return list(dict.fromkeys(str(Path(path).absolute()) for path in [str(Path.cwd()), *inherited, *own]))
 
 
 def as_variable() -> dict[str, str]:
     """The same, for the environment of a process."""
     return {"PYTHONPATH": os.pathsep.join(import_paths())}
-
-
-def _is_installed() -> bool:
-    """Whether a process with the same interpreter finds this very `ray_gym` by itself: a wheel's, or an editable one."""
-    try:
-        installed = Distribution.from_name("ray-gym")
-    except PackageNotFoundError:
-        return False
-    origin = json.loads(installed.read_text("direct_url.json") or "{}")
-    if origin.get("dir_info", {}).get("editable"):
-        return bool(origin["url"] == HERE.as_uri())
-    return Path(str(installed.locate_file("ray_gym"))).resolve() == HERE / "ray_gym"

@@ -25,6 +25,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from ray_gym.config.file import read_config
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.hosting.application import Application
+from ray_gym.installed.configs import find_config
 from ray_gym.models.engine import Served
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.location import storage_at
@@ -52,7 +53,7 @@ class Stream:
     def __init__(
         self, config: str | Path, overrides: Sequence[str], options: StreamOptions, cursor: Any, version: int | None
     ) -> None:
-        self._config_path = Path(config)
+        self._config_path = find_config(Path(config))
         self._overrides = overrides
         self._options = options
         self._saved = None if cursor is None else Cursor.parse(cursor)
@@ -208,7 +209,7 @@ class Stream:
 
         `first`: no group of the stream is begun while an episode of the evaluation waits for a worker.
         """
-        path, named = Path(config), [*overrides, f"run.name={name}"]
+        path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
         summary: dict[str, Any] = await _answer(self._host.evaluate.remote(read, path, first), None)
         return summary

@@ -100,16 +100,21 @@ def test_the_command_lists_what_it_wrote_and_what_to_do(tmp_path: Path) -> None:
     assert "sums " in listed and "Add up a few numbers." in listed
 
 
-def test_what_is_installed_has_the_templates(tmp_path: Path) -> None:
+def test_what_is_installed_has_every_file(tmp_path: Path) -> None:
     """By what setuptools puts into a wheel; in a copy, for it writes beside pyproject.toml."""
     for file in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(REPOSITORY / file, tmp_path)
     shutil.copytree(REPOSITORY / "ray_gym", tmp_path / "ray_gym", ignore=shutil.ignore_patterns("__pycache__"))
     build = [sys.executable, "-c", "import setuptools; setuptools.setup()", "-q", "build_py", "--build-lib", "built"]
     subprocess.run(build, cwd=tmp_path, capture_output=True, check=True, timeout=60)
-    wanted = {path.relative_to(REPOSITORY) for path in REPOSITORY.glob("ray_gym/scaffold/templates/*/*")}
-    built = {path.relative_to(tmp_path / "built") for path in (tmp_path / "built").rglob("*")}
-    assert len(wanted) > 15 and wanted | {Path("ray_gym/py.typed")} <= built
+    wanted, built = (
+        {path.relative_to(folder) for path in (folder / "ray_gym").rglob("*") if path.is_file()}
+        for folder in (tmp_path, tmp_path / "built")
+    )
+    assert wanted == built
+    assert {"py.typed", "configs/pairs/vllm_and_vllm.yaml", "grafana/ray_gym.json", "envs/math/README.md"} <= {
+        str(path.relative_to("ray_gym")) for path in built
+    }
 
 
 NOT_NAMES = {

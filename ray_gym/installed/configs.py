@@ -1,0 +1,91 @@
+"""Finds the configs that come with ray_gym by their names: `tic_tac_toe`, `pairs/vllm_and_vllm`."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+from ray_gym.errors import UserError
+from ray_gym.installed.place import PACKAGE
+from ray_gym.installed.version import version
+
+FOLDER = PACKAGE / "configs"
+SUFFIX = ".yaml"
+LISTED = "`ray-gym configs` lists those that come with ray_gym"
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyConfig:
+    """Is a config that comes with ray_gym, and can be named where a file is asked for."""
+
+    name: str
+    path: Path
+    comment: str
+    """Its first comment, without the signs."""
+
+    @property
+    def summary(self) -> str:
+        """Returns the first sentence of its comment."""
+        text = " ".join(self.comment.split())
+        return re.split(r"(?<=[.?!]) ", text, maxsplit=1)[0]
+
+    def copy(self) -> str:
+        """Returns its text for a file elsewhere: a relative path of its tasks is made absolute, and a first line says where it is from."""
+        text = self.path.read_text()
+        given = yaml.safe_load(text)["tasks"].get("path")
+        if given is not None:
+            text = text.replace(given, json.dumps(str((self.path.parent / given).resolve())))
+        return f"# A copy of the config {self.name} of ray_gym {version()}.\n{text}"
+
+
+def ready_configs() -> list[ReadyConfig]:
+    """Reads all that come with ray_gym, sorted by name; those of a folder come after those of none."""
+    paths = [*sorted(FOLDER.glob(f"*{SUFFIX}")), *sorted(FOLDER.glob(f"*/*{SUFFIX}"))]
+    return [ReadyConfig(_name(path), path, _comment(path.read_text())) for path in paths]
+
+
+def find_config(given: Path) -> Path:
+    """Finds the file at this path, else the config of this name. A missing file is left for its reader to complain about.
+
+    Errors: UserError for a name that no config has.
+    """
+    if given.exists() and not given.is_dir():  # a pipe, too
+        return given
+    known = {_name(path): path for path in FOLDER.rglob(f"*{SUFFIX}")}
+    name = given.as_posix()
+    if name in known:
+        return known[name]
+    if given.exists():
+        return given
+    close = difflib.get_close_matches(_likely(given), known, n=1)
+    if given.suffix not in (".yaml", ".yml"):
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UserError(f"{given}: there is no such config file, and no config of this name; {hint}{LISTED}")
+    if close and close[0] == _likely(given):
+        raise UserError(f"{given}: there is no such config file; did you mean the config {close[0]!r}? {LISTED}")
+    return given
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(FOLDER).with_suffix("").as_posix()
+
+
+def _likely(given: Path) -> str:
+    """The name that `configs/NAME.yaml` or `NAME.yml` stands for."""
+    parts = given.with_suffix("").parts
+    return "/".join(parts[1:] if parts[0] == FOLDER.name else parts)
+
+
+def _comment(text: str) -> str:
+    """Returns the comment that a file begins with, up to the first line that is indented as a command is."""
+    lines = []
+    for line in text.splitlines():
+        if not line.startswith("# ") or line.startswith("#   "):
+            break
+        lines.append(line.removeprefix("# "))
+    return "\n".join(lines)
