@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError, describe
+from ray_gym.installed.extras import NotInstalled
 from ray_gym.load_object import load_object
 
 
@@ -68,16 +69,15 @@ def find_environment(name: str, where: str = "environment.id") -> type[Environme
 
 def load_for_listing(name: str) -> Environment[Any, Any] | type[Environment[Any, Any]]:
     """Returns the environment with its default options, which may decide who plays; the class where options have to be
-    given.
+    given, or something that it needs is not installed.
 
     Errors: UserError.
     """
     found = find_environment(name)
     try:
-        options = found.Options()
-    except ValidationError:
+        return found(found.Options())
+    except (ValidationError, NotInstalled):
         return found
-    return found(options)
 
 
 def find_engine(name: str, where: str) -> Any:

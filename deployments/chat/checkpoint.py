@@ -10,6 +10,7 @@ from typing import Any
 from ray_gym.deployments.small_model import NAME as SMALL_MODEL
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.errors import UserError, describe
+from ray_gym.installed.extras import NotInstalled, require
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,12 @@ class Tokens:
 
 
 def resolve_model(name: str) -> str:
-    """Errors: UserError if the small model was not fetched, or a path is not a checkpoint."""
+    """Errors: NotInstalled if the small model was not fetched; UserError if a path is not a checkpoint."""
     if name == SMALL_MODEL:
         if not (checkpoint_dir() / "config.json").exists():
-            raise UserError(f"the small model is not in {checkpoint_dir()}: run `make model` first")
+            raise NotInstalled(
+                f"the small model is not in {checkpoint_dir()}: run `ray-gym model` first (in a checkout: `make model`)"
+            )
         return str(checkpoint_dir())
     path = Path(name).expanduser()
     if name.startswith(("/", "~", ".")) and not (path / "config.json").exists():
@@ -33,7 +36,8 @@ def resolve_model(name: str) -> str:
 
 
 def load_tokens(name: str) -> Tokens:
-    """Errors: UserError if there is no tokenizer of that name."""
+    """Errors: UserError if there is no tokenizer of that name; NotInstalled."""
+    require("transformers", "cpu", f"tokenizer {name}")
     from transformers import AutoTokenizer, GenerationConfig
 
     path = resolve_model(name)

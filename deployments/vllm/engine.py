@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ray_gym.deployments.chat.checkpoint import resolve_model
 from ray_gym.deployments.chat.formats import check_formats
 from ray_gym.deployments.chat.options import ChatOptions
+from ray_gym.deployments.vllm.installed import check_installed, check_model
 from ray_gym.deployments.vllm.layout import placed
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.deployments.vllm.replicas import missing_files, replicas
@@ -54,12 +54,10 @@ class VllmEngine(Engine):
         if self.options.app is not None:
             self._check_attached(where)
         else:
-            try:
-                resolve_model(self.options.model or "")
-            except UserError as error:
-                raise UserError(f"{where}.model: {error}") from None
+            check_model(self.options, where)
             check_formats(self.options, self.options.model or "", where, self._uses_tools)
             self._check_seeds(request, on_cpu=self.options.gpus == 0)
+            check_installed(self.options.gpus, where)
 
     def _check_attached(self, where: str) -> None:
         """How a model that is up writes and reads was settled when it came up, and what its weights are is another's to say."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from ray_gym.deployments.chat.checkpoint import resolve_model
+from ray_gym.deployments.vllm.installed import VLLM, not_here
 from ray_gym.deployments.vllm.layout import actor_options, env_vars, group_options
 from ray_gym.deployments.vllm.options import ReplicaOptions
 from ray_gym.errors import UserError
@@ -49,6 +51,8 @@ def replicas(
 
 def missing_files(options: ReplicaOptions) -> str | None:
     """On a node. A hub's model may be in the node's cache; else the hub has to be there."""
+    if find_spec(VLLM) is None:
+        return str(not_here(options.gpus))
     try:
         path = resolve_model(options.model or "")
     except UserError as error:

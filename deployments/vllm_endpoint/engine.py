@@ -20,6 +20,7 @@ from ray_gym.engines.endpoint import Endpoint, EndpointOptions, error_text
 from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import UserError
+from ray_gym.installed.extras import require
 from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
 
@@ -77,6 +78,7 @@ class VllmEndpointEngine(Engine):
         except UserError as error:
             raise UserError(f"{where}.tokenizer: {error}") from None
         check_formats(self.options, self.options.tokenizer_name, where, self._uses_tools)
+        require("vllm", "cpu", f"{where}.engine")
         with endpoint_check(self.options, self._key, request) as check:
             length = check.check_model()
             if length is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ray_gym.deployments.chat.checkpoint import resolve_model
+from ray_gym.deployments.vllm.installed import check_installed, check_model
 from ray_gym.deployments.vllm.layout import placed
 from ray_gym.deployments.vllm.replicas import missing_files, replicas
 from ray_gym.deployments.vllm_reward.options import RewardOptions
@@ -40,10 +40,8 @@ class VllmRewardEngine(Engine):
         if (self.options.app is None) == (self.options.model is None):
             raise UserError(f"{where}: set model (what to load) or app (a Serve application to attach to)")
         if self.options.model is not None:
-            try:
-                resolve_model(self.options.model)
-            except UserError as error:
-                raise UserError(f"{where}.model: {error}") from None
+            check_model(self.options, where)
+            check_installed(self.options.gpus, where)
 
     def gpus(self) -> float:
         return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0

@@ -7,18 +7,17 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_origin, get_type_hints
 
 from ray_gym.errors import UserError, describe
+from ray_gym.installed.extras import not_installed
 from ray_gym.load_object import load_object
 
 
 def library() -> Any:
-    """Returns the module `aviary.env`. Errors: UserError if the library is not installed."""
+    """Returns the module `aviary.env`. Errors: NotInstalled."""
     try:
         import aviary.core  # the others of its modules import each other in its order
         import aviary.env
     except ImportError as error:
-        raise UserError(
-            f"environment aviary: its library is missing ({error}); install ray-gym[adapters] (here: make adapters)"
-        ) from None
+        raise not_installed(f"its library ({error})", "adapters", "environment.id: aviary") from None
     return aviary.env
 
 

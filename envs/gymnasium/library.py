@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ray_gym.errors import UserError
+from ray_gym.installed.extras import not_installed
 
 
 def library() -> Any:
-    """Returns the module `gymnasium`. Errors: UserError if it is not installed."""
+    """Returns the module `gymnasium`. Errors: NotInstalled."""
     try:
         import gymnasium
     except ImportError as error:
-        raise UserError(
-            f"environment gymnasium: its library is missing ({error}); install ray-gym[adapters] (here: make adapters)"
-        ) from None
+        raise not_installed(f"its library ({error})", "adapters", "environment.id: gymnasium") from None
     return gymnasium

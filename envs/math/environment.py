@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
@@ -13,9 +12,9 @@ from ray_gym import Environment, Episode, Message, Opening, Score
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.envs.math.generator import problem
 from ray_gym.envs.math.prompt import PROMPT
-from ray_gym.errors import UserError
 from ray_gym.graders import Equivalence, FirstThatPasses, Grader, Library, QuestionTask, last_boxed
 from ray_gym.graders.equivalence import literal_judge
+from ray_gym.installed.extras import require
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
@@ -52,10 +51,9 @@ class Mathematics(Environment[MathTask, None]):
         """fail: a judge that gives no label even when asked again has failed; different: it found a difference."""
 
     def __init__(self, options: BaseModel | None = None) -> None:
-        """Checks that math-verify is installed. Errors: UserError."""
+        """Checks that math-verify is installed. Errors: NotInstalled."""
         super().__init__(options)
-        if find_spec("math_verify") is None:
-            raise UserError("environment.id: math needs math-verify: pip install 'ray-gym[envs]'")
+        require("math_verify", "envs", "environment.id: math")
         if not self.options.judge:
             self.auxiliary = ()
 

@@ -15,6 +15,7 @@ from ray_gym import Environment, Episode, EpisodeFailure, FailureKind, Message, 
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.errors import UserError
 from ray_gym.graders import Library, first_of, last_boxed, tagged, whole
+from ray_gym.installed.extras import not_installed
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
 
@@ -136,18 +137,16 @@ class ReasoningGym(Environment[ReasoningGymTask, Item]):
 
 
 def _items() -> ModuleType:
-    """Imports `items` late, as that takes a second or two. Errors: UserError if the library is not installed."""
+    """Imports `items` late, as that takes a second or two. Errors: NotInstalled."""
     try:
         from ray_gym.envs.reasoning_gym import items
     except ImportError as error:
-        raise UserError(
-            f"environment reasoning_gym: its library is missing ({error}); install ray-gym[adapters] (here: make adapters)"
-        ) from None
+        raise not_installed(f"its library ({error})", "adapters", "environment.id: reasoning_gym") from None
     return items
 
 
 def _check(dataset: str, settings: Mapping[str, Any]) -> None:
-    """Checks a dataset's name and settings. Errors: ValueError; UserError if the library is not installed."""
+    """Checks a dataset's name and settings. Errors: ValueError; NotInstalled."""
     items = _items()
     if dataset not in items.names():
         close = difflib.get_close_matches(dataset, items.names(), n=1)

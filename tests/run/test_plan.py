@@ -206,7 +206,9 @@ def test_strict_training_refuses_what_a_forward_pass_does_not_give(reason: str) 
 def test_a_small_model_that_was_not_fetched_says_how(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("RAY_GYM_CACHE", str(tmp_path))
     message = error_of(models=vllm(model="smollm2-135m-instruct"))
-    assert message.startswith("models.small.model: the small model is not in ") and "run `make model` first" in message
+    assert (
+        message.startswith("models.small.model: the small model is not in ") and "run `ray-gym model` first" in message
+    )
 
 
 @pytest.mark.parametrize("engine", [VllmEngine, OpenAIEngine, ScriptedEngine])
