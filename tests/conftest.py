@@ -82,12 +82,12 @@ def cluster() -> Iterator[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def standing_cluster() -> Iterator[dict[str, str]]:
-    """As the fixture `cluster`, for those who need one of their own."""
+def standing_cluster(python: str = sys.executable) -> Iterator[dict[str, str]]:
+    """Starts a cluster as the fixture `cluster` does, for a test that needs one of its own, maybe of another environment's `python`."""
     directory = tempfile.mkdtemp(prefix="ray_gym_test_")  # short: Ray puts sockets below it
     port, dashboard = free_port(), free_port()
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
+    path = f"{Path(python).parent}{os.pathsep}{os.environ['PATH']}"  # jobs run the python that is first on it
     environment = {
         **inherited,
         **PATIENT,
@@ -95,7 +95,14 @@ def standing_cluster() -> Iterator[dict[str, str]]:
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",
     }
-    start = [RAY, "start", "--head", f"--port={port}", f"--dashboard-port={dashboard}", f"--temp-dir={directory}"]
+    start = [
+        str(Path(python).parent / "ray"),
+        "start",
+        "--head",
+        f"--port={port}",
+        f"--dashboard-port={dashboard}",
+        f"--temp-dir={directory}",
+    ]
     agent = f"--dashboard-agent-listen-port={free_port()}"  # its own one is taken while another cluster is up, and jobs need it
     limits = [
         agent,
