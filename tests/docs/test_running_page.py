@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from pages import block, commands
 from ray_gym.cli import main
 
 PAGE = REPOSITORY / "docs" / "running.md"
+OF_THESE = ("envs", "check-env", "config", "configs", "dashboards", "data")
 WITHOUT_A_MODEL = [
-    arguments for arguments in commands(PAGE, "ray-gym") if arguments[0] in ("envs", "check-env", "config", "data")
+    list(takewhile(">".__ne__, arguments)) for arguments in commands(PAGE, "ray-gym") if arguments[0] in OF_THESE
 ]
 
 
@@ -38,6 +40,7 @@ def test_commands_without_a_model(
         told[" ".join(arguments[:2])] = capsys.readouterr().out
         assert code == 0, (arguments, told)
     assert "workplace_assistant" in told["envs"] and "# 32 episodes" in told["config configs/tic_tac_toe.yaml"]
+    assert "tic_tac_toe_scripted" in told["configs"] and told["config tic_tac_toe"].startswith("# A copy of the config")
     assert told["data validate"].startswith("tasks.jsonl: 1,000 rows, 1,000 good")
     assert {path.name for path in (tmp_path / "data/calendar").iterdir()} == {
         "train.parquet", "validation.parquet", "statistics.json",
