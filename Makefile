@@ -10,7 +10,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 WITH_ENGINE := $(filter-out no,$(ENGINE))
 
-.PHONY: help setup adapters model rollout test test-long test-all test-fast lint format bench nemo-gym lock clean
+PARTS := gate chaos models nodes clock packaging
+
+.PHONY: help setup adapters model rollout test test-all $(PARTS:%=test-%) test-fast lint format bench nemo-gym lock clean
 .DEFAULT_GOAL := rollout
 
 help:
@@ -49,13 +51,14 @@ rollout: model  ## play CONFIG (default configs/tic_tac_toe.yaml)
 test: model adapters  ## the tests, with real Ray and real vLLM
 	$(BIN)/python .ci/run_tests.py
 
-test-long: model adapters  ## those that take minutes each: several replicas or nodes
-	$(BIN)/python -m pytest -m long
+test-all: model adapters  ## all tests, in parts (make test-gate, test-chaos, test-models, ...); goes on where it was
+	$(BIN)/python .ci/run_parts.py $(PARTS)
 
-test-all: test test-long  ## everything
+$(PARTS:%=test-%): test-%: model adapters
+	$(BIN)/python .ci/run_parts.py $*
 
 test-fast: model adapters  ## without Ray and without an engine, on all cores
-	$(BIN)/python -m pytest -n auto --dist loadfile -m "not ray and not engine and not long"
+	$(BIN)/python -m pytest -n auto --dist loadfile --group=plain
 
 lint: setup  ## ruff, spelling, who may import whom, and mypy
 	$(BIN)/ruff format --check .

@@ -1,39 +1,54 @@
-"""Runs all tests but the long ones, in two processes side by side.
+"""Runs the gate: its groups of tests in two lanes, a lane for each of two cores, one group after the other in a lane.
 
-Tests with Ray or an engine, which wait a lot, run in one process; all others run in the second, at a lower priority.
-Arguments are handed on to both. The output of the second process comes last. Exits with the first process's code, or
-with the second's if that is 0.
+    python .ci/run_tests.py [PYTEST ARGUMENT ...]
+
+The groups share nothing: `engine` has the small real model, `cluster` and `service` have a Ray cluster each, `plain` has neither.
+Reports with the duration of every test, and what each group prints, are in `.reports/`. Exit code 1 if a group failed.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-COSTLY = "ray or engine"
-NICE = "5"
+LANES = (("engine", "cluster"), ("service", "plain"))
+"""Groups by lane, in their order; both lanes take about as long."""
+REPORTS = Path(".reports")
+BUDGET_S = 60
+"""Seconds that a test of the gate may take, fixtures apart."""
+OPTIONS = ("-q", "--durations=10", f"--budget={BUDGET_S}")
 
 
 def main(arguments: list[str]) -> int:
-    """Runs both processes with these arguments, and returns the exit code."""
-    pytest = [sys.executable, "-m", "pytest", *arguments]
-    with tempfile.TemporaryFile("w+") as kept:
-        plain = subprocess.Popen(
-            ["nice", "-n", NICE, *pytest, "-m", f"not ({COSTLY}) and not long"], stdout=kept, stderr=kept
-        )
-        try:
-            costly = subprocess.run(
-                [*pytest, "-m", f"({COSTLY}) and not long", "-o", "cache_dir=.pytest_cache/costly"], stdout=None
-            )
-            plain.wait()
-        finally:
-            plain.kill()
-        kept.seek(0)
-        print(kept.read(), flush=True)
-    if costly.returncode:
-        print("tests with Ray or an engine failed; see above", file=sys.stderr)
-    return costly.returncode or plain.returncode
+    """Runs all groups to their end, and returns 1 if one of them failed."""
+    REPORTS.mkdir(exist_ok=True)
+    with ThreadPoolExecutor(len(LANES)) as lanes:
+        failed = [group for lane in lanes.map(lambda lane: run_lane(lane, arguments), LANES) for group in lane]
+    for group in (group for lane in LANES for group in lane):
+        print(f"---- {group} ----", log_of(group).read_text(), sep="\n", flush=True)
+    if failed:
+        print(f"failed: {', '.join(failed)}; see above", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def run_lane(groups: tuple[str, ...], arguments: list[str]) -> list[str]:
+    """Runs groups one after the other, and returns those that failed."""
+    return [group for group in groups if run_group(group, arguments) != 0]
+
+
+def run_group(group: str, arguments: list[str]) -> int:
+    """Runs the tests of a group, and returns pytest's exit code."""
+    report = [f"--junitxml={REPORTS / group}.xml", "-o", f"cache_dir=.pytest_cache/{group}"]
+    command = [sys.executable, "-m", "pytest", f"--group={group}", *OPTIONS, *report, *arguments]
+    with log_of(group).open("wb") as log:
+        return subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
+
+
+def log_of(group: str) -> Path:
+    """Returns the file with what the tests of a group print."""
+    return REPORTS / f"{group}.log"
 
 
 if __name__ == "__main__":

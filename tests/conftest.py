@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import random
 import re
@@ -13,7 +14,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +23,12 @@ import httpx
 import psutil
 import pytest
 
+from ray_gym.cli import main
 from ray_gym.episode.thread import Asked, Thread
 from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion
 
-pytest_plugins = ["services", "missing_packages"]
+pytest_plugins = ["gate", "missing_packages", "services"]
 REPOSITORY = Path(__file__).resolve().parents[1]
 RAY = str(Path(sys.executable).parent / "ray")
 PATIENT = {
@@ -164,6 +167,24 @@ def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) 
     return subprocess.run(
         command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout, check=False
     )
+
+
+def ray_gym_here(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Runs the command line within this process, from the repository: for commands that start nothing."""
+    out, err = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.chdir(REPOSITORY)
+        patch.setattr(sys, "argv", ["ray-gym", *arguments])
+        if environment is not None:
+            for name in os.environ.keys() - environment.keys():
+                patch.delenv(name)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            path = [folder for folder in environment.get("PYTHONPATH", "").split(os.pathsep) if folder]
+            patch.setattr(sys, "path", [*path, *sys.path])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return subprocess.CompletedProcess(arguments, int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from ray_gym.models.base import Completion
 
 
 @pytest.mark.ray
+@pytest.mark.chaos
 def test_four_kills_lose_no_recorded_answer() -> None:
     command = [sys.executable, "-m", "benchmarks.chaos", "--episodes", "40", "--kills", "4", "--seed", "1", "--nonce"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=150, check=False)

@@ -123,6 +123,7 @@ def test_one_process_writes_every_episode() -> None:
 
 
 @pytest.mark.ray
+@pytest.mark.clock
 def test_models_behind_serve_and_over_http_play_the_same_through_ray(tmp_path: Path) -> None:
     """The run starts its own cluster, also where there is another: it is what is measured."""
     out = tmp_path / "numbers.json"

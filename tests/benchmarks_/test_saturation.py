@@ -150,7 +150,7 @@ def test_an_engine_each_or_one_for_both(tmp_path: Path) -> None:
     assert {name: two.participants[name].model for name in ("policy", "user")} == {"policy": "policy", "user": "user"}
 
 
-@pytest.mark.long
+@pytest.mark.clock
 @pytest.mark.ray
 @pytest.mark.engine
 @pytest.mark.timeout(600)

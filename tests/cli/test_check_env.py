@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import ray_gym
+from conftest import ray_gym, ray_gym_here
 
 EXAMPLE = "envs/multi_step/example.jsonl"
 FAULTY = str(Path(__file__).parents[1] / "check")
@@ -25,7 +25,7 @@ def test_all_passed() -> None:
 
 
 def test_a_failed_check_says_where_what_and_how_to_mend_it() -> None:
-    done = ray_gym("check-env", "faulty_orders:OutOfRange", "--tasks", "2", environment=environment())
+    done = ray_gym_here("check-env", "faulty_orders:OutOfRange", "--tasks", "2", environment=environment())
     assert done.returncode == 1, done.stderr
     failed = [line for line in done.stdout.splitlines() if not line.startswith("ok ")]
     assert failed[0].startswith("x  score")
@@ -46,6 +46,6 @@ def test_a_failed_check_says_where_what_and_how_to_mend_it() -> None:
     ],
 )
 def test_wrong_input(arguments: tuple[str, ...], message: str) -> None:
-    done = ray_gym("check-env", *arguments, environment=environment())
+    done = ray_gym_here("check-env", *arguments, environment=environment())
     assert done.returncode == 2 and message in done.stderr, done.stderr
     assert "Traceback" not in done.stderr

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import ray_gym
+from conftest import ray_gym, ray_gym_here
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from conftest import ray_gym
     ],
 )
 def test_what_is_wrong_is_told_before_anything_is_started(arguments: list[str], told: str) -> None:
-    done = ray_gym("weights", "run-policy", *arguments, environment=dict(os.environ))
+    done = ray_gym_here("weights", "run-policy", *arguments, environment=dict(os.environ))
     assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr
 
 
 def test_without_a_cluster_none_is_started(tmp_path: Path) -> None:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
-    done = ray_gym("weights", "run-policy", environment={**inherited, "RAY_TMPDIR": str(tmp_path)})
+    done = ray_gym_here("weights", "run-policy", environment={**inherited, "RAY_TMPDIR": str(tmp_path)})
     assert done.returncode == 1 and "no Ray cluster is running here" in done.stderr
 
 

@@ -124,7 +124,7 @@ def get(held: Held, path: str, token: str | None = TOKEN) -> httpx.Response:
     return httpx.get(held.address + path, headers={"Authorization": f"Bearer {token}"} if token else {}, timeout=30)
 
 
-@pytest.mark.long
+@pytest.mark.nodes
 @pytest.mark.ray
 def test_a_service_that_ended_is_started_again_and_goes_with_its_application(held: Held) -> None:
     open_to_callers = ["service.host=0.0.0.0", "service.tokens.env=RAY_GYM_CALLERS"]
@@ -141,7 +141,7 @@ def test_a_service_that_ended_is_started_again_and_goes_with_its_application(hel
     eventually(lambda: not held.processes() and not held.applications(), 60)
 
 
-@pytest.mark.long
+@pytest.mark.nodes
 @pytest.mark.ray
 @pytest.mark.engine
 @pytest.mark.timeout(900)

@@ -16,7 +16,7 @@ from several_nodes import RAY, Cluster, cluster
 
 from ray_gym.load import load
 
-pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.timeout(700)]
+pytestmark = [pytest.mark.nodes, pytest.mark.ray, pytest.mark.timeout(700)]
 
 NODES = 3
 EPISODES, REPEATS = 900, 4

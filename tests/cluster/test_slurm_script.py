@@ -18,7 +18,7 @@ from machines import machines
 
 from ray_gym.load import load
 
-pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.nodes, pytest.mark.ray, pytest.mark.timeout(600)]
 
 DOUBLES = Path(__file__).parent / "slurm_doubles"
 CONFIG = str(REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml")

@@ -118,7 +118,7 @@ def test_the_trainer_opens_a_stream_as_it_can_be_opened() -> None:
     inspect.signature(open_stream).bind(*call.args, **given)
 
 
-@pytest.mark.long
+@pytest.mark.models
 @pytest.mark.ray
 @pytest.mark.engine
 def test_the_trainer_trains_on_the_environment(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import free_port, ray_gym
+from conftest import free_port, ray_gym, ray_gym_here
 
 CONFIG = "configs/tic_tac_toe_scripted.yaml"
 
@@ -20,7 +20,7 @@ def alone(tmp_path: Path) -> Iterator[dict[str, str]]:
 
 
 def test_without_a_cluster_it_says_what_to_do(alone: dict[str, str]) -> None:
-    done = ray_gym("doctor", CONFIG, environment=alone)
+    done = ray_gym_here("doctor", CONFIG, environment=alone)
     assert (
         done.returncode == 1 and "no Ray cluster is running here" in done.stderr and "ray start --head" in done.stderr
     )
@@ -29,7 +29,7 @@ def test_without_a_cluster_it_says_what_to_do(alone: dict[str, str]) -> None:
 def test_a_cluster_that_is_gone_is_none(alone: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "ray").mkdir()
     (tmp_path / "ray" / "ray_current_cluster").write_text(f"127.0.0.1:{free_port()}")
-    done = ray_gym("doctor", environment=alone)
+    done = ray_gym_here("doctor", environment=alone)
     assert done.returncode == 1 and "no Ray cluster is running here" in done.stderr
 
 
@@ -44,7 +44,7 @@ def test_a_cluster_that_is_gone_is_none(alone: dict[str, str], tmp_path: Path) -
     ],
 )
 def test_bad_input(alone: dict[str, str], arguments: list[str], address: str | None, told: str) -> None:
-    done = ray_gym("doctor", *arguments, environment={**alone, **({"RAY_ADDRESS": address} if address else {})})
+    done = ray_gym_here("doctor", *arguments, environment={**alone, **({"RAY_ADDRESS": address} if address else {})})
     assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr
 
 

@@ -21,7 +21,7 @@ from ray_gym.doctor.needs import ClusterNeeds, needs_of
 from ray_gym.doctor.nodes import ExaminedNodes, start_examiners
 from ray_gym.doctor.result import Result
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.nodes]
 
 CONFIG = """
 environment: {id: tic_tac_toe}

@@ -101,6 +101,7 @@ async def say(thread: Thread, text: str, seq: int, tools: tuple[ToolSchema, ...]
 
 
 @pytest.mark.engine
+@pytest.mark.models
 async def test_a_real_vllm_server_gives_exact_samples(vllm_endpoint: str) -> None:
     transformers = pytest.importorskip("transformers")
     tokenizer = transformers.AutoTokenizer.from_pretrained(Path.home() / ".cache/ray_gym/models/smollm2-135m-instruct")

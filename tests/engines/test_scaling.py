@@ -11,6 +11,7 @@ from conftest import REPOSITORY
 
 
 @pytest.mark.ray
+@pytest.mark.clock
 def test_more_calls_bring_a_second_replica(cluster: dict[str, str]) -> None:
     script = REPOSITORY / "tests" / "engines" / "scaled_calls.py"
     environment = {**cluster, "PYTHONPATH": str(REPOSITORY)}

@@ -119,6 +119,7 @@ def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tm
 
 
 @TRANSPORTS
+@pytest.mark.chaos
 def test_killed_processes_of_serve_cost_no_episode(ours: Cluster, tmp_path: Path, transport: str) -> None:
     by = f"models.random.transport={transport}"
     run = ours.start(tmp_path, "killed", "tasks.limit=100", "models.random.delay_s=0.1", by)
@@ -142,6 +143,7 @@ def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp
 
 
 @TRANSPORTS
+@pytest.mark.chaos
 def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_path: Path, transport: str) -> None:
     by = f"models.random.transport={transport}"
     run = ours.start(tmp_path, "gone", "models.random.delay_s=2", "tasks.limit=4", by)
@@ -155,6 +157,7 @@ def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_p
     eventually(lambda: ours.has_nothing_of("gone"), 10)
 
 
+@pytest.mark.chaos
 def test_a_resumed_driver_takes_over_the_application_of_a_killed_one(ours: Cluster, tmp_path: Path) -> None:
     run = ours.start(tmp_path, "resumed", "tasks.limit=60", "models.random.delay_s=0.1")
     eventually(lambda: files(tmp_path / "resumed"), 60)
@@ -169,6 +172,7 @@ def test_a_resumed_driver_takes_over_the_application_of_a_killed_one(ours: Clust
     assert ours.leases() == "[]"
 
 
+@pytest.mark.chaos
 def test_an_application_of_other_options_is_deployed_anew(ours: Cluster) -> None:
     first = ours.hold("other", delay_s=0)
     said(first, "up")
@@ -215,6 +219,7 @@ print(end_changed(), find_holder("changed-held"))
 """
 
 
+@pytest.mark.chaos
 def test_what_a_killed_trainer_left_goes_if_its_weights_are_not_those_of_its_config(ours: Cluster) -> None:
     trainer = ours.hold("changed", delay_s=0)
     said(trainer, "up")
@@ -233,6 +238,7 @@ def test_a_lease_that_is_let_go_ends(ours: Cluster) -> None:
     assert said.split() == ["1", "0"]
 
 
+@pytest.mark.chaos
 def test_what_a_killed_driver_left_is_taken_down_also_when_a_lease_or_a_janitor_had_to_be_started_again(
     ours: Cluster,
 ) -> None:

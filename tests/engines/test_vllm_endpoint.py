@@ -42,6 +42,7 @@ def participant(**more: Any) -> Participant:
 
 
 @pytest.mark.engine
+@pytest.mark.models
 async def test_a_real_server_gives_exact_samples_without_forks(vllm_endpoint: str) -> None:
     """Free text at temperature 1, which the server's own rendering does not always give back token for token."""
     import transformers
@@ -86,6 +87,7 @@ async def test_a_real_server_gives_exact_samples_without_forks(vllm_endpoint: st
 
 @pytest.mark.ray
 @pytest.mark.engine
+@pytest.mark.models
 def test_a_run_plays_at_a_server_as_it_plays_at_home(
     vllm_endpoint: str, model_cluster: dict[str, str], tmp_path: Path
 ) -> None:
@@ -104,6 +106,7 @@ def test_a_run_plays_at_a_server_as_it_plays_at_home(
 
 
 @pytest.mark.engine
+@pytest.mark.models
 async def test_what_does_not_fit_is_said_before_the_run(vllm_endpoint: str) -> None:
     with pytest.raises(UserError, match=r"models\.remote\.model: .* has no model 'smal'; did you mean 'small'"):
         await check(engine_of(vllm_endpoint, model="smal"))

@@ -91,6 +91,7 @@ def errors(client: openai.OpenAI) -> None:
     assert refused.value.code == "invalid_request"
 
 
+@pytest.mark.models
 @pytest.mark.parametrize("agent", [openai_agent.agent, openai_responses_agent.agent, langgraph_agent.agent])
 def test_an_agents_episode_is_recorded_token_by_token(
     small_model_service: Served, agent: captured_session.Agent

@@ -14,7 +14,7 @@ from served import Served
 from ray_gym.client import Client, ServiceError, Session
 from ray_gym.service.api import SessionRequest
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.chaos]
 
 OFFER = "minefield"
 

@@ -16,7 +16,7 @@ from serving import end, serving
 
 from ray_gym.client import Client, SessionRequest
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.chaos]
 
 CONFIG = """
 environment: {{id: tic_tac_toe}}

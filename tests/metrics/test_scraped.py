@@ -84,6 +84,7 @@ def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, st
 
 @pytest.mark.engine
 @pytest.mark.timeout(900)
+@pytest.mark.models
 def test_engines_export_what_the_page_and_the_dashboard_name(
     model_cluster: dict[str, str], small_model_app: str, tmp_path: Path
 ) -> None:

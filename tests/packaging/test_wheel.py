@@ -21,7 +21,7 @@ from projects import write_project
 
 from ray_gym.load import load
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.packaging, pytest.mark.timeout(2400)]
 
 
 @pytest.fixture(scope="module")

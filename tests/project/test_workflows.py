@@ -5,18 +5,17 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from gate import GROUPS, PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
 WORKFLOWS = {file.name: file for file in (ROOT / ".github" / "workflows").glob("*.yml")}
 MAKEFILE = (ROOT / "Makefile").read_text()
 TARGETS = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
-PYTEST = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
 WRITING = {
     "release.yml": {"image": {"packages"}, "index": {"id-token"}, "github": {"contents"}},
 }
@@ -68,27 +67,18 @@ def test_commands_are_there(name: str) -> None:
         assert all((ROOT / file).is_file() for file in re.findall(r"\.ci/[\w.]+", command)), command
 
 
-def test_the_shards_of_the_gate_have_all_tests_and_none_twice() -> None:
-    """Each choice of marks is met by one shard, or is `long`, which the nightly workflow runs."""
+def test_the_shards_are_the_groups_of_the_gate() -> None:
     shards = read("gate.yml")["jobs"]["test"]["strategy"]["matrix"]["shard"]
-    marks = {mark.partition(":")[0] for mark in PYTEST["markers"]}
-    used = {word for shard in shards for word in re.findall(r"\w+", shard["marks"])} - {"and", "or", "not"}
-    assert used <= marks
-    names = sorted(used)
-    for number in range(2 ** len(names)):
-        held = {name: bool(number >> bit & 1) for bit, name in enumerate(names)}
-        met = [shard["name"] for shard in shards if eval(shard["marks"], {}, held)]
-        assert len(met) == (0 if held["long"] else 1), (held, met)
+    assert sorted(shard["name"] for shard in shards) == sorted(GROUPS)
 
 
 def test_the_nightly_parts_are_those_of_the_makefile() -> None:
+    """Also those that the tests and the runner know; the gate is one of them."""
     [command] = [step["run"] for step in steps("nightly.yml") if step.get("id") == "read"]
     pipeline = command.partition("$(")[2].partition(" | jq")[0]
     found = subprocess.run(["bash", "-ec", pipeline], cwd=ROOT, check=True, capture_output=True, text=True)
-    assert set(found.stdout.split()) == {name for name in TARGETS if name.startswith("test-")} - {
-        "test-all",
-        "test-fast",
-    }
+    listed = re.findall(r'^    "(\w+)":', (ROOT / ".ci" / "run_parts.py").read_text(), re.MULTILINE)
+    assert found.stdout.split() == ["gate", *PARTS] == listed
 
 
 def test_the_images_are_targets_of_the_container_file() -> None:

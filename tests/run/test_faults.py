@@ -163,6 +163,7 @@ CHARGED = {  # what kills workers: what the record says of it
 }
 
 
+@pytest.mark.chaos
 def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_anew(
     cluster: dict[str, str], tmp_path: Path
 ) -> None:
@@ -191,6 +192,7 @@ def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_a
     assert ended.summary["recovery"]["workers_lost"] >= 6
 
 
+@pytest.mark.chaos
 def test_threads_that_never_come_back_cost_nobody_else_anything(cluster: dict[str, str], tmp_path: Path) -> None:
     """A worker gives up 64 threads before it is replaced; what waits for one meanwhile goes on at the next."""
     faults = ["sleeps_in_a_thread", "thinks"] * 80

@@ -370,6 +370,7 @@ def test_a_run_is_written_shown_and_gone_on_with(cluster: Environment, store: st
 
 
 @pytest.mark.ray
+@pytest.mark.chaos
 def test_interrupted_refused_and_gone_on_with(cluster: Environment, store: str, tmp_path: Path) -> None:
     environment, run = {**cluster, **KEYS}, child_of(store, "mine")
     driver = start_slow(environment, store, tmp_path)
@@ -393,6 +394,7 @@ def test_interrupted_refused_and_gone_on_with(cluster: Environment, store: str, 
 
 
 @pytest.mark.ray
+@pytest.mark.chaos
 def test_a_driver_that_is_taken_over_stops(cluster: Environment, store: str, tmp_path: Path) -> None:
     driver = start_slow({**cluster, **KEYS}, store, tmp_path)
     storage = storage_at(child_of(store, "mine"))

@@ -180,6 +180,7 @@ def workers_of(cluster: Environment) -> set[int]:
     return {process.pid for process in raylet_children(cluster, "Worker")}
 
 
+@pytest.mark.chaos
 def test_a_second_driver_is_refused_interrupt_keeps_what_was_finished_and_resume_plays_the_rest(
     cluster: Environment, tmp_path: Path
 ) -> None:
@@ -201,6 +202,7 @@ def test_a_second_driver_is_refused_interrupt_keeps_what_was_finished_and_resume
     assert len(whole) == 4 * SLOW_TASKS and all(whole[episode_id] == row for episode_id, row in kept.items())
 
 
+@pytest.mark.chaos
 def test_a_killed_worker_loses_and_doubles_nothing(cluster: Environment, tmp_path: Path) -> None:
     run, directory = start_slow(cluster, tmp_path)
     victim = min(eventually(lambda: workers_of(cluster), 10))
@@ -220,6 +222,7 @@ def test_a_killed_worker_loses_and_doubles_nothing(cluster: Environment, tmp_pat
     assert summary["status"] == {"completed": 4 * SLOW_TASKS} and summary["already_done"] == counted["episodes"]
 
 
+@pytest.mark.chaos
 def test_a_worker_that_is_stuck_does_not_hold_up_ctrl_c(cluster: Environment, tmp_path: Path) -> None:
     """Its event loop never comes back; the run is stopped all the same, and the worker with it."""
     (tmp_path / "stuck.py").write_text("def player(request, rng):\n    while True:\n        pass\n")

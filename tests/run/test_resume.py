@@ -145,9 +145,7 @@ def test_overrides_without_a_config(tmp_path: Path) -> None:
     config = resumed_config(OLD, "RUN", overrides=["fanout.workers=3", "output.durability=off"])
     assert config == OLD.model_copy(update={"fanout": config.fanout, "output": config.output})
     assert (config.fanout.workers, config.output.durability) == (3, "off")
-    with pytest.raises(
-        UserError, match=r"--resume: run.seed=3: a run is resumed as it was; only these may change"
-    ):
+    with pytest.raises(UserError, match=r"--resume: run.seed=3: a run is resumed as it was; only these may change"):
         resumed_config(OLD, "RUN", overrides=["run.seed=3"])
 
 

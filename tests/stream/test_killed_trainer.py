@@ -46,6 +46,7 @@ def wait_for_steps(folder: Path, count: int) -> None:
     eventually(lambda: Checkpoint.load(folder).version >= wanted, STEP_S)
 
 
+@pytest.mark.chaos
 @pytest.mark.ray
 @pytest.mark.timeout(600)
 def test_a_trainer_that_is_killed_misses_and_repeats_nothing(cluster: dict[str, str], tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ HEAVY = ("vllm", "torch", "transformers", "huggingface_hub")
 
 
 @pytest.mark.engine
-@pytest.mark.long
+@pytest.mark.clock
 @pytest.mark.ray
 def test_the_first_step_comes_soon(small_model_app: str, model_cluster: dict[str, str], tmp_path: Path) -> None:
     started = start(attached_to(small_model_app), model_cluster, tmp_path)

@@ -15,7 +15,7 @@ from environments import NAMES
 
 from ray_gym.load import load
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine]
+pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.models]
 
 SHORT = [
     "tasks.generate=1",

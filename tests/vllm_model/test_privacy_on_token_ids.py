@@ -14,7 +14,7 @@ from ray_gym.envs.customer_service import CustomerService
 from ray_gym.envs.customer_service.task import CustomerServiceTask
 from ray_gym.load import load
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.models, pytest.mark.timeout(600)]
 
 Row = dict[str, Any]
 EPISODES = 16

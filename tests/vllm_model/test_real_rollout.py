@@ -155,6 +155,7 @@ def test_neither_plays_the_others_mark(games: list[dict[str, Any]]) -> None:
         assert kinds[-1] == "stop" and kinds[-2] == "tool_result", "no model is called after the end"
 
 
+@pytest.mark.models
 def test_an_output_limit_stops_the_episode(model_cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
     limits = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=3"]
     games = attached(model_cluster, small_model_app, tmp_path, "tasks.limit=2", "tasks.repeats=1", *limits)
@@ -167,6 +168,7 @@ def test_an_output_limit_stops_the_episode(model_cluster: dict[str, str], small_
         assert spans[-1]["end"] - spans[-1]["start"] == 3 and spans[-1]["kind"] == "plain"
 
 
+@pytest.mark.models
 def test_attaching_is_checked(model_cluster: dict[str, str], small_model_app: str, tmp_path: Path) -> None:
     def refused(*overrides: str) -> str:
         done = ray_gym("rollout", CONFIG, f"output.dir={tmp_path}", *overrides, environment=model_cluster)
@@ -204,8 +206,8 @@ SERVED = ["models.random.replicas=1", "models.random.delay_s=0.1", "fanout.worke
 @pytest.mark.parametrize(
     ("config", "overrides", "title"),
     [
-        ("configs/tic_tac_toe_scripted.yaml", SERVED, "ServeReplica"),
-        pytest.param(CONFIG, ["limits.max_turns=1"], "VLLM::", marks=pytest.mark.long),
+        pytest.param("configs/tic_tac_toe_scripted.yaml", SERVED, "ServeReplica", marks=pytest.mark.chaos),
+        pytest.param(CONFIG, ["limits.max_turns=1"], "VLLM::", marks=pytest.mark.models),
     ],
     ids=["scripted", "real"],
 )
@@ -263,6 +265,7 @@ def test_interrupting_a_local_run_leaves_no_process(
     assert 0 < kept.num_rows < 64 and f"{kept.num_rows} of 64 episodes" in output
 
 
+@pytest.mark.models
 def test_engines_do_not_outlive_their_replica(model_cluster: dict[str, str], small_model_app: str) -> None:
     """Last, since it costs the application its engine: SIGKILL to the replica, and its engine's processes go too."""
     [replica] = raylet_children(model_cluster, f"ServeReplica:{small_model_app}")

@@ -34,7 +34,7 @@ CONVERSATIONS = [
     [Message("system", "Be brief."), Message("user", "Hi <|im_end|>"), Message("assistant", "Hello.")],
 ]
 
-pytestmark = [pytest.mark.engine, pytest.mark.asyncio(loop_scope="module")]
+pytestmark = [pytest.mark.engine, pytest.mark.models, pytest.mark.asyncio(loop_scope="module")]
 
 
 @contextlib.contextmanager

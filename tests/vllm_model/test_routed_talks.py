@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 
 from benchmarks.recompute import Reference
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.models, pytest.mark.timeout(900)]
 
 
 def routed(cluster: dict[str, str], folder: Path, case: str) -> dict[str, Any]:
@@ -61,7 +61,6 @@ def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[st
         assert (computed - torch.tensor(talk["logprobs"])).abs().max() < 2e-4
 
 
-@pytest.mark.long
 def test_a_cap_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_path: Path) -> None:
     found = routed(cluster, tmp_path, "admission")
     assert {case["calls"] for case in found.values()} == {144}
@@ -69,7 +68,6 @@ def test_a_cap_keeps_a_small_cache_from_forgetting(cluster: dict[str, str], tmp_
     assert found["capped"]["anew"] < 0.2 * found["open"]["anew"]
 
 
-@pytest.mark.long
 def test_a_replica_that_comes_with_the_calls_serves_the_weights_of_the_others(
     cluster: dict[str, str], tmp_path: Path
 ) -> None:

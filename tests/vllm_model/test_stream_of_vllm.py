@@ -13,7 +13,7 @@ from stream_weights import BATCH, STALENESS
 from tiny_llama import make_llama
 from told_versions import Checkpoints, check
 
-pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.models, pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(900)]
 
 
 def test_the_stream_knows_what_serves(cluster: dict[str, str], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from programs import run
 from tiny_llama import make_adapter, make_llama, merged
 from told_versions import Checkpoints, check
 
-pytestmark = [pytest.mark.long, pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.models, pytest.mark.ray, pytest.mark.engine, pytest.mark.timeout(1500)]
 
 
 @pytest.fixture(scope="module")

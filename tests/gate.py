@@ -1,0 +1,88 @@
+"""Which tests belong to the gate, and to which group of it, and how long each of them may take.
+
+--group NAME    only the gate's tests of that group: engine, cluster, service, plain
+--part NAME     only the tests of that part, which the gate leaves out: they have a marker of its name
+--budget S      a test that takes longer fails, fixtures apart
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PARTS = ("chaos", "models", "nodes", "clock", "packaging")
+GROUPS = ("engine", "cluster", "service", "plain")
+MODEL_FIXTURES = {"model_cluster", "small_model_service", "small_model_app", "vllm_endpoint"}
+SERVICE_FIXTURES = {"service", "guarded_service", "joined_cluster"}
+CLUSTER_FIXTURES = {"cluster"}
+COSTLY = ("mark.ray", "mark.engine")
+"""What the text of a file says that has tests of other groups than `plain`."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--group", choices=GROUPS, help="only the tests of a group of the gate")
+    parser.addoption("--part", choices=PARTS, help="only the tests of a part that the gate leaves out")
+    parser.addoption("--budget", type=float, help="seconds that a test may take, fixtures apart")
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Spares the costly groups the imports of files that have nothing for them."""
+    group = config.getoption("--group")
+    if group in (None, "plain") or collection_path.suffix != ".py":
+        return None
+    return None if any(word in collection_path.read_text() for word in COSTLY) else True
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    group, part = config.getoption("--group"), config.getoption("--part")
+    if group is None and part is None:
+        return
+    chosen = [item for item in items if (part_of(item) == part if part else part_of(item) is None)]
+    chosen = [item for item in chosen if group is None or group_of(item) == group]
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
+    items[:] = chosen
+
+
+def part_of(item: pytest.Item) -> str | None:
+    """Returns the part that a test belongs to; None for the gate. Errors: UsageError for two of them."""
+    parts = [name for name in PARTS if item.get_closest_marker(name)]
+    if len(parts) > 1:
+        raise pytest.UsageError(f"{item.nodeid} is in two parts: {', '.join(parts)}")
+    return parts[0] if parts else None
+
+
+def group_of(item: pytest.Item) -> str:
+    """Returns the group of the gate that a test belongs to. Errors: UsageError for one that needs Ray, and does not say so."""
+    fixtures = shared_fixtures(item)
+    marks = {name for name in ("ray", "engine") if item.get_closest_marker(name)}
+    if fixtures & (MODEL_FIXTURES | SERVICE_FIXTURES | CLUSTER_FIXTURES) and not marks:
+        raise pytest.UsageError(
+            f"{item.nodeid} has fixtures with Ray or an engine, and none of the marks ray and engine"
+        )
+    if "engine" in marks or fixtures & MODEL_FIXTURES:
+        return "engine"
+    if fixtures & SERVICE_FIXTURES or item.get_closest_marker("service"):
+        return "service"
+    return "cluster" if marks else "plain"
+
+
+def shared_fixtures(item: pytest.Item) -> set[str]:
+    """Returns the fixtures of a test that all files share: one that a file has under the same name is another."""
+    found = getattr(item, "_fixtureinfo", None)
+    definitions = found.name2fixturedefs.items() if found is not None else ()
+    return {name for name, known in definitions if known and not known[-1].baseid.endswith(".py")}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> Iterator[Any]:
+    report = yield
+    budget = item.config.getoption("--budget")
+    if call.when == "call" and report.passed and budget and call.duration > budget:
+        report.outcome = "failed"
+        report.longrepr = (
+            f"it took {call.duration:.1f} s of {budget:g}: make it faster, or give it to a part (tests/gate.py)"
+        )
+    return report
