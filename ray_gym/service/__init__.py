@@ -1,1 +1,4 @@
-"""The service behind the gateway: rollouts that are submitted, and sessions that are driven from outside. Knows nothing of HTTP."""
+"""Runs the service behind the gateway: rollouts that callers submit, and sessions that they drive from outside.
+
+Nothing in it knows HTTP.
+"""

@@ -1,4 +1,7 @@
-"""What goes over the wire, in both directions: the gateway, its OpenAPI description and the client are typed by these."""
+"""Defines the service's requests and answers, which are JSON.
+
+They type the gateway, its OpenAPI description and the client.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +17,20 @@ Sent = TypeVar("Sent", bound=Request)
 
 
 def written(request: Request) -> bytes:
-    """Some milliseconds a megabyte."""
+    """Returns the request as JSON with the fields that were set. Takes some milliseconds a megabyte."""
     return request.model_dump_json(exclude_unset=True).encode()
 
 
 def read(kind: type[Sent], text: bytes) -> Sent:
-    """For threads: others have their turn after every object."""
+    """Reads a request from JSON. Call it in a thread: other threads have their turn after every JSON object.
+
+    Errors: ValueError (pydantic's ValidationError) for JSON that is not such a request.
+    """
     return kind.model_validate(json.loads(text, object_pairs_hook=_object))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """In Python, where the interpreter lets go."""
+    """Makes an object's dictionary in Python code, so that the interpreter may switch to another thread here."""
     return dict(pairs)
 
 
@@ -38,7 +44,7 @@ RolloutState = Literal["queued", "running", "done", "failed", "cancelled"]
 
 
 class Answer(BaseModel):
-    """Fields may be added to answers: clients ignore those that they don't know."""
+    """An answer of the service. Later versions may add fields: clients ignore those that they don't know."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -47,7 +53,7 @@ class Answer(BaseModel):
 
 
 class Problem(Answer):
-    """In the shape of OpenAI's API, so that its clients understand it."""
+    """Says what was wrong with a request, in the shape of OpenAI's API, so that its clients understand it."""
 
     message: str
     type: str
@@ -74,7 +80,7 @@ class EnvironmentInfo(Answer):
     task_schema: JsonObject
     """JSON schema of a task."""
     generates: bool
-    """Whether tasks can be generated."""
+    """True if the environment can generate tasks."""
 
 
 class EnvironmentList(Answer):
@@ -85,7 +91,7 @@ class EnvironmentList(Answer):
 
 
 class ParticipantChange(Request):
-    """What differs from the service's config."""
+    """Changes a participant for one rollout. A field that is not given stays as it is in the service's config."""
 
     model: Name | None = None
     system_prompt: Text | None = None
@@ -97,7 +103,10 @@ class ParticipantChange(Request):
 
 
 class RolloutRequest(Request):
-    """Tasks as they are, generated ones, or a source of the service's config; without any of these, its source `default`."""
+    """Asks for a rollout of tasks that are given, of generated ones, or of those of a source in the service's config.
+
+    Without any of these, the tasks come from the source `default`.
+    """
 
     environment: Name | None = None
     tasks: Annotated[list[JsonObject], Field(min_length=1, max_length=100_000)] | None = None
@@ -114,9 +123,9 @@ class RolloutStatus(Answer):
     environment: str
     state: RolloutState
     episodes: int
-    """Submitted."""
+    """Number of episodes that the rollout has."""
     statuses: dict[str, int]
-    """Of those that are over: completed, failed, cancelled, dropped."""
+    """Number of the episodes that are over, by status: completed, failed, cancelled, dropped."""
     stop_reasons: dict[str, int]
     reward_mean: float | None
     failure: str | None
@@ -126,7 +135,7 @@ class RolloutStatus(Answer):
 
 
 class RolloutList(Answer):
-    """The newest first."""
+    """Gives a page of the caller's rollouts, the newest first."""
 
     rollouts: list[RolloutStatus]
     next: str | None = None
@@ -134,7 +143,7 @@ class RolloutList(Answer):
 
 
 class EpisodePage(Answer):
-    """Episodes in the order in which they were committed, each as its row of the table; docs/record.md has the columns."""
+    """Gives episodes in the order of their commits, each as its row of the table; docs/record.md has the columns."""
 
     episodes: list[JsonObject]
     next: str | None
@@ -142,7 +151,7 @@ class EpisodePage(Answer):
 
 
 class GroupDone(Answer):
-    """An event of the stream; its id is the cursor to go on from."""
+    """A group whose episodes are all over: an event of the stream. The event's id is the cursor after the group."""
 
     group_id: str
     task_id: str
@@ -155,7 +164,7 @@ class GroupDone(Answer):
 class SessionRequest(Request):
     environment: Name | None = None
     task: JsonObject | None = None
-    """A row of the environment's; None: one is generated from `seed`."""
+    """Task to play, with the fields of the environment's `task_schema`; None: one is generated from `seed`."""
     seed: Seed = 0
 
 
@@ -167,7 +176,7 @@ class ToolCallPart(BaseModel):
 
 
 class SeenMessage(Answer):
-    """A message as a participant sees it."""
+    """Shows a message as a participant sees it."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -177,11 +186,11 @@ class SeenMessage(Answer):
 
 
 class View(Answer):
-    """What one participant sees of a session."""
+    """Shows the messages of a session that one participant sees, and the tools that it may call."""
 
     messages: list[SeenMessage]
     tools: list[JsonObject]
-    """As OpenAI's chat completions take them."""
+    """Tools in the form of OpenAI's chat completions."""
 
 
 class StopInfo(Answer):
@@ -200,7 +209,7 @@ class ScoreInfo(Answer):
     reward: float | None
     rewards: list[RewardPart]
     failure: JsonObject | None
-    """kind, where, message."""
+    """Reason of the failure, with the fields `kind`, `where` and `message`; None unless the episode failed."""
 
 
 class SessionInfo(Answer):
@@ -209,24 +218,27 @@ class SessionInfo(Answer):
     task_id: str
     participants: dict[str, View]
     stop: StopInfo | None
-    """Set when the episode is over: then it can only be scored."""
+    """Reason why the episode is over: then it can only be scored. None as long as it goes on."""
     score: ScoreInfo | None
-    """Set once it was scored, or has failed."""
+    """Score, once the session was scored or has failed; None before."""
 
 
 class SessionEntry(Answer):
-    """Of a list."""
+    """An entry in the list of a caller's sessions."""
 
     id: str
     environment: str
     task_id: str
     state: Literal["open", "committed"]
-    """open: until its episode is in the table."""
+    """`open` until the session's episode is in the table, then `committed`."""
     created_at: float
 
 
 class SessionList(Answer):
-    """The newest first: all that are open, and those that have ended since the service was started."""
+    """Gives a page of the caller's sessions, the newest first.
+
+    Listed are all that are open, and those that have ended since the service was started.
+    """
 
     sessions: list[SessionEntry]
     next: str | None = None
@@ -235,16 +247,19 @@ class SessionList(Answer):
 
 class SessionOpened(SessionInfo):
     openai_path: str
-    """Where a black-box agent finds an OpenAI-compatible endpoint (its base URL is the service's address with this path)."""
+    """Path of the OpenAI-compatible endpoint for a black-box agent.
+
+    Its base URL is the service's address with this path.
+    """
     api_key: str
-    """Opens that endpoint, and this session's other doors, and nothing else."""
+    """Key that opens that endpoint and this session's other paths, and nothing else."""
 
 
 class ToolCallRequest(Request):
     participant: Name = "policy"
     name: Annotated[str, Field(max_length=1000)]
     arguments: JsonObject | Text
-    """An object, or its JSON text as the model wrote it."""
+    """Arguments of the tool as an object, or as the JSON text that the model wrote."""
     id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
 
 
@@ -255,14 +270,14 @@ class ToolCallAnswer(Answer):
 
 
 class MessageRequest(Request):
-    """What a participant says; the others hear it, and those that the service simulates answer."""
+    """Says something for a participant. The others hear it, and those that the service simulates answer."""
 
     participant: Name = "policy"
     content: Text
 
 
 class MessageAnswer(Answer):
-    """What the participant hears then, and whether the episode is over."""
+    """Gives the messages that the participant hears in reply, and the reason of the stop if the episode is over now."""
 
     messages: list[SeenMessage]
     stop: StopInfo | None

@@ -1,4 +1,4 @@
-"""What the service needs of whatever opens it to the network."""
+"""Defines what the service needs of a gateway, which opens it to the network."""
 
 from __future__ import annotations
 
@@ -10,30 +10,34 @@ from ray_gym.models.base import Engine
 
 
 class Gateway(Protocol):
-    """Made from the ServiceSection, the service's directory and the config's folder. The class is found by name, as engines are."""
+    """A gateway opens the service to callers on the network.
+
+    It is made from the ServiceSection, the service's directory and the config's folder. Its class is found by name, as
+    the classes of engines are.
+    """
 
     environment: Mapping[str, str]
-    """Variables that the processes which are started for it need."""
+    """Environment variables that the processes of the gateway need, by name."""
 
     def check(self) -> ServiceSection:
-        """Find what can be found wrong before anything starts. Errors: `UserError`.
+        """Checks the section before anything starts, and returns it as it is for the callers that there are.
 
-        Gives the section as it is for the callers that there are.
+        Errors: `UserError`.
         """
         ...
 
     def open(self, say: Callable[[str], None]) -> str:
-        """Take the port, before any model starts. Gives the address. Errors: `UserError`, `RunFailed`."""
+        """Takes the port before any model starts, and returns the address. Errors: `UserError`, `RunFailed`."""
         ...
 
     def start(self, actor: str, namespace: str, engines: Mapping[str, Engine]) -> None:
-        """Let callers through to the Service actor of this name. Blocks. Errors: `UserError`, `RunFailed`."""
+        """Lets callers through to the Service actor of this name. Blocks. Errors: `UserError`, `RunFailed`."""
         ...
 
     def stop(self) -> None:
-        """Let nobody through any more. Called however it ended."""
+        """Lets no caller through any more. It is called also when the service ends by an error."""
         ...
 
     def close(self) -> None:
-        """Give the port back, once the models are gone. Called however it ended."""
+        """Gives the port back, once the models are gone. It is called also when the service ends by an error."""
         ...

@@ -1,4 +1,4 @@
-"""What a service offers: environments by name, each with the participants who play it and the tasks that can be named."""
+"""Lists the offers of a service: environments by name, each with its participants and the sources of its tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ from ray_gym.service.api import EnvironmentInfo
 
 
 def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Path) -> dict[str, Engine]:
-    """Every model of the config, also one that nobody plays with yet: a caller may ask for it. Errors: UserError."""
+    """Makes and checks an engine for every model of the config, also for one that no participant uses yet.
+
+    A caller may ask for any of them. Nothing is started. The tasks of all sources are checked, too. Errors: UserError.
+    """
     file = str(config_path)
     samplings: dict[str, dict[str, Sampling]] = {name: {} for name in config.models}
     using_tools: set[str] = set()
@@ -47,27 +50,29 @@ def make_engines(config: RunConfig, offers: Mapping[str, Offer], config_path: Pa
 
 
 DEFAULT = "default"
-"""The source that is taken where a request names no tasks."""
+"""Name of the source whose tasks are played if a request names none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
+    """An offer is an environment that callers may have played, with its participants and the sources of its tasks."""
+
     name: str
     environment: EnvironmentSection
     participants: Mapping[str, ParticipantSection]
     sources: Mapping[str, TasksSection]
 
     place: tuple[str, ...] = ()
-    """Where in the service's config it stands."""
+    """Path of the offer in the service's config; empty for the config's own environment."""
 
     def config(self, config: RunConfig, **changes: Any) -> RunConfig:
-        """The service's, with this environment and these participants, and the changes, in the place of its own."""
+        """Returns the service's config with the environment and participants of this offer, and with the changes."""
         moved = {(*self.place, name): (name,) for name in ("environment", "participants")}
         own = {"environment": self.environment, "participants": dict(self.participants)}
         return config.with_sections(moved, **{**own, **changes})
 
     def info(self, config: RunConfig) -> EnvironmentInfo:
-        """Errors: UserError for options that the environment doesn't take."""
+        """Describes the environment for callers. Errors: UserError for options that the environment doesn't take."""
         environment = make_environment(self.config(config), self.name)
         own = ["the task's own"] if environment.brings_tools() else []
         return EnvironmentInfo(
@@ -85,7 +90,10 @@ class Offer:
 
 
 def offers_of(config: RunConfig) -> dict[str, Offer]:
-    """By the name that callers give; the config's own environment is the first. Errors: UserError."""
+    """Returns the offers of a config by the names that callers give; the config's own environment is the first.
+
+    Errors: UserError if two offers have the same name.
+    """
     sources = {DEFAULT: config.tasks, **config.service.sources}
     own = Offer(config.environment.id, config.environment, config.participants, sources)
     further = {
@@ -98,7 +106,7 @@ def offers_of(config: RunConfig) -> dict[str, Offer]:
 
 
 def chosen(offers: Mapping[str, Offer], name: str | None) -> Offer:
-    """By default the first. Errors: Refused."""
+    """Returns the offer of this name, and the first one if the name is None. Errors: Refused."""
     if name is None:
         return next(iter(offers.values()))
     if name not in offers:

@@ -1,6 +1,7 @@
-"""Reads a run's episodes from a place on, in the order in which they were committed. Blocks: call it in threads.
+"""Reads a run's episodes from a cursor on, in the order in which they were committed. Blocks: call it in threads.
 
-A cursor `17.40` is the place after row 40 of commit 17: nothing before it is read again, and what is there never changes.
+A cursor `17.40` is the place after row 40 of commit 17. No row before it is read again, and committed rows never
+change.
 """
 
 from __future__ import annotations
@@ -40,13 +41,18 @@ Item = TypeVar("Item", bound=Listed)
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
+    """A page of a list that has the newest items first."""
+
     items: list[Item]
     next: str | None
     """The cursor of the next page; None if this is the last one."""
 
 
 def newest(items: Iterable[Item], cursor: str | None, limit: int) -> Page[Item]:
-    """`cursor`: one that an answer gave (it fits `CURSOR`), or None for the first page."""
+    """Returns a page of the items, the newest first.
+
+    `cursor` is one that an earlier answer gave (it fits `CURSOR`), or None for the first page.
+    """
     found = sorted(items, key=_place, reverse=True)
     if cursor is not None:
         microseconds, _, id = cursor.partition("-")
@@ -69,24 +75,26 @@ logger = logging.getLogger("ray_gym.gateway.pages")
 Row = dict[str, Any]
 
 FILES_KEPT = 4
-"""That were read last: whoever pages through one does not read it anew for every page."""
+"""Number of tables that stay in memory after they were read, so that paging through a file reads it once."""
 PAGE_BYTES = 32 * 2**20
-"""After so many a page takes no further file."""
+"""Bytes of rows in memory after which a page takes no further file."""
 GROUPS_BYTES = 2**20
-"""So large may several groups be that are read at once."""
+"""Most bytes of several groups that are returned at once. One group alone may be larger."""
 LOOKS = 3
-"""At a folder in which a file seems to be missing."""
+"""Number of times that a folder is listed if a file seems to be missing."""
 _CURSOR = re.compile(r"([0-9]{1,12})\.([0-9]{1,12})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Cursor:
+    """A cursor is a place in a run: after so many rows of a commit. Its text is `COMMIT.ROW`."""
+
     commit: int = 0
     row: int = 0
 
     @classmethod
     def parse(cls, text: str | None) -> Cursor:
-        """None is the start. Errors: Refused."""
+        """Reads a cursor from its text; None gives the start of the run. Errors: Refused."""
         if text is None:
             return cls()
         found = _CURSOR.fullmatch(text)
@@ -100,15 +108,19 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class EpisodeAt:
+    """An episode's row, with the cursor to go on from."""
+
     cursor: str
-    """The place after it."""
+    """Place after the episode."""
     row: Row
 
 
 @dataclass(frozen=True, slots=True)
 class GroupAt:
+    """A group's rows, with the cursor to go on from."""
+
     cursor: str
-    """The place after it."""
+    """Place after the group."""
     group_id: str
     task_id: str
     episodes: list[Row]
@@ -117,10 +129,11 @@ class GroupAt:
 def episodes_after(
     location: str, cursor: str | None, limit: int, samples: bool = True, commits: int = 0
 ) -> list[EpisodeAt]:
-    """The next episodes, fewer than `limit` if there are no more yet, or if they are large; at least one if there are any.
+    """Returns the next episodes after a cursor: at most `limit`, and at least one if there are any.
 
-    `commits`: how many files are known to be there. Errors: Refused for a cursor that is no place in this run, and for files that
-    are not there, or can't be read.
+    They are fewer than `limit` if there are no more yet, or if they are large. `commits` is the number of files that
+    are known to be there. Errors: Refused for a cursor that is no place in this run, and for files that are missing or
+    can't be read.
     """
     found: list[EpisodeAt] = []
     weight = 0
@@ -136,9 +149,10 @@ def episodes_after(
 def groups_after(
     location: str, cursor: str | None, limit: int, samples: bool = True, commits: int = 0
 ) -> list[GroupAt]:
-    """The next groups, whole ones, all of one file, fewer if they are large; none if there are no more yet.
+    """Returns the next groups after a cursor: at most `limit` whole groups, all of one file.
 
-    Errors: Refused, as `episodes_after`.
+    They are fewer than `limit` if they are large, and none if there are no more yet. Errors: Refused, as
+    `episodes_after`.
     """
     for commit, part, start in _parts(location, cursor, commits):
         table = part.rows(samples)
@@ -158,14 +172,14 @@ def groups_after(
 
 
 def has_more(location: str, cursor: str | None, commits: int = 0) -> bool:
-    """Whether there is anything after a place by now. Errors: Refused, as `episodes_after`."""
+    """Says whether any episode is after the cursor by now. Errors: Refused, as `episodes_after`."""
     return next(_parts(location, cursor, commits), None) is not None
 
 
 def find_episode(location: str, episode_id: str, file: str | None = None) -> Row | None:
-    """An episode by its id, and by the committed file that it is in; where that is not known, the newest ones are looked at first.
+    """Finds an episode's row by its id in the committed file `file`; None if it is not there.
 
-    Errors: Refused for a file that is not there, or can't be read.
+    If the file is not known, all files are searched, the newest first. Errors: Refused for a file that can't be read.
     """
     storage = storage_at(location)
     for name in [file] if file is not None else sorted(_committed(storage, 0).values(), reverse=True):
@@ -177,13 +191,13 @@ def find_episode(location: str, episode_id: str, file: str | None = None) -> Row
 
 
 def last_commit(location: str) -> int:
-    """The number of the newest file; 0 if there is none."""
+    """Returns the number of the newest commit; 0 if there is none."""
     return max(_committed(storage_at(location), 0), default=0)
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A committed file. What can't be read of it is Refused."""
+    """A part is one committed file. Its methods raise Refused if the file can't be read."""
 
     storage: Storage
     name: str
@@ -211,7 +225,10 @@ class _Part:
 
 
 def _parts(location: str, cursor: str | None, commits: int) -> Iterator[tuple[int, _Part, int]]:
-    """The commits from a cursor on, and where in each to begin; whole files that were read already are left out."""
+    """Yields the commits from a cursor on: the number, the file, and the row to begin with.
+
+    Files that were read whole already are left out. Errors: Refused.
+    """
     place = Cursor.parse(cursor)
     storage = storage_at(location)
     committed = _committed(storage, commits)
@@ -228,14 +245,15 @@ def _parts(location: str, cursor: str | None, commits: int) -> Iterator[tuple[in
 
 
 def _part(storage: Storage, committed: Mapping[int, str], number: int) -> _Part:
-    """Errors: Refused."""
+    """Returns the file of a commit. Errors: Refused if it is missing."""
     if number not in committed:
         raise _damaged(storage, number, "is not there")
     return _Part(storage, committed[number], number)
 
 
 def _committed(storage: Storage, commits: int) -> dict[int, str]:
-    """Files by the number of their commit, of which so many are known to be there.
+    """Returns the names of the committed files by the numbers of their commits. `commits` of them are known to be
+    there.
 
     A folder that changes while it is listed may show a file without an earlier one: then it is listed again.
     """
@@ -253,7 +271,7 @@ def _read(location: str, name: str, samples: bool) -> pa.Table:
 
 
 def _group_ends(table: pa.Table) -> list[int]:
-    """After which rows a group ends: its members stand together."""
+    """Returns for each group the number of rows up to its end. The rows of a group stand together."""
     ends, end = [], 0
     for _, members in groupby(table.column("group_id").to_pylist()):
         end += sum(1 for _ in members)
@@ -266,7 +284,7 @@ def _plain(table: pa.Table) -> list[Row]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no word for NaN and the infinities. What is in one list is of one type."""
+    """Replaces NaN and the infinities, for which JSON has no word, by None. The items of a list are of one type."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -281,7 +299,10 @@ def _bad(cursor: str) -> Refused:
 
 
 def _damaged(storage: Storage, commit: int, what: str) -> Refused:
-    """Told, and never passed over: whoever reads on would miss episodes without knowing it. Paths are for the log only."""
+    """Logs that a file is damaged, and returns the refusal. The path is in the log only.
+
+    Such a file is never passed over silently: its reader would miss episodes without knowing it.
+    """
     logger.error("%s: the file of commit %d %s", storage.location, commit, what)
     message = f"the episodes of commit {commit} are lost or damaged, as the service's log says"
     return Refused(500, "damaged_episodes", f"{message}; the cursor {commit + 1}.0 leaves them out")

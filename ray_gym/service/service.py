@@ -1,4 +1,7 @@
-"""Who may what: rollouts and sessions of all callers, in one place. A plain class; `ray-gym serve` makes it an actor."""
+"""Holds the rollouts and sessions of all callers in one place, each of which only its own caller may use.
+
+`Service` is a plain class; `ray-gym serve` makes it an actor.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,13 @@ from ray_gym.service.setup import ServiceSetup
 
 
 class Service:
-    """All methods raise Refused. `start` comes first, `close` last."""
+    """Answers callers about environments, rollouts and sessions. `start` is called first, `close` last.
+
+    All methods raise Refused.
+    """
 
     def __init__(self, setup: ServiceSetup) -> None:
-        """Errors: UserError for an environment that can't be made."""
+        """Makes the environments that are offered. Errors: UserError for an environment that can't be made."""
         offers = offers_of(setup.config)
         self._log, self._name = setup.config.log, setup.config.service.name
         self._models = list(setup.config.models)
@@ -41,7 +47,7 @@ class Service:
         self._state: Readiness = Readiness(status="starting", models=self._models)
 
     async def start(self) -> None:
-        """Go on with what an earlier service left."""
+        """Resumes the rollouts and sessions that an earlier service left unfinished."""
         configure(self._log, service=self._name)
         self._pulse.start()
         await self._rollouts.recover()
@@ -49,7 +55,7 @@ class Service:
         self._state = Readiness(status="ready", models=self._models)
 
     async def close(self) -> None:
-        """What is under way is stopped, to be gone on with."""
+        """Stops the rollouts and sessions under way. The next service of this name resumes them."""
         self._state = Readiness(status="stopping", models=self._models)
         await asyncio.gather(self._rollouts.close(), self._sessions.close())
         await self._pulse.stop()
@@ -66,7 +72,10 @@ class Service:
     # ---- rollouts ----
 
     async def submit_text(self, caller: str, text: bytes, key: str | None) -> tuple[RolloutStatus, bool]:
-        """Of a request that may be large: as `wire` writes it."""
+        """Submits a rollout, and returns its status and True if it is new.
+
+        `text` is a RolloutRequest as `wire.written` writes it: it may be large, and is read in a thread.
+        """
         request = await asyncio.to_thread(wire.read, RolloutRequest, text)
         return await self._rollouts.submit(caller, request, key)
 
@@ -88,7 +97,7 @@ class Service:
     # ---- sessions ----
 
     async def open_session_text(self, caller: str, text: bytes, key: str | None) -> Placed:
-        """As `submit_text`."""
+        """Opens a session and returns its place. `text` is a SessionRequest as `wire.written` writes it."""
         return await self._sessions.open(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:

@@ -1,4 +1,8 @@
-"""`ray-gym serve` from start to end: check, open the port, models, the Service actor, the gateway; wait; take all down in reverse."""
+"""Runs `ray-gym serve` from start to end.
+
+It checks the config, opens the port, starts the models, the Service actor and the gateway, waits, and takes all of it
+down in reverse.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +30,10 @@ from ray_gym.service.service import Service
 from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, claimed, service_directory
 
 CALLS = 4000
-"""To the Service actor at once; most of them wait for episodes."""
+"""Most calls that the Service actor answers at once. Most of them wait for episodes."""
 START_S = 300
 STOP_S = 60
-"""For what is played to be put away."""
+"""Seconds that the Service actor may take to stop rollouts and sessions and to write them."""
 LOOK_S = 5
 ANSWER_S = 30
 
@@ -37,7 +41,10 @@ Say = Callable[[str], None]
 
 
 def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool = False) -> None:
-    """Errors: UserError, with nothing left behind; RunFailed. Returns when it was told to end."""
+    """Serves the config until a signal ends it. `wait`: wait for GPUs that the cluster does not have yet.
+
+    Errors: UserError, with nothing left behind; RunFailed.
+    """
     config = with_absolute_path(read_config(config_path, overrides), config_path)
     configure(config.log, service=config.service.name)
     engines = make_engines(config, offers_of(config), config_path)
@@ -45,7 +52,8 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
     gateway: Gateway = find_gateway()(config.service, directory, folder)
     config = config.model_copy(update={"service": gateway.check()})
     setup = ServiceSetup(config, folder, directory, engines)
-    # Twice: Ray puts a handler of its own before the first, which prints a stack, and aborts where that takes long.
+    # Twice, since Ray puts a signal handler of its own before the first: it prints a stack, and aborts if that takes
+    # long.
     with terminable(), cluster.connected(gateway.environment), terminable():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
@@ -65,7 +73,10 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
 
 
 def refuse_second(service: str) -> None:
-    """Errors: UserError if a service of this name is up, and stays so: that of a `ray-gym serve` which was killed goes with it."""
+    """Refuses to start a second service of this name. Errors: UserError if one is up on this cluster, and stays up.
+
+    It waits a while, since the service of a `ray-gym serve` that was killed ends soon after it.
+    """
     deadline = time.monotonic() + RELEASE_S
     while time.monotonic() < deadline:
         try:
@@ -85,7 +96,7 @@ def _start_models(engines: Mapping[str, Engine], run_id: str, started: ExitStack
 
 
 def _start_service(setup: ServiceSetup, started: ExitStack) -> Any:
-    """Errors: UserError, RunFailed."""
+    """Starts the Service actor and returns its handle. Errors: UserError, RunFailed."""
     name = actor_name(setup.config.service.name)
     actor = ray.remote(Service).options(name=name, namespace=NAMESPACE, num_cpus=0, max_concurrency=CALLS).remote(setup)
     started.callback(_stop_service, actor)
@@ -105,7 +116,7 @@ def _failed(error: BaseException) -> Exception:
 
 
 def _wait(actor: Any) -> None:
-    """Until a signal comes (see `terminable`). Errors: RunFailed if the service's process ended by itself."""
+    """Waits until a signal comes (see `terminable`). Errors: RunFailed if the service's process ended by itself."""
     try:
         while True:
             time.sleep(LOOK_S)

@@ -1,4 +1,4 @@
-"""What a Service actor is made of."""
+"""Holds what a Service actor is made from: its config, its directory and the engines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ LOCK = ".lock"
 
 @contextmanager
 def claimed(directory: Path) -> Iterator[None]:
-    """By a lock that the kernel drops when this process ends, however it ends. Errors: UserError, OSError."""
+    """Claims a service's directory for the block, by a lock that the kernel drops when this process ends in any way.
+
+    Errors: UserError if another service has it, OSError.
+    """
     directory.mkdir(parents=True, exist_ok=True)
     with (directory / LOCK).open("w") as lock:
         try:
@@ -35,19 +38,22 @@ NAMESPACE = "ray_gym"
 
 @dataclass(frozen=True, slots=True)
 class ServiceSetup:
-    """Pickled to the actor."""
+    """Holds everything that the Service actor is made from, and is pickled to it."""
 
     config: RunConfig
     folder: Path
-    """The config's: relative files of tasks are looked for there first."""
+    """Folder of the config file. Relative paths of task files are looked for there first."""
     directory: Path
-    """The service's own, on a filesystem that all nodes share."""
+    """Directory of the service, on a filesystem that all nodes share."""
     engines: Mapping[str, Engine]
-    """Every model of the config, started: whoever has them only connects."""
+    """Engines of all models of the config, which run already: the actor only connects to them."""
 
 
 def service_directory(config: RunConfig) -> Path:
-    """Errors: UserError for an object store, and for a relative directory under a submitted job."""
+    """Returns the service's directory.
+
+    Errors: UserError for an object store, and for a relative path in a submitted job.
+    """
     root = output_root(config)
     if "://" in root:
         raise UserError(f"output.dir: {root} is an object store, and a service needs a folder that all nodes share")

@@ -1,1 +1,1 @@
-"""Rollouts that callers submit."""
+"""Plays the rollouts that callers submit."""

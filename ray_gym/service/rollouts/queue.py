@@ -1,4 +1,7 @@
-"""The service's rollouts: each is a run of its own, queued, played by a driver on this event loop, and gone on with after a restart."""
+"""Queues and plays the service's rollouts.
+
+Each is a run of its own. A driver on this event loop plays it, and it is resumed after a restart of the service.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,17 @@ from ray_gym.service.rollouts.submission import plan_again, submission_of
 logger = logging.getLogger(__name__)
 
 PLANNED_AT_ONCE = 2
-"""Requests that are checked at the same time: one may have 100,000 tasks."""
+"""Most requests that are checked at the same time. One may have 100,000 tasks."""
 RETRY_S = 5.0
-"""When to come back to a full queue."""
+"""Seconds after which a caller is told to try again if the queue is full or files can't be written."""
 LONGEST_WAIT_S = 60.0
 
 
 class Rollouts:
-    """To be used on one event loop. Its methods raise Refused."""
+    """Holds the rollouts of all callers, and plays those in the queue.
+
+    Use it on one event loop. Its methods raise Refused.
+    """
 
     def __init__(
         self,
@@ -62,7 +68,7 @@ class Rollouts:
         self._rollouts = Remembered(folder)
         self._queue: deque[Rollout] = deque()
         self._making: Counter[str] = Counter()
-        """How many of each caller."""
+        """Number of each caller's rollouts that are being made."""
         self._tasks: set[asyncio.Task[Any]] = set()
         self._playing: dict[str, asyncio.Task[None]] = {}
         self._planning = asyncio.Semaphore(PLANNED_AT_ONCE)
@@ -72,7 +78,10 @@ class Rollouts:
     # ---- what callers ask ----
 
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
-        """The rollout, and whether it is new. Who goes away meanwhile doesn't stop it from being made."""
+        """Makes a rollout and queues it. Returns its status, and True if it is new: its key was not used before.
+
+        It is made also if the caller goes away meanwhile.
+        """
         task = asyncio.create_task(self._submit(caller, request, key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -89,7 +98,10 @@ class Rollouts:
         return str(self._folder / (await self._own(caller, run_id)).id)
 
     async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
-        """What was finished is kept. It is cancelled for good when this returns, though workers may still be stopping."""
+        """Cancels a rollout and returns its status. Its finished episodes are kept.
+
+        It is cancelled for good when this returns, though workers may still be stopping.
+        """
         rollout = await self._own(caller, run_id)
         if rollout.is_over:
             raise Refused(409, "already_over", f"rollout {run_id!r} is {rollout.state} already")
@@ -108,7 +120,10 @@ class Rollouts:
         return rollout.status()
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
-        """Until more files than `commits` are committed, it has ended, or the time is up; the status, and how many files there are."""
+        """Waits until more than `commits` files are committed, the rollout has ended, or the time is up.
+
+        Returns the status and the number of committed files.
+        """
         rollout = await self._own(caller, run_id)
         try:
             async with asyncio.timeout(min(timeout_s, LONGEST_WAIT_S)):
@@ -126,12 +141,12 @@ class Rollouts:
     # ---- from start to end ----
 
     async def recover(self) -> None:
-        """What an earlier service of this name left: what was not done goes on."""
+        """Reads the rollouts that an earlier service of this name left, and resumes those that are not over."""
         self._queue.extend(await self._rollouts.recover())
         self._play_next()
 
     async def close(self) -> None:
-        """Stop everything; what was under way is gone on with when the service is started again."""
+        """Stops all rollouts, and waits for them. Those under way are resumed when the service is started again."""
         self._closing = True
         for rollout in self._rollouts.here():
             rollout.stopping.set()
@@ -140,7 +155,10 @@ class Rollouts:
             await asyncio.wait(pending)
 
     async def _own(self, caller: str, run_id: str) -> Rollout:
-        """Errors: Refused, also for another caller's."""
+        """Finds a rollout of this caller by its id.
+
+        Errors: Refused if there is none, also if it is another caller's.
+        """
         rollout = await self._rollouts.find(run_id)
         if rollout is None or rollout.caller != caller:
             raise unknown("rollout", run_id[:64])
@@ -168,7 +186,7 @@ class Rollouts:
             return rollout.status(), True
 
     def _refuse_if_full(self, caller: str) -> None:
-        """Errors: Refused."""
+        """Checks that the queue, and this caller's share of it, have room. Errors: Refused."""
         self._refuse_if_closing()
         service = self._config.service
         places = service.queued_rollouts + service.active_rollouts
@@ -179,7 +197,7 @@ class Rollouts:
             raise busy(f"{own} rollouts of yours are not over, as many as there may be; come back later", RETRY_S)
 
     def _refuse_if_closing(self) -> None:
-        """Errors: Refused."""
+        """Checks that the service is not stopping. Errors: Refused."""
         if self._closing:
             raise unavailable("the service is stopping")
 
@@ -226,7 +244,10 @@ class Rollouts:
             self._rollouts.forget_old(rollout.caller)
 
     async def _carry_out(self, rollout: Rollout) -> None:
-        """Errors: UserError, RunFailed, OSError when its directory can't be opened, or written any more."""
+        """Plays a rollout from opening its directory to its summary.
+
+        Errors: UserError, RunFailed, OSError when the directory can't be opened, or written any more.
+        """
         plan, directory = await asyncio.to_thread(self._opened, self._folder / rollout.id)
         try:
             notify = self._notify(rollout, directory)
@@ -242,7 +263,10 @@ class Rollouts:
             await asyncio.to_thread(directory.close)
 
     def _opened(self, folder: Path) -> tuple[Plan, RunDirectory]:
-        """A rollout is gone on with, also when it is played for the first time. Blocks. Errors: UserError, OSError."""
+        """Opens a rollout's directory and plans its run, as a resume does, also if it is played for the first time.
+
+        Blocks. Errors: UserError, OSError.
+        """
         before = find_run(folder)
         config = before.read_config()
         for name in {section.model for section in config.participants.values()}:
@@ -272,7 +296,7 @@ class Rollouts:
         return self._scrubbed(str(error) if isinstance(error, UserError | RunFailed) else describe(error))
 
     def _scrubbed(self, text: str) -> str:
-        """Where the service keeps its files is nobody's business."""
+        """Removes the path of the service's files from a message: callers are not to see it."""
         return text.replace(f"{self._folder}/", "").replace("--resume: ", "")
 
 

@@ -1,4 +1,4 @@
-"""One rollout of the service: who asked for it, how it stands, and what of that is kept in its directory."""
+"""Keeps one rollout of the service: its caller, its state, and the part of both that is in its directory."""
 
 from __future__ import annotations
 
@@ -21,13 +21,18 @@ from ray_gym.service.pages import last_commit
 logger = logging.getLogger(__name__)
 
 REQUEST = "request.json"
-"""The last file that is written when a rollout is made: a directory without it was never promised to anybody."""
+"""Name of the file that is written last when a rollout is made.
+
+A directory without it was never promised to a caller.
+"""
 CANCELLED = "cancelled"
-"""A file that is there from when the caller was told that it is cancelled."""
+"""Name of the file that marks a cancelled rollout. It is written before its caller is told."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
+    """Counts the episodes of a rollout that are over, by status and by stop reason, with the mean of their rewards."""
+
     statuses: dict[str, int] = field(default_factory=dict)
     stop_reasons: dict[str, int] = field(default_factory=dict)
     reward_mean: float | None = None
@@ -39,25 +44,27 @@ class Counts:
 
 @dataclass(slots=True)
 class Rollout:
+    """A rollout is a run that a caller asked for; its id is the name of the run."""
+
     id: str
     caller: str
     body: str
-    """A hash of the request: the same key with another body is a mistake."""
+    """Hash of the request. A request with the same key and another body is refused."""
     environment: str
     episodes: int
     created_at: float
     state: RolloutState = "queued"
     started_at: float | None = None
     ended_at: float | None = None
-    """Set once nothing more will be committed."""
+    """Seconds of `time.time()`; None as long as more may be committed."""
     is_on_disk: bool = False
-    """How it ended; else it is gone on with when the service is started again."""
+    """True if its end is on disk. Else the rollout is resumed when the service is started again."""
     failure: str | None = None
     commits: int = 0
     counts: Counts = Counts()
-    """Of what was played in earlier sittings; of everything, once it has ended."""
+    """Counts of the episodes that earlier services played; of all episodes, once the rollout has ended."""
     tally: Tally | None = None
-    """While it is played."""
+    """Counts of the run while it is played; None before and after."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -83,7 +90,7 @@ class Rollout:
         )
 
     async def news(self) -> None:
-        """Until a file was committed, or its state has changed."""
+        """Waits until a file is committed or the state changes."""
         await self._news.wait()
 
     def tell(self) -> None:
@@ -103,7 +110,10 @@ class Rollout:
         self.tell()
 
     def end(self, outcome: Outcome) -> dict[str, Any]:
-        """What its summary says beside that of any run. An interrupted one is to be gone on with, unless it was cancelled."""
+        """Takes over the outcome, and returns the fields that the rollout adds to its run's summary.
+
+        An interrupted rollout is queued again, to be resumed, unless it was cancelled.
+        """
         self.counts = Counts.of(outcome.tally.summary())
         if self.state != "cancelled":
             self.failure = outcome.failure
@@ -112,24 +122,24 @@ class Rollout:
         return {"cancelled": self.state == "cancelled", "started_at": self.started_at, "ended_at": self.ended_at}
 
     def fail(self, reason: str) -> None:
-        """It could not even be opened, or closed."""
+        """Marks a rollout whose directory could not be opened, played or closed as failed, unless it was cancelled."""
         if self.state != "cancelled":
             self.state, self.failure = "failed", reason
         self.ended_at = time.time()
 
     def release(self) -> None:
-        """Nobody plays it any more: all that stays in memory is its status."""
+        """Drops the tally, since the rollout is not played any more. Its status stays in memory."""
         self.tally = None
         self.tell()
 
     def as_json(self, request: dict[str, Any], key: str | None) -> bytes:
-        """What is kept of it from its beginning; `key` is a hash of the idempotency key."""
+        """Returns the content of its file `request.json`. `key` is a hash of the idempotency key."""
         kept = {name: getattr(self, name) for name in ("caller", "body", "environment", "episodes", "created_at")}
         return json.dumps({**kept, "key": key, "request": request}, indent=2).encode()
 
 
 def recovered(folder: Path) -> Rollout | None:
-    """A rollout from its directory; None for what was never one. Blocks."""
+    """Reads a rollout from its directory; None if the directory holds none, or can't be read. Blocks."""
     try:
         kept = json.loads((folder / REQUEST).read_bytes())
         summary = json.loads((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
@@ -157,12 +167,15 @@ def _stand_as_summed_up(rollout: Rollout, summary: dict[str, Any]) -> None:
         rollout.state, rollout.failure = "failed", summary["failure"]
     elif not summary["interrupted"]:
         rollout.state = "done"
-    if rollout.is_over and rollout.ended_at is None:  # it was gone on with by the command line
+    if rollout.is_over and rollout.ended_at is None:  # the command line has resumed it
         rollout.ended_at = time.time()
 
 
 def _stand_as_cancelled(rollout: Rollout, folder: Path) -> None:
-    """The service ended before it could sum up: what is committed counts."""
+    """Sets the state of a cancelled rollout without a summary, since the service ended before it was written.
+
+    Its counts are those of its committed episodes.
+    """
     done = RunDirectory(storage_at(str(folder))).committed()
     rollout.counts = Counts.of(Tally.of_resumed(rollout.episodes, done).summary())
     rollout.state, rollout.ended_at = "cancelled", (folder / CANCELLED).stat().st_mtime

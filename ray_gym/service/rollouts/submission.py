@@ -1,4 +1,7 @@
-"""From what a caller asks for to a run's config and tasks, checked: whatever is wrong is said in the words of the request. Blocks."""
+"""Makes a run's config and tasks from a caller's request, and checks them. Blocks.
+
+Mistakes are told in the words of the request.
+"""
 
 from __future__ import annotations
 
@@ -31,27 +34,30 @@ from ray_gym.service.rollouts.rollout import REQUEST as REQUEST_FILE
 logger = logging.getLogger(__name__)
 
 TASKS = "tasks.jsonl"
-"""In the run's directory: the tasks that came with the request."""
+"""Name of the file in the run's directory that holds the tasks which came with the request."""
 REQUEST = "request"
-"""What messages would call the file that a mistake is in."""
+"""Name that stands in messages where the name of the config file with the mistake would be."""
 _FIELD = re.compile(r"([A-Za-z_][\w.\[\]-]*): ", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A run that can be played: its config as it is kept, and what goes beside it."""
+    """A submission is a run that can be played: its config as it is kept, and the files beside it."""
 
     config: RunConfig
     fingerprint: Fingerprint
     tasks: bytes | None
-    """The file of the tasks that came with the request."""
+    """Content of the file `tasks.jsonl` with the tasks that came with the request; None if none came."""
 
     @property
     def episodes(self) -> int:
         return self.fingerprint.episodes
 
     def write(self, request: bytes) -> None:
-        """The run's directory, closed again. Blocks. Errors: UserError, RunFailed, OSError; then nothing is left of it."""
+        """Makes the run's directory with its files, and closes it. Blocks.
+
+        Errors: UserError, RunFailed, OSError; nothing of the directory is left then.
+        """
         directory = plan_directory(self.config, Path(REQUEST))
         create(directory)
         try:
@@ -75,7 +81,10 @@ def submission_of(
     engines: Mapping[str, Engine],
     run_id: str,
 ) -> Submission:
-    """`config` is the service's, with the folder of its rollouts as output.dir. Errors: Refused."""
+    """Makes a run from a request, and checks it. Errors: Refused.
+
+    `config` is the service's, with the folder of its rollouts as output.dir.
+    """
     try:
         wanted = _config(request, offer, config, config_dir, run_id)
         plan = Plan.of(
@@ -91,7 +100,7 @@ def submission_of(
 
 
 def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
-    """The plan of a run from the config that was kept in its directory. Errors: UserError."""
+    """Makes the plan of a run from the config that was kept in its directory. Errors: UserError."""
 
     def engine(name: str) -> Engine:
         if name not in engines:
@@ -102,7 +111,7 @@ def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -
 
 
 def refused(error: UserError, request: RolloutRequest) -> Refused:
-    """What was found wrong in the config of a run, as what is wrong in the request for it."""
+    """Turns a mistake in the config of a run into a refusal that tells what is wrong in the request for the run."""
     lines = [line.removeprefix(f"{REQUEST}: ") for line in str(error).splitlines()]
     if request.generate is not None:
         lines = [line.replace("tasks.generate: ", "generate: ", 1) for line in lines]
@@ -115,7 +124,7 @@ def refused(error: UserError, request: RolloutRequest) -> Refused:
 
 
 def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir: Path, run_id: str) -> RunConfig:
-    """Errors: Refused."""
+    """Makes the config of the run that is asked for. Errors: Refused."""
     wanted = offer.config(
         config,
         run=RunSection(name=run_id, seed=request.seed),
@@ -132,7 +141,7 @@ def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir
 
 
 def _section(request: RolloutRequest, offer: Offer) -> TasksSection:
-    """Errors: Refused."""
+    """Makes the section `tasks` of the run's config. Errors: Refused."""
     given = [name for name in ("tasks", "generate", "source") if getattr(request, name) is not None]
     if len(given) > 1:
         raise invalid(f"{given[1]}: give one of tasks, generate and source, not {' and '.join(given)}", given[1])
@@ -152,7 +161,7 @@ def _section(request: RolloutRequest, offer: Offer) -> TasksSection:
 def _participants(
     changes: Mapping[str, ParticipantChange], offer: Offer, config: RunConfig
 ) -> dict[str, ParticipantSection]:
-    """Errors: Refused."""
+    """Returns the offer's participants with the changes of the request. Errors: Refused."""
     for name, change in changes.items():
         if name not in offer.participants:
             known = ", ".join(offer.participants)
@@ -187,7 +196,7 @@ def _sampling(sampling: Sampling, change: SamplingChange) -> Sampling:
 def _tasks(
     request: RolloutRequest, config: RunConfig, environment: Environment[Any, Any], config_dir: Path, most: int
 ) -> list[TaskRow]:
-    """Errors: Refused, UserError."""
+    """Reads or generates the tasks, and checks that there are at most `most` episodes. Errors: Refused, UserError."""
     section = config.tasks
     if request.tasks is not None:
         given = request.tasks[: request.limit]
@@ -206,7 +215,7 @@ def _tasks(
 
 
 def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:
-    """Errors: UserError."""
+    """Yields the tasks of the request with their places, once all are checked. Errors: UserError with every mistake."""
     found: list[Placed] = []
     problems: list[str] = []
     for index, fields in enumerate(given):
@@ -232,13 +241,13 @@ def _as_lines(tasks: list[dict[str, Any]]) -> bytes:
 
 
 def _limit(episodes: int, most: int) -> None:
-    """Errors: Refused."""
+    """Checks that a rollout has at most `most` episodes. Errors: Refused."""
     if episodes > most:
         raise invalid(f"{episodes} episodes are more than this service plays in one rollout ({most}); submit several")
 
 
 def _broken_source(request: RolloutRequest, error: UserError) -> Refused:
-    """What is wrong with a file of the service's own is for its operator."""
+    """Logs a mistake in a task file of the service for its operator, and returns a refusal without the details."""
     name = request.source or DEFAULT
     logger.warning("source %s: %s", name, error)
     return Refused(

@@ -1,1 +1,1 @@
-"""Sessions that callers play."""
+"""Runs the sessions that callers play."""

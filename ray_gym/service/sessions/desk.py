@@ -1,4 +1,7 @@
-"""The sessions of one worker: opened, asked, told, scored, and closed when nobody has said anything for long."""
+"""Holds the sessions of one worker and carries out their callers' commands.
+
+A session is closed when its caller has said nothing for long.
+"""
 
 from __future__ import annotations
 
@@ -30,29 +33,29 @@ from ray_gym.service.sessions import views
 from ray_gym.stop import Closed, EpisodeOver
 
 OPENING_S = 60.0
-"""How long a session may take to be there: its lease is on its way, or it is being made again from its journal."""
+"""Seconds that a session may take to be there: its lease is on its way, or it is being replayed from its journal."""
 COMMANDS = 10_000
-"""That one session takes, for each is remembered until its end."""
+"""Most commands that one session takes, since each is remembered until its end."""
 LARGEST = 64 * 2**20
-"""Characters of what a session is told, and answers."""
+"""Most characters of all commands and answers of one session."""
 KEPT = 200
-"""Sessions that have ended and can still be asked for what they answered."""
+"""Number of ended sessions whose answers can still be asked for."""
 REMEMBERED = 100_000
-"""Of which it is only known that they have ended."""
+"""Number of further sessions of which it is only known that they have ended."""
 GONE = "session_has_ended"
 CLOSED = "session_closed"
 BUSY_S = 1.0
-"""Until a session in which too many commands wait may be asked again."""
+"""Seconds after which a caller is told to try again if too many commands of a session wait."""
 REFUSED_FIELDS = frozenset({"response_format", "tools"})
-"""Names of what a model may refuse that are also names of what was asked."""
+"""Fields of a model call that a model may refuse and that have the same name in the caller's request."""
 FIRST = "first-turn"
-"""The key of the turn of those who speak before whoever drives the session."""
+"""Key of the command by which participants speak before the caller's first turn."""
 
 Result = TypeVar("Result")
 
 
 class Desk:
-    """All methods but `host` and `show` raise Refused."""
+    """Holds the sessions of one worker. All methods but `host` and `show` raise Refused."""
 
     def __init__(self, environment: str, idle_s: float) -> None:
         self._environment = environment
@@ -61,13 +64,22 @@ class Desk:
         self._ended: OrderedDict[str, Session] = OrderedDict()
         self._gone: OrderedDict[str, None] = OrderedDict()
         self._arrivals: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """Of sessions that somebody waits for; one each, so that an arrival wakes nobody else."""
+        """Events of the sessions that calls wait for, by id.
+
+        Each has its own, so that an arrival wakes only its calls.
+        """
         self.suspects: set[str] = set()
-        """Of which workers may have died. One at a time is gone on with, and nobody is let to one before it has come to rest."""
+        """Ids of sessions that may have killed a worker.
+
+        They are resumed one at a time, and callers wait until all is replayed.
+        """
         self._one_suspect = asyncio.Lock()
 
     async def host(self, session_id: str, session: Session) -> Played:
-        """Until it has ended. Cancelled, it lets go of the session, which goes on elsewhere."""
+        """Opens a session and waits until it has ended.
+
+        If this is cancelled, the session is released, to go on elsewhere.
+        """
         try:
             await self._make(session_id, session)
             self._open[session_id] = session
@@ -81,7 +93,7 @@ class Desk:
                 self._keep(session_id, session)
 
     def show(self, session_id: str, session: Session) -> None:
-        """One that failed before it was there."""
+        """Lets callers ask for a session that failed before it was open."""
         self._keep(session_id, session)
         self._tell_of(session_id)
 
@@ -97,7 +109,7 @@ class Desk:
         self.suspects.discard(session_id)
 
     def _tell_of(self, session_id: str) -> None:
-        """Whoever waits for it."""
+        """Wakes the calls that wait for this session."""
         if (arrival := self._arrivals.pop(session_id, None)) is not None:
             arrival.set()
 
@@ -136,7 +148,10 @@ class Desk:
         return views.info(session_id, self._environment, await self.find(session_id))
 
     async def begin(self, session_id: str) -> SessionInfo:
-        """Once it is open: whoever speaks before the policy has spoken."""
+        """Waits until the session is open and, if another participant speaks before the policy, until it has spoken.
+
+        Returns the session's state.
+        """
         session = await self.find(session_id)
         first = session.episode.first
         if first != "policy" and session.played is None and not session.episode.stopped:
@@ -159,7 +174,7 @@ class Desk:
         return views.message_answer(done, request.participant, session)
 
     async def score(self, session_id: str, key: str) -> SessionInfo:
-        """Of one that has ended, what it was scored with."""
+        """Ends and scores a session, and returns its state. One that has ended already keeps its score."""
         session = await self.find(session_id)
         if session.played is None:
             try:
@@ -181,9 +196,10 @@ class Desk:
     async def ask(
         self, session_id: str, participant: str, key: str, call: AgentCall
     ) -> tuple[Completion | None, str | None]:
-        """A black-box agent's model call, and a name for its answer; without any if the episode is over: no model is called after its end.
+        """Makes a black-box agent's model call, and returns the completion and a name for it.
 
-        Whoever asks says afterwards whether the answer has reached the agent (`settle`).
+        Both are None if the episode is over: no model is called after its end. The asker calls `settle` afterwards, to
+        say whether the answer has reached the agent.
         """
         session = await self.find(session_id)
         if participant not in session.episode.environment.participants:
@@ -214,7 +230,10 @@ class Desk:
         return done.told.completion, str(Place(done.told.thread, done.told.length, call.instructed))
 
     async def settle(self, session_id: str, key: str, delivered: bool) -> None:
-        """Whether the answer of an agent's call has reached it whole: if not, and it asks the same again, that is the same call."""
+        """Notes whether the answer of an agent's call has reached it whole.
+
+        If not, the same request again is the same call.
+        """
         if (session := self._open.get(session_id)) is not None:
             session.deliveries.settle(key, delivered)
 
@@ -234,7 +253,7 @@ class Desk:
 
 
 def _require_room(session: Session) -> None:
-    """Errors: Refused."""
+    """Checks that a session has room for another command. Errors: Refused."""
     if session.given >= COMMANDS:
         raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")
     if session.size >= LARGEST:

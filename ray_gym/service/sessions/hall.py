@@ -1,4 +1,7 @@
-"""The sessions of one environment: a run whose episodes come one by one, with workers of its own."""
+"""Holds the sessions of one environment.
+
+They are a run whose episodes are added one by one, with workers of its own.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,14 @@ from ray_gym.service.sessions.session_worker import session_workers
 logger = logging.getLogger(__name__)
 
 LEASE_S = 30.0
-"""How long a session may wait for a worker: one that died is replaced in seconds."""
+"""Seconds that a session may wait for a worker. A worker that died is replaced in seconds."""
 
 
 class Hall:
+    """A hall holds the open sessions of one environment on workers of its own."""
+
     def __init__(self, name: str, plan: Plan, on_committed: OnCommitted, recorder: Recorder) -> None:
-        """`plan`: without episodes."""
+        """Takes the plan, which has no episodes yet."""
         self.name = name
         self.plan = plan
         self._on_committed = on_committed
@@ -52,7 +57,10 @@ class Hall:
         return self._directory.location
 
     async def start(self, specs: Sequence[EpisodeSpec]) -> None:
-        """With the sessions that were open when an earlier service ended. Errors: UserError, RunFailed, OSError."""
+        """Starts the workers, with the sessions that were open when an earlier service ended.
+
+        Errors: UserError, RunFailed, OSError.
+        """
         try:
             self._driver = await self._made(specs)
         except BaseException:
@@ -77,18 +85,21 @@ class Hall:
         return Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
 
     def add(self, spec: EpisodeSpec) -> None:
-        """One more, that `start` did not have."""
+        """Adds a session that `start` was not given."""
         assert self._commits is not None and self._driver is not None
         self._commits.dispatcher.add(spec)
         self._driver.wake()
 
     def committed_of(self, ids: set[str]) -> list[str]:
-        """Those of these sessions whose episodes are in the run. Blocks."""
+        """Returns the ids among these whose sessions are committed. Blocks."""
         assert self._directory is not None
         return [found for one in self._directory.committed() if (found := one.episode.episode_id) in ids] if ids else []
 
     async def holder_of(self, session_id: str, has_ended: Callable[[], bool]) -> Any | None:
-        """The worker (an actor) that holds a session; None if it has ended. Errors: Refused while no worker has it."""
+        """Returns the worker (an actor) that holds a session; None if the session has ended.
+
+        Errors: Refused if no worker has it within LEASE_S seconds.
+        """
         assert self._commits is not None and self._driver is not None
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LEASE_S):
@@ -104,7 +115,7 @@ class Hall:
         raise unavailable("no worker has the session now", retry_after_s=2)
 
     async def close(self) -> None:
-        """What is open stays recorded, and is gone on with when the service is started again."""
+        """Stops the workers. Open sessions stay recorded, and are resumed when the service is started again."""
         self._stopping.set()
         if self._driving is not None:
             await asyncio.wait({self._driving})
@@ -120,7 +131,7 @@ class Hall:
 
 
 def _directory_of(plan: Plan) -> RunDirectory:
-    """Errors: UserError, OSError."""
+    """Opens the directory of the sessions, or makes it. Errors: UserError, OSError."""
     there = Path(plan.config.output.dir) / str(plan.config.run.name)
     if (there / CONFIG).exists():
         return reopen(there, plan.config.output)

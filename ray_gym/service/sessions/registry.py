@@ -1,4 +1,4 @@
-"""Sessions that are open, each in a small file: what is needed to make them again when the service was started anew. Blocks."""
+"""Registers open sessions, each in a small file, from which it is made again after a restart of the service. Blocks."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ray_gym.episode.spec import EpisodeSpec
 
 @dataclass(frozen=True, slots=True)
 class Registered:
+    """Holds all that is needed to make a session again."""
+
     caller: str
     offer: str
     body: str
@@ -27,10 +29,12 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
+    """A registry is the folder with the files of the open sessions."""
+
     folder: Path
 
     def add(self, session: Registered) -> None:
-        """Whole or not at all. Errors: OSError."""
+        """Writes a session's file whole or not at all. Errors: OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(session.spec.episode_id)
         scratch = path.with_suffix(".new")
@@ -44,7 +48,7 @@ class Registry:
         self._path(session_id).unlink(missing_ok=True)
 
     def all(self) -> Iterator[Registered]:
-        """Errors: OSError, ValueError for a file that somebody broke."""
+        """Yields all sessions in the registry. Errors: OSError, ValueError for a broken file."""
         for path in sorted(self.folder.glob("*.json")):
             fields = json.loads(path.read_text())
             yield Registered(**{**fields, "spec": EpisodeSpec(**fields["spec"])})

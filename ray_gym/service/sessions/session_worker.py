@@ -1,4 +1,4 @@
-"""A worker whose episodes are sessions: whoever is outside drives them."""
+"""Defines the worker whose episodes are sessions, which callers outside drive."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
     from ray_gym.run.driver.driver import MakeWorker
 
 PATIENCE_S = 15.0
-"""How much longer than a tool may take a replay waits for what was recorded, before it counts as another play."""
+"""Seconds by which a replay may wait longer for a recorded call than a tool may take, before it counts as another play.
+"""
 COMMANDS = 10_000
-"""Under way in one worker at once."""
+"""Most commands under way in one worker at once."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPlayer(LeasePlayer):
-    """Has no tries: nobody could drive another one."""
+    """Plays sessions at the desk. A session has one try: its caller could not drive another one."""
 
     desk: Desk
     most_waiting: int
-    """Commands in one session."""
+    """Most commands that may wait in one session."""
 
     async def play(self, lease: Lease) -> Played:
         if lease.suspect:
@@ -53,13 +54,15 @@ class SessionPlayer(LeasePlayer):
         return played
 
     def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
-        """Who asks for it is told why at once."""
+        """Fails a session before it is played, and shows it at the desk, so that its caller is told why at once."""
         played = LeasePlayer._fail_unplayed(self, spec, failure)
         self.desk.show(spec.episode_id, Session(spec, self.stage, CallLog(), played=played))
         return played
 
 
 class SessionWorker(Worker):
+    """A session worker is a worker with a desk, at which callers drive its episodes."""
+
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int, offer: str, service: ServiceSection) -> None:
         self._desk = Desk(offer, service.idle_s)
         self._most_waiting = service.max_waiting_commands
@@ -71,7 +74,7 @@ class SessionWorker(Worker):
         return SessionPlayer(stage, groups, journal, histories, self._desk, self._most_waiting)
 
     async def desk(self, method: str, *arguments: Any) -> Any:
-        """What `Desk` is asked. Errors: Refused."""
+        """Calls a method of the worker's `Desk` and returns its answer. Errors: Refused."""
         return await getattr(self._desk, method)(*arguments)
 
 

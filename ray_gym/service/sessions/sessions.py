@@ -1,4 +1,7 @@
-"""The service's sessions: opened for a caller, placed on a worker, gone on with after a restart, remembered for a while after their end."""
+"""Opens the service's sessions for callers and places them on workers.
+
+They are resumed after a restart, and remembered for a while after their end.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +38,14 @@ from ray_gym.service.sessions.registry import Registered, Registry
 logger = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
-"""Sessions that have ended and can still be asked for; their episodes stay in the run."""
+"""Number of ended sessions that can still be asked for. Their episodes stay in the run."""
 RETRY_S = 5.0
 LONGEST_WAIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Where a session is: with a worker (an actor), or, once its episode is committed, in the run at `location`."""
+    """Tells the place of a session: a worker (an actor) or, once its episode is committed, the run at `location`."""
 
     session_id: str
     offer: str
@@ -50,11 +53,11 @@ class Placed:
     location: str
     is_new: bool = False
     file: str | None = None
-    """That its episode was committed in, where that is known."""
+    """Name of the file that its episode was committed in; None if that is not known."""
 
 
 class Sessions:
-    """To be used on one event loop. Its methods raise Refused."""
+    """Holds the sessions of all callers. Use it on one event loop. Its methods raise Refused."""
 
     def __init__(
         self,
@@ -74,10 +77,10 @@ class Sessions:
         self._open: dict[str, Registered] = {}
         self._ended: OrderedDict[str, Registered] = OrderedDict()
         self._files: dict[str, str | None] = {}
-        """Of those that have ended."""
+        """Names of the files that ended sessions were committed in, by session id; None if not known."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._commits: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """Of sessions whose commit somebody waits for."""
+        """Events of the sessions whose commit a call waits for, by session id."""
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
         session_id = id_for(caller, key)
@@ -102,7 +105,7 @@ class Sessions:
         return Placed(session_id, placed.offer, placed.worker, placed.location, is_new=True)
 
     def _refuse_if_full(self, caller: str) -> None:
-        """Errors: Refused."""
+        """Checks that the service, and this caller's share of it, have room for a session. Errors: Refused."""
         service = self._config.service
         if len(self._open) >= service.max_sessions:
             raise busy(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
@@ -114,8 +117,9 @@ class Sessions:
             raise busy(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
 
     async def _admit(self, session: Registered) -> None:
-        """Record a session, and have it played. Whenever its hall is brought up anew, it is one of those that were there before, or is
-        added after, and never both.
+        """Records a session and adds it to its hall, to be played. Errors: Refused.
+
+        If the hall is started anew meanwhile, the session is given to it at its start or added afterwards, never both.
         """
         session_id = session.spec.episode_id
         try:
@@ -131,14 +135,14 @@ class Sessions:
             raise
 
     async def place(self, caller: str, session_id: str) -> Placed:
-        """Where it is now; again, when its worker has died."""
+        """Returns the place of a session now. Call it again if the session's worker has died."""
         known = self._own(caller, session_id)
         hall = await self._hall(self._offers[known.offer])
         worker = await hall.holder_of(session_id, lambda: session_id not in self._open)
         return Placed(session_id, known.offer, worker, hall.location, file=self._files.get(session_id))
 
     def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
-        """Those that are being made are not there yet."""
+        """Returns a page of the caller's sessions. Sessions that are still being made are not on it."""
         of_all = [*self._open.values(), *self._ended.values()]
         page = newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
         return SessionList(sessions=[self._entry(one) for one in page.items], next=page.next)
@@ -153,7 +157,7 @@ class Sessions:
         )
 
     async def committed(self, caller: str, session_id: str, within_s: float) -> Placed:
-        """Where its episode is; where the session is if it was not committed in that time."""
+        """Waits until a session is committed, or the time is up, and returns its place."""
         self._own(caller, session_id)
         with suppress(TimeoutError):
             async with asyncio.timeout(min(within_s, LONGEST_WAIT_S)):
@@ -162,7 +166,10 @@ class Sessions:
         return await self.place(caller, session_id)
 
     def _own(self, caller: str, session_id: str) -> Registered:
-        """Errors: Refused, also for another caller's."""
+        """Finds a session of this caller by its id.
+
+        Errors: Refused if there is none, also if it is another caller's.
+        """
         known = self._open.get(session_id) or self._ended.get(session_id)
         if known is None or known.caller != caller:
             raise unknown("session", session_id[:64])
@@ -172,7 +179,7 @@ class Sessions:
         return {"sessions.open": len(self._open)}
 
     async def recover(self) -> None:
-        """The sessions that were open when an earlier service ended go on."""
+        """Resumes the sessions that were open when an earlier service ended."""
         for registered in await asyncio.to_thread(lambda: list(self._registry.all())):
             if registered.offer in self._offers:
                 self._open[registered.spec.episode_id] = registered
@@ -180,7 +187,7 @@ class Sessions:
             await self._hall(self._offers[name])
 
     async def close(self) -> None:
-        """What is open is gone on with when the service is started again."""
+        """Closes all halls. Open sessions are resumed when the service is started again."""
         await asyncio.gather(*(hall.close() for hall in self._halls.values()))
 
     async def _hall(self, offer: Offer) -> Hall:
@@ -189,8 +196,9 @@ class Sessions:
 
     @asynccontextmanager
     async def _at_hall(self, offer: Offer) -> AsyncIterator[Hall]:
-        """Of an environment, and nobody else brings it up meanwhile. It is with its first session, and again if its workers could not be
-        kept up.
+        """Yields the hall of an environment, which no other call starts meanwhile.
+
+        It is started with its first session, and again if its workers could not be kept up.
         """
         async with self._locks.setdefault(f"hall {offer.name}", asyncio.Lock()):
             hall = self._halls.get(offer.name)
@@ -218,7 +226,7 @@ class Sessions:
         config = offer.config(
             self._config,
             run=RunSection(name=offer.name.replace(":", ".")),
-            groups=GroupsSection(),  # each is its own, and is not played again: nobody would drive it
+            groups=GroupsSection(),  # each session is its own group, and is not played again: no caller would drive it
             output=self._config.output.model_copy(update={"dir": str(self._folder)}),
             service=ServiceSection(
                 idle_s=service.idle_s,
@@ -246,7 +254,7 @@ class Sessions:
 
 
 def _spec(session_id: str, request: SessionRequest, environment: Environment[Any, Any]) -> EpisodeSpec:
-    """Errors: Refused."""
+    """Makes the spec of a session's episode, with the given task or a generated one. Errors: Refused."""
     try:
         if request.task is None:
             placed = list(generate_tasks(environment, request.seed, 1))
@@ -263,5 +271,5 @@ def _spec(session_id: str, request: SessionRequest, environment: Environment[Any
 
 
 def _unknown_spec(session_id: str) -> EpisodeSpec:
-    """Of one that takes its place while it is being made."""
+    """Returns a spec without a task, for a session that takes its place while it is being made."""
     return EpisodeSpec(session_id, session_id, "", 0, 0, "")

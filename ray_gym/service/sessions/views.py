@@ -1,4 +1,4 @@
-"""What callers are told of a session, each participant only what it sees."""
+"""Makes the answers to the callers of a session, which show a participant only what it sees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ from ray_gym.service.api import (
 from ray_gym.stop import Stop
 
 DRIVEN = "policy"
-"""Whose view callers are given. Others are simulated here, and what they see is theirs."""
+"""Name of the participant whose view callers are given.
+
+The others are simulated here, and callers don't see their views.
+"""
 
 
 def info(session_id: str, environment: str, session: Session) -> SessionInfo:
@@ -41,7 +44,7 @@ def info(session_id: str, environment: str, session: Session) -> SessionInfo:
 
 
 def of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInfo:
-    """Of a session whose episode is committed."""
+    """Describes a session whose episode is committed, from its row of the table."""
     return SessionInfo(
         id=session_id,
         environment=environment,
@@ -57,12 +60,12 @@ def stop_info(stop: Stop | None) -> StopInfo | None:
 
 
 def why(stop: Stop | StopInfo | None) -> str:
-    """It has stopped, in parentheses."""
+    """Formats the reason of a stop in parentheses, for the end of a message; an empty string without a stop."""
     return f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
 
 
 def tool_answer(done: Done, session: Session) -> ToolCallAnswer:
-    """Without a result if the tool's failure, or a limit, has ended the episode."""
+    """Makes the answer to a tool call. It has no result if the tool's failure, or a limit, has ended the episode."""
     result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)
     if result is None:
         why = utf8(done.stop.text) if done.stop else ""
@@ -81,14 +84,16 @@ def arguments_text(arguments: dict[str, Any] | str) -> str:
 
 
 def _is_heard(event: Event, participant: str) -> bool:
-    """Words of others that it was told, as they were or as the environment has put them."""
+    """Says whether an event is a message of another that the participant was told, unchanged or reworded by its
+    environment.
+    """
     if event.kind == "relay":
         return event.thread == participant and event.role == "user"
     return event.kind == "message" and event.participant != participant and participant in event.visible_to
 
 
 def _seen_in(events: list[dict[str, Any]]) -> list[SeenMessage]:
-    """What the thread of its own holds, out of a record."""
+    """Returns the messages that the policy has seen, from the events of a row."""
     seen = []
     for event in events:
         text = "".join(part["text"] for part in event["content"])
