@@ -1,4 +1,4 @@
-"""A client of `ray-gym serve`: `Client`, and `AsyncClient` for asyncio."""
+"""Gives programs access to `ray-gym serve`: by `Client`, and by `AsyncClient` for asyncio."""
 
 from ray_gym.client.asynchronous import AsyncClient, AsyncSession
 from ray_gym.client.errors import ServiceError

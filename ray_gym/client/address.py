@@ -1,4 +1,4 @@
-"""Where the service is, and the token that opens it."""
+"""Holds the service's address and the token that opens it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,20 @@ import httpx
 
 URL, TOKEN = "RAY_GYM_URL", "RAY_GYM_TOKEN"
 KEPT_S = 4.0
-"""How long an idle connection is kept: servers commonly close theirs after 5 s, and a closed one costs a try."""
+"""Seconds that an idle connection is kept. Servers commonly close theirs after 5 s, and a closed one costs a try."""
 CONNECT_S = 10.0
 
 
 @dataclass(frozen=True)
 class Address:
+    """An address is the service's URL, with the token of its requests if there is one."""
+
     url: str
     token: str | None = field(repr=False)
 
     @classmethod
     def found(cls, url: str | None, token: str | None) -> Address:
-        """What isn't given is in the environment. Errors: ValueError."""
+        """Checks the URL and the token. If one is not given, it is read from the environment. Errors: ValueError."""
         said = "base_url" if url else URL
         url = url or os.environ.get(URL)
         if not url:
@@ -37,7 +39,7 @@ class Address:
         return cls(url.rstrip("/"), checked)
 
     def connection(self) -> dict[str, Any]:
-        """What both of httpx's clients are made with."""
+        """Returns the keyword arguments that both of httpx's clients are made with."""
         return {
             "base_url": self.url,
             "headers": {} if self.token is None else {"Authorization": f"Bearer {self.token}"},
@@ -51,7 +53,10 @@ def timeouts(within_s: float) -> httpx.Timeout:
 
 
 def header_value(name: str, value: str | None) -> str | None:
-    """Errors: ValueError, which does not show the value: it may be a secret."""
+    """Checks that a value can stand in an HTTP header, and returns it.
+
+    Errors: ValueError, which does not show the value, since it may be a secret.
+    """
     if value is not None and not (value.isascii() and value.isprintable() and value.strip() == value != ""):
         raise ValueError(f"{name}: expected printable ASCII characters without spaces around them")
     return value

@@ -1,4 +1,4 @@
-"""`ray_gym.AsyncClient`: the service, called from an event loop."""
+"""Defines `ray_gym.AsyncClient`, which calls the service from an event loop."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ T = TypeVar("T")
 
 
 class AsyncClient(ServiceClient):
-    """One event loop's. The methods are those of `Client`; what comes one after the other is read with `async for`."""
+    """An asynchronous client calls the service from one event loop.
+
+    The methods are those of `Client`. Episodes and groups are read with `async for`.
+    """
 
     def __init__(
         self, base_url: str | None = None, token: str | None = None, *, patience: Patience | None = None
@@ -162,7 +165,7 @@ class AsyncSession(OpenSession):
         return await self._client._call(calls.score(self.id, key))
 
     async def episode(self) -> api.JsonObject:
-        """Its row of the table, tokens and all, once it has ended and is committed."""
+        """Returns the session's row of the table with its tokens, once the session has ended and is committed."""
         return await self._client._call(calls.episode_of(self.id))
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What `Client` and `AsyncClient` have in common: all but input and output."""
+"""Holds all that `Client` and `AsyncClient` have in common, which is everything but input and output."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from ray_gym.service.api import SessionOpened
 
 
 class ServiceClient:
+    """Keeps the address, the patience and the exchanges of a client of the service."""
+
     def __init__(
         self, base_url: str | None = None, token: str | None = None, *, patience: Patience | None = None
     ) -> None:
-        """Address and token may come from the environment: RAY_GYM_URL, RAY_GYM_TOKEN. Errors: ValueError."""
+        """Takes the address and the token, or reads them from RAY_GYM_URL and RAY_GYM_TOKEN. Errors: ValueError."""
         self._address = Address.found(base_url, token)
         self._patience = patience or Patience()
         self._exchanges = Exchanges(self._address, self._patience)
@@ -24,7 +26,7 @@ class ServiceClient:
 
     @property
     def openai_base_url(self) -> str:
-        """For clients of OpenAI's API: all named models, nothing of it recorded."""
+        """Returns the base URL for clients of OpenAI's API. All named models answer there, and no call is recorded."""
         return f"{self.base_url}/v1"
 
     def _pages(self, run_id: str, cursor: str | None, page_size: int | None, samples: bool) -> Pages:
@@ -35,10 +37,12 @@ class ServiceClient:
 
 
 class OpenSession:
+    """An open session is one episode that the caller plays through the service."""
+
     def __init__(self, base_url: str, opened: SessionOpened) -> None:
         self._base_url = base_url
         self.opened = opened
-        """As it was at the opening: the first messages and the tools of each participant."""
+        """State of the session at its opening, with the first messages and the tools of each participant."""
 
     @property
     def id(self) -> str:
@@ -46,10 +50,13 @@ class OpenSession:
 
     @property
     def openai_base_url(self) -> str:
-        """What is generated there, by any client of OpenAI's API, are steps of this session's policy."""
+        """Returns the base URL for clients of OpenAI's API.
+
+        Each call there is a recorded step of this session's policy.
+        """
         return self._base_url + self.opened.openai_path
 
     @property
     def api_key(self) -> str:
-        """Opens this session and nothing else."""
+        """Returns the key that opens this session and nothing else."""
         return self.opened.api_key

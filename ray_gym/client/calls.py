@@ -1,4 +1,4 @@
-"""Every request to the service, as a value."""
+"""Describes every request to the service as a value, which is sent elsewhere."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Call(Generic[T]):
+    """A call is one HTTP request, with the function that reads its answer."""
+
     method: str
     path: str
     read: Callable[[bytes], T]
-    """Errors: ValueError if the body is not such an answer."""
+    """Function that reads the answer's body. It raises ValueError if the body is not such an answer."""
     query: Mapping[str, str] = field(default_factory=dict)
     body: Request | None = None
     key: str | None = None
-    """A POST's idempotency key: with it, the service carries out once what arrives twice."""
+    """Idempotency key of a POST. If the request arrives twice with it, the service carries it out once."""
     also: int | None = None
-    """A status that isn't a success and yet may bring the answer."""
+    """Status besides those of success with which the answer may come; None if there is none."""
 
     def request(self) -> dict[str, Any]:
-        """As httpx takes it."""
+        """Returns the request as keyword arguments for httpx."""
         headers = {} if self.key is None else {"Idempotency-Key": self.key}
         content = None
         if self.body is not None:

@@ -1,4 +1,4 @@
-"""The service's refusals, as exceptions."""
+"""Turns the service's refusals into exceptions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SHOWN = 500
 class ServiceError(Exception):
     """The service refused a request. `param` names the field that is wrong.
 
-    `tries` says how often it was asked: after more than one, an earlier try may have been carried out.
+    `tries` is the number of times that it was sent. After more than one, an earlier try may have been carried out.
     """
 
     def __init__(self, status: int, code: str, message: str, param: str | None = None, tries: int = 1) -> None:
@@ -34,7 +34,7 @@ def not_understood(status: int, what: str) -> ServiceError:
 
 
 def _problem(reply: Reply) -> Problem:
-    """Something between here and the service may answer in words of its own."""
+    """Reads the error from a reply. A proxy before the service may answer in another form, which is quoted then."""
     try:
         return ErrorAnswer.model_validate_json(reply.body).error
     except ValueError:

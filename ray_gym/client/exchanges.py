@@ -1,6 +1,6 @@
-"""What is asked of the service one after the other, whoever does the input and output.
+"""Defines exchanges, which are sequences of requests to the service, without any input and output.
 
-An exchange is a generator: it yields what is to be done, is sent what came of it, and returns the answer.
+An exchange is a generator. It yields the next step (a request or a pause), is sent the outcome, and returns the answer.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ T = TypeVar("T")
 ENDED = ("done", "failed", "cancelled")
 LONGEST_POLL_S = 5.0
 LAST_LOOK_S = 1.0
-"""What an answer has at least, also when the time to wait is nearly up: else it is cut short, and what it says is lost."""
+"""Least seconds that an answer may take, also if the time to wait is nearly up. Else it would be cut short and lost."""
 
 
 @dataclass(frozen=True)
 class Send:
-    """What came of it is a `Reply` or httpx's error."""
+    """Asks for a request to be sent within `within_s` seconds. The outcome is a `Reply`, or httpx's error."""
 
     call: Call[Any]
     within_s: float
@@ -37,6 +37,8 @@ class Send:
 
 @dataclass(frozen=True)
 class Pause:
+    """Asks for a pause. Its outcome is None."""
+
     seconds: float
 
 
@@ -44,6 +46,8 @@ Exchange = Generator[Send | Pause, Outcome | None, T]
 
 
 class Exchanges:
+    """Makes the exchanges with one service."""
+
     def __init__(self, address: Address, patience: Patience) -> None:
         self._url = address.url
         self._patience = patience
@@ -52,7 +56,7 @@ class Exchanges:
         return Retries(f"{call.method} {self._url}{call.path}", self._patience, within_s)
 
     def of(self, call: Call[T], within_s: float | None = None) -> Exchange[T]:
-        """One call, tried again as long as that may help."""
+        """Sends one call, and sends it again as long as that may help. Errors: ServiceError and those of `Retries`."""
         retries = self.retries(call, within_s)
         while True:
             outcome = yield Send(call, retries.left_s())
@@ -68,7 +72,7 @@ class Exchanges:
             yield Pause(retries.pause_s(outcome))
 
     def wait(self, run_id: str, timeout_s: float) -> Exchange[RolloutStatus]:
-        """Until it has ended. Errors: TimeoutError."""
+        """Asks for a rollout's status until it has ended. Errors: TimeoutError after `timeout_s` seconds."""
         ends = time.monotonic() + timeout_s
         looked = 0
         while True:
@@ -93,7 +97,10 @@ class Exchanges:
         return (yield from self.of(calls.rollout(run_id)))  # an earlier try has cancelled it, and its answer was lost
 
     def close_session(self, session_id: str) -> Exchange[None]:
-        """One that is gone already (it had expired, or the answer to an earlier try was lost) is closed too."""
+        """Closes a session. One that is gone already counts as closed.
+
+        It may have expired, or the answer to an earlier try may have been lost.
+        """
         try:
             yield from self.of(calls.close_session(session_id))
         except ServiceError as error:
@@ -102,7 +109,7 @@ class Exchanges:
 
 
 class Pages:
-    """The episodes of a rollout, page after page, also those that are still to come."""
+    """Reads the episodes of a rollout page after page, also those that are still to come."""
 
     def __init__(
         self, exchanges: Exchanges, run_id: str, cursor: str | None, page_size: int | None, samples: bool

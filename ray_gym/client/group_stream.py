@@ -1,4 +1,4 @@
-"""The groups of a rollout as they finish, over as many connections as it takes."""
+"""Follows the groups of a rollout as they finish, over as many connections as it takes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ray_gym.service.api import GroupDone
 
 
 class GroupStream:
-    """What is known between connections: how far it came, and how often it failed."""
+    """Keeps between connections the cursor after the last group, and the number of failures."""
 
     def __init__(
         self, exchanges: Exchanges, patience: Patience, run_id: str, cursor: str | None, samples: bool
@@ -34,14 +34,17 @@ class GroupStream:
         self._retries = exchanges.retries(self.call())
 
     def call(self) -> Call[bytes]:
-        """The next connection's: from after the last event that came."""
+        """Returns the call that opens the next connection, which goes on after the last event that came."""
         return calls.stream(self._run_id, self._last_id or None, self._samples)
 
     def opened(self) -> None:
         self._opened_at = time.monotonic()
 
     def receive(self, event: ServerSentEvent) -> tuple[str, GroupDone] | None:
-        """Gives the group, and the cursor to go on from, if the event is one. Errors: ServiceError."""
+        """Reads an event. Returns the cursor to go on from and the group if the event is one, else None.
+
+        Errors: ServiceError.
+        """
         self._last_id = event.id or self._last_id
         if event.retry is not None:
             self._told_pause_s = event.retry / 1000
@@ -52,7 +55,7 @@ class GroupStream:
         return (event.id, _group(event.data)) if event.event == "group" else None
 
     def pause_s(self, outcome: Outcome | None) -> float:
-        """Seconds before the next connection. Errors: those of `Retries`."""
+        """Returns the seconds to wait before the next connection. Errors: those of `Retries`."""
         if self._went_on or self._lasted_s(outcome) >= self._patience.lasting_s:
             self._retries = self._exchanges.retries(self.call())
         self._went_on, self._opened_at = False, None
@@ -60,7 +63,10 @@ class GroupStream:
         return max(self._retries.pause_s(outcome or cut_off), min(self._told_pause_s, self._patience.silence_s))
 
     def _lasted_s(self, outcome: Outcome | None) -> float:
-        """How long the connection was of use: not while nothing came until we gave up. -inf if there was none."""
+        """Returns the seconds for which the connection was of use; -inf if there was none.
+
+        The silence at the end that made the client give up does not count.
+        """
         if self._opened_at is None:
             return float("-inf")
         silent_s = self._patience.silence_s if isinstance(outcome, httpx.ReadTimeout) else 0.0

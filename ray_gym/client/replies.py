@@ -1,4 +1,4 @@
-"""What came back for a request."""
+"""Holds the outcome of a request: a reply, or the error that came instead."""
 
 from __future__ import annotations
 
@@ -12,14 +12,19 @@ import httpx
 
 @dataclass(frozen=True)
 class Reply:
+    """A reply is the service's HTTP response to a request."""
+
     status: int
     body: bytes
     headers: Mapping[str, str] = field(default_factory=httpx.Headers)
-    """Found by their names in any case."""
+    """Headers by name, in which upper and lower case are the same."""
 
     @property
     def retry_after_s(self) -> float | None:
-        """The header says seconds or a date; what is neither counts as not said."""
+        """Returns the seconds after which to come back, from the header `Retry-After`; None without one.
+
+        The header holds seconds or a date (RFC 9110). Anything else counts as no header.
+        """
         said = self.headers.get("Retry-After", "").strip()
         if said.isascii() and said.isdigit():
             return float(said)
@@ -30,4 +35,4 @@ class Reply:
 
 
 Outcome = Reply | httpx.RequestError
-"""Or why nothing came back."""
+"""Reply to a request, or httpx's error if none came back."""

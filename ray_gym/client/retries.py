@@ -1,4 +1,4 @@
-"""The one place that decides whether a request is sent again, and when."""
+"""Decides whether a request is sent again, and when. Nothing else decides that."""
 
 from __future__ import annotations
 
@@ -13,28 +13,34 @@ from ray_gym.client.replies import Outcome, Reply
 from ray_gym.errors import describe
 
 PASSING = frozenset({429, 502, 503, 504})
-"""What is refused so may be granted later."""
+"""Statuses of refusals after which the same request may succeed later."""
 NOT_YET = 409
-"""So may this, where it says when to come back."""
+"""Status after which the same request may succeed later if the reply says when to come back."""
 
 
 @dataclass(frozen=True)
 class Patience:
+    """Sets how long and how often a client tries before it gives up."""
+
     deadline_s: float = 120.0
-    """Of a call with all its tries."""
+    """Most seconds of a call with all its tries."""
     tries: int = 7
-    """Those that failed; one that was told when to come back doesn't count. So many last 15 s at least: Serve's proxy, if it has died, is
-    replaced in that time."""
+    """Most tries that fail. One that was told when to come back doesn't count.
+
+    The default lasts 15 s at least, in which Serve's proxy is replaced if it has died."""
     first_pause_s: float = 0.5
-    """Doubles with every try that fails."""
+    """Seconds before the second try. The pause doubles with every try that fails."""
     silence_s: float = 60.0
-    """A stream on which nothing comes for so long, not even a keep-alive, is broken."""
+    """Seconds after which a stream counts as broken if nothing comes, not even a keep-alive."""
     lasting_s: float = 20.0
-    """A stream that breaks after so long may be opened again any number of times."""
+    """Seconds that a stream must have lasted so that its break does not count as a failed try."""
 
 
 class Retries:
-    """Of one call. Every call may be sent again: GET and DELETE by their nature, POST by its idempotency key."""
+    """Counts the tries of one call, and decides about the next.
+
+    Every call may be sent again: GET and DELETE by their nature, POST by its idempotency key.
+    """
 
     def __init__(self, what: str, patience: Patience, within_s: float | None = None) -> None:
         self._what = what
@@ -47,7 +53,10 @@ class Retries:
         return max(self._ends - time.monotonic(), 0.01)
 
     def pause_s(self, outcome: Outcome) -> float:
-        """How long to wait before the next try. Errors: ServiceError, ConnectionError, TimeoutError when there is none."""
+        """Returns the seconds to wait before the next try.
+
+        Errors: ServiceError, ConnectionError, TimeoutError if there is no next try.
+        """
         self._tries += 1
         pause_s = self._pause_s(outcome)
         if pause_s is None or pause_s >= self.left_s():
@@ -61,7 +70,7 @@ class Retries:
             if outcome.status not in PASSING and not (outcome.status == NOT_YET and told_s is not None):
                 return None
             if told_s is not None:
-                return told_s + backoff.pause_s(0, patience.first_pause_s)  # all that came at once are told the same
+                return told_s + backoff.pause_s(0, patience.first_pause_s)  # all that came at once get the same
         self._failures += 1
         return backoff.pause_s(self._failures - 1, patience.first_pause_s) if self._failures < patience.tries else None
 

@@ -1,4 +1,4 @@
-"""`ray_gym.Client`: the service, called by code that waits for its answers."""
+"""Defines `ray_gym.Client`, which calls the service and blocks until it answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Client(ServiceClient):
-    """Threads may share one. `AsyncClient` has the same methods.
+    """A client calls the service, and threads may share it. `AsyncClient` has the same methods.
 
     Errors of all methods: ServiceError when the service refuses, ConnectionError when it can't be reached, TimeoutError.
     """
@@ -35,18 +35,24 @@ class Client(ServiceClient):
         self._http = httpx.Client(**self._address.connection())
 
     def submit(self, request: api.RolloutRequest, *, key: str | None = None) -> api.RolloutStatus:
-        """Have tasks played. With an idempotency key of your own, asking again after a crash gives the same rollout."""
+        """Submits tasks to be played.
+
+        With an idempotency key of your own, asking again after a crash gives the same rollout.
+        """
         return self._call(calls.submit(request, key))
 
     def rollouts(self, *, cursor: str | None = None, page_size: int | None = None) -> api.RolloutList:
-        """A page of them, the newest first; `next` of the answer is the cursor of the one after it."""
+        """Returns a page of your rollouts, the newest first. The answer's `next` is the cursor of the next page."""
         return self._call(calls.rollouts(cursor, page_size))
 
     def rollout(self, run_id: str) -> api.RolloutStatus:
         return self._call(calls.rollout(run_id))
 
     def wait(self, run_id: str, timeout_s: float) -> api.RolloutStatus:
-        """Until it has ended, well or not: see `state`. Errors: TimeoutError."""
+        """Waits until a rollout has ended, well or not, as its `state` says.
+
+        Errors: TimeoutError after `timeout_s` seconds.
+        """
         return self._run(self._exchanges.wait(run_id, timeout_s))
 
     def cancel(self, run_id: str) -> api.RolloutStatus:
@@ -55,7 +61,10 @@ class Client(ServiceClient):
     def episodes(
         self, run_id: str, *, cursor: str | None = None, page_size: int | None = None, samples: bool = False
     ) -> Iterator[api.JsonObject]:
-        """All of them, in the order in which they were committed; of a running rollout, those to come are waited for."""
+        """Yields all episodes of a rollout in the order in which they were committed.
+
+        If the rollout is still running, it waits for those to come.
+        """
         pages = self._pages(run_id, cursor, page_size, samples)
         while not pages.ended:
             yield from self._run(pages.next())
@@ -63,7 +72,7 @@ class Client(ServiceClient):
     def groups(
         self, run_id: str, *, cursor: str | None = None, samples: bool = False
     ) -> Iterator[tuple[str, api.GroupDone]]:
-        """Each group as it finishes, with the cursor to go on from, until the rollout has ended."""
+        """Yields each group as it finishes, after the cursor to go on from, until the rollout has ended."""
         stream, silence = self._group_stream(run_id, cursor, samples), timeouts(self._patience.silence_s)
         while True:
             broken: Outcome | None = None
@@ -92,18 +101,18 @@ class Client(ServiceClient):
         return self._call(calls.readiness())
 
     def metrics(self) -> str:
-        """In Prometheus' text format."""
+        """Returns the service's metrics in Prometheus' text format."""
         return self._call(calls.metrics())
 
     def openapi(self) -> api.JsonObject:
         return self._call(calls.openapi())
 
     def sessions(self, *, cursor: str | None = None, page_size: int | None = None) -> api.SessionList:
-        """A page of them, as `rollouts`."""
+        """Returns a page of your sessions, the newest first. The answer's `next` is the cursor of the next page."""
         return self._call(calls.sessions(cursor, page_size))
 
     def open_session(self, request: api.SessionRequest | None = None, *, key: str | None = None) -> Session:
-        """One episode that is played from outside. As a context manager, the session is closed at the end."""
+        """Opens a session: one episode that you play. As a context manager, the session is closed at the end."""
         return Session(self, self._call(calls.open_session(request or api.SessionRequest(), key)))
 
     def close(self) -> None:
@@ -153,7 +162,7 @@ class Session(OpenSession):
         self._client = client
 
     def info(self) -> api.SessionInfo:
-        """As it is now."""
+        """Returns the state of the session now."""
         return self._client._call(calls.session(self.id))
 
     def call_tool(
@@ -165,12 +174,16 @@ class Session(OpenSession):
         participant: str = "policy",
         key: str | None = None,
     ) -> api.ToolCallAnswer:
-        """Arguments are an object, or its JSON text as the model wrote it; `call_id` is the model's."""
+        """Calls a tool for a participant, and returns the result.
+
+        Arguments are an object, or the JSON text that the model wrote. `call_id` is the id that the model gave the
+        call.
+        """
         request = api.ToolCallRequest(participant=participant, name=name, arguments=arguments, id=call_id)
         return self._client._call(calls.call_tool(self.id, request, key))
 
     def say(self, content: str, *, participant: str = "policy", key: str | None = None) -> api.MessageAnswer:
-        """Gives what the participant hears then."""
+        """Says something for a participant, and returns the messages that it hears in reply."""
         request = api.MessageRequest(participant=participant, content=content)
         return self._client._call(calls.say(self.id, request, key))
 
@@ -178,7 +191,7 @@ class Session(OpenSession):
         return self._client._call(calls.score(self.id, key))
 
     def episode(self) -> api.JsonObject:
-        """Its row of the table, tokens and all, once it has ended and is committed."""
+        """Returns the session's row of the table with its tokens, once the session has ended and is committed."""
         return self._client._call(calls.episode_of(self.id))
 
     def close(self) -> None:
