@@ -1,4 +1,6 @@
-"""A stream of finished groups that a trainer eats from: in process, bounded, never twice the same."""
+"""Delivers finished groups to a trainer in its own process: a bounded number ahead, and no group again once
+acknowledged.
+"""
 
 from ray_gym.stream.group import Group
 from ray_gym.stream.stream import Stream, open_stream

@@ -1,4 +1,7 @@
-"""How far a trainer has come, to be saved with its checkpoint: given back, the stream goes on exactly there."""
+"""Keeps a trainer's place in its stream.
+
+It is saved with the checkpoint; given back, the stream resumes exactly there.
+"""
 
 from __future__ import annotations
 
@@ -14,20 +17,23 @@ Natural = Annotated[int, Field(ge=0)]
 
 
 class Cursor(BaseModel):
-    """A group is settled when it was acknowledged, or dropped. Groups are named by their numbers."""
+    """A cursor is a trainer's place in a stream. Groups are named by their numbers.
+
+    A group is settled when it was acknowledged or dropped.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     stream: str
-    """Which stream it is a place in."""
+    """Id of the stream that the place is in."""
     version: Natural = 0
-    """Of the weights, when the cursor was taken."""
+    """Version of the weights when the cursor was taken."""
     commit: Natural = 0
-    """Of the committed files up to this one all groups are settled."""
+    """Number of the last committed file up to which all groups of all files are settled."""
     next: Natural = 0
-    """All groups before this one are settled,"""
+    """Number of a group before which all groups are settled."""
     beyond: list[Natural] = []
-    """and of those after it these."""
+    """Numbers of the settled groups after `next`."""
 
     @model_validator(mode="after")
     def _is_ordered(self) -> Cursor:
@@ -37,7 +43,7 @@ class Cursor(BaseModel):
 
     @classmethod
     def parse(cls, saved: Any) -> Cursor:
-        """Errors: UserError."""
+        """Reads a cursor from saved JSON values. Errors: UserError."""
         try:
             return cls.model_validate(saved)
         except ValidationError as error:
@@ -54,15 +60,18 @@ class Cursor(BaseModel):
 
 @dataclass(slots=True)
 class Progress:
-    """A cursor that moves. Groups come in the order of their files' commits, so files before the oldest group that is out are done."""
+    """Tracks a trainer's progress through a stream, as a cursor that moves.
+
+    Groups come in the order of their files' commits, so files before that of the oldest unacknowledged group are done.
+    """
 
     stream: str
     next: int = 0
     beyond: set[int] = field(default_factory=set)
     out: dict[int, int] = field(default_factory=dict)
-    """The groups that were delivered and not acknowledged yet, and in which commit each is."""
+    """Commit of each group that was delivered and not acknowledged yet, by the group's number."""
     _commit: int = 0
-    """Of files up to this one all groups have been delivered."""
+    """Number of the last file up to which all groups have been delivered."""
 
     @classmethod
     def at(cls, cursor: Cursor) -> Progress:
@@ -76,7 +85,7 @@ class Progress:
         self._commit = max(self._commit, commit - 1)
 
     def acknowledge(self, number: int) -> None:
-        """Errors: ValueError for a group that is not out."""
+        """Settles a delivered group. Errors: ValueError for one that was acknowledged already, or never delivered."""
         if number not in self.out:
             raise ValueError(f"group {number} was acknowledged already, or never delivered here")
         del self.out[number]

@@ -1,7 +1,7 @@
-"""Evaluations beside a stream: runs of their own, on the stream's models.
+"""Plays evaluations beside a stream, as runs of their own on the stream's models.
 
-One that goes first holds the stream's fan-out back: from when its first worker is up, no group of the stream is begun while an episode of
-the evaluation is not begun. What was begun before goes on, so the models are shared for that long.
+An evaluation that goes first holds the stream's fan-out back: once its first worker is up, no group of the stream
+begins while an episode of the evaluation waits for a worker. Groups that began before go on, and share the models.
 """
 
 from __future__ import annotations
@@ -25,21 +25,29 @@ from ray_gym.run.resume import meaning_diff
 
 
 class Evaluations:
+    """Plays evaluations on a stream's models, several at once if asked for."""
+
     def __init__(self, stream: Plan, recorder: Recorder) -> None:
         self._stream = stream
         self._recorder = recorder
         self._playing: list[tuple[Commits, bool]] = []
-        """Each with whether it goes first."""
+        """Evaluations that are played, each with True if it goes first."""
         self._stopping: set[asyncio.Event] = set()
         self._done = asyncio.Condition()
 
     @property
     def held_for(self) -> int:
-        """Episodes that wait for a worker and go first. Without a worker up yet they wait for no group of the stream's."""
+        """Returns the number of episodes that wait for a worker and go before the stream's groups.
+
+        Evaluations whose first worker is not up yet don't count.
+        """
         return sum(commits.dispatcher.waiting for commits, first in self._playing if first and commits.tally.began)
 
     async def play(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
-        """Gives its summary. One of the same name that was interrupted is gone on with. Errors: UserError, RunFailed, OSError."""
+        """Plays an evaluation and returns its summary. An interrupted one of the same name is resumed.
+
+        Errors: UserError, RunFailed, OSError.
+        """
         stopping = asyncio.Event()
         self._stopping.add(stopping)
         try:
@@ -55,14 +63,17 @@ class Evaluations:
                 self._done.notify_all()
 
     async def end(self) -> None:
-        """Stop those that are played: each can be gone on with under its name."""
+        """Stops all evaluations and waits until they have stopped. Each can be resumed under its name."""
         for stopping in self._stopping:
             stopping.set()
         async with self._done:
             await self._done.wait_for(lambda: not self._stopping)
 
     async def _play(self, plan: Plan, directory: RunDirectory, stopping: asyncio.Event, first: bool) -> dict[str, Any]:
-        """Errors: RunFailed, also when it was stopped."""
+        """Plays an evaluation in its open directory and returns its summary.
+
+        Errors: RunFailed, also if it was stopped.
+        """
         commits = await asyncio.to_thread(load_commits, plan, directory, lambda tally, in_flight: None, self._recorder)
         self._playing.append(played := (commits, first))
         try:
@@ -77,7 +88,7 @@ class Evaluations:
         return summary
 
     def _plan(self, config: RunConfig, config_file: Path) -> Plan:
-        """Errors: UserError."""
+        """Makes and checks the plan of an evaluation. Errors: UserError."""
         file = str(config_file)
         plan = Plan.of(
             config,
@@ -88,7 +99,10 @@ class Evaluations:
         return check_plan(plan, file)
 
     def _engine(self, name: str, config: RunConfig, file: str) -> Engine:
-        """A copy: a check may leave traces. Errors: UserError for a model that the stream doesn't have up."""
+        """Returns a copy of the stream's engine for a model. It is a copy since a check may leave traces in it.
+
+        Errors: UserError for a model that the stream doesn't have up.
+        """
         engine = self._stream.engines.get(name)
         if engine is None:
             raise UserError(
@@ -102,7 +116,10 @@ class Evaluations:
 
 
 def _open(plan: Plan, config_file: Path) -> RunDirectory:
-    """Errors: UserError, RunFailed, OSError."""
+    """Makes the directory of an evaluation, or opens that of an interrupted one.
+
+    Errors: UserError, RunFailed, OSError.
+    """
     config = plan.config
     there = child_of(output_root(config), str(config.run.name))
     if not storage_at(there).exists(CONFIG):

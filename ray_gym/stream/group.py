@@ -1,4 +1,4 @@
-"""What a trainer gets: a finished group, as views of its file's rows."""
+"""Reads finished groups for a trainer, as views of the rows of their files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,9 @@ COLUMNS = [
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A group whose episodes are all over, and where its rows are."""
+    """Describes a group whose episodes are all over, and the place of its rows: `rows` of them in `file`, from `start`
+    on.
+    """
 
     number: int
     group_id: str
@@ -42,11 +44,15 @@ class Finished:
     rows: int
     completed: int
     version: int | None
-    """The oldest that a trainable token of a completed episode came from; None where no tokens are known."""
+    """Oldest version of the weights that a trainable token of a completed episode came from; None without such tokens.
+    """
 
 
 def groups_of(storage: Storage, file: str) -> list[Finished]:
-    """Blocks. Errors: OSError; ValueError for a file that is none of a stream's."""
+    """Returns the groups of a committed file.
+
+    Blocks. Errors: OSError; ValueError for a file that is none of a stream's.
+    """
     commit = commit_of(file)
     if commit is None:
         raise ValueError(f"{file} is no file of a stream's")
@@ -79,27 +85,33 @@ def _versions(row: dict[str, Any]) -> list[int]:
 
 
 FILES_KEPT = 2
-"""Of which rows are in memory beside those that the trainer holds itself: groups of one file come one after another."""
+"""Number of files whose rows stay in memory, since the groups of one file come one after another.
+
+Rows that the trainer holds itself come on top.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The episodes of one task, all of them over."""
+    """A group holds the episodes of one task, all of which are over."""
 
     number: int
-    """The how-many-eth group of the stream it is, from 0."""
+    """Number of the group in its stream, from 0."""
     group_id: str
     task_id: str
     version: int | None
-    """The oldest weights that a trainable token of it came from; None where no tokens are known."""
+    """Oldest version of the weights that a trainable token of it came from; None without such tokens."""
     episodes: pa.Table
-    """One row an episode (`ray_gym.record.schema.SCHEMA`), also those that failed; `samples` has those of the completed ones."""
+    """Table with one row an episode (`ray_gym.record.schema.SCHEMA`), also of those that failed."""
 
     @property
     def samples(self) -> pa.Table:
-        """One row a token sequence of a completed episode, with what a trainer groups and filters by (as `ray_gym.load(...).samples`)."""
+        """Returns a table with one row for each token sequence of a completed episode.
+
+        It has the columns that a trainer groups and filters by, as `ray_gym.load(...).samples` has.
+        """
         completed = pc.equal(self.episodes.column("status"), "completed")
-        if pc.all(completed).as_py():  # then nothing is copied
+        if pc.all(completed).as_py():  # then no rows are copied
             return flat_samples(self.episodes)
         return flat_samples(self.episodes.filter(completed))
 
@@ -114,7 +126,7 @@ class Files:
         self._tables: OrderedDict[str, pa.Table] = OrderedDict()
 
     def group(self, found: Finished) -> Group:
-        """Errors: OSError."""
+        """Reads a group. Errors: OSError."""
         rows = self._table(found.file).slice(found.start, found.rows)
         return Group(found.number, found.group_id, found.task_id, found.version, rows)
 

@@ -1,6 +1,7 @@
-"""Plays a stream's groups and tells its trainer which are finished. A plain class; `Stream` makes it an actor, which ends with its maker.
+"""Plays a stream's groups and tells its trainer which are finished.
 
-Rows don't pass through it: it says in which file a group is, and the trainer reads that itself.
+`Host` is a plain class; `Stream` makes it an actor, which ends with its maker. Rows don't pass through it: it says in
+which file a group is, and the trainer reads the file itself.
 """
 
 from __future__ import annotations
@@ -35,10 +36,12 @@ from ray_gym.stream.source import Supply, digest_of, source_of
 
 @dataclass(frozen=True, slots=True)
 class HostSetup:
+    """Holds everything that a host is made from."""
+
     config: RunConfig
     config_file: Path
     engines: Mapping[str, Engine]
-    """Not started yet."""
+    """Engines of the models by name, not started yet."""
     options: StreamOptions
     cursor: Cursor | None
     version: int
@@ -46,7 +49,7 @@ class HostSetup:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """`dropped`: groups that are settled beside those of the cursor."""
+    """Describes a stream that was opened. `dropped` holds the numbers of dropped groups from the cursor's `next` on."""
 
     name: str
     location: str
@@ -56,7 +59,11 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A group (None: there will be no more), those that were dropped since the last one, and the version of the weights now."""
+    """Brings the trainer a group, or None if there will be no more.
+
+    With it come the numbers of the groups that were dropped since the last delivery, and the version of the weights
+    now.
+    """
 
     group: Finished | None
     dropped: tuple[int, ...]
@@ -64,16 +71,16 @@ class Delivery:
 
 
 ROLL_S = 1.0
-"""How long the rows of a finished group may wait for others to share a file with, unless `output.roll_s` says otherwise."""
+"""Seconds that the rows of a finished group may wait to share a file with others, unless `output.roll_s` is given."""
 
 
 class Host:
-    """`open` comes first, then `start`; `close` last."""
+    """A host plays the groups of a stream. `open` is called first, then `start`; `close` last."""
 
     def __init__(self, setup: HostSetup) -> None:
         self._setup = setup
         self._playing: set[int] = set()
-        """Begun, and not in a committed file."""
+        """Numbers of the groups that are begun and not in a committed file."""
         self._begun = 0
         self._failure: Exception | None = None
         self._stopping = asyncio.Event()
@@ -85,7 +92,10 @@ class Host:
     # ---- from start to end ----
 
     async def open(self) -> Opened:
-        """Look at everything that can be wrong, and take the stream's directory. Errors: UserError, RunFailed, OSError."""
+        """Checks the config, its tasks and the cursor, and takes the stream's directory.
+
+        Errors: UserError, RunFailed, OSError.
+        """
         return await asyncio.to_thread(self._open)
 
     def _open(self) -> Opened:
@@ -100,7 +110,10 @@ class Host:
         return Opened(where.name, where.location, self._cursor, self._known)
 
     async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
-        """The models are up. Gives the versions that those of them serve which are followed. Errors: UserError, OSError."""
+        """Starts playing, now that the models are up.
+
+        Returns the versions of the weights that the trained models serve, by name. Errors: UserError, OSError.
+        """
         self._plan = replace(self._plan, engines=dict(engines))
         metrics = RunMetrics(self._recorder, self._plan.config.environment.id)
         stands = await asyncio.to_thread(standing_at, self._directory, self._source, self._cursor, self._known, metrics)
@@ -121,7 +134,7 @@ class Host:
         return versions
 
     async def _take_up(self, stands: Standing) -> None:
-        """What an earlier host left."""
+        """Takes over the groups that an earlier host left, finished or begun."""
         window = self._setup.options.window(self._setup.config)
         self._outbox = Outbox(
             self._setup.options, window, self._setup.version, self._dropped, Shelf(self._cursor.commit)
@@ -143,7 +156,10 @@ class Host:
         return Driver(setup, self._directory, self._commits, self._stopping, open_ended=True)
 
     async def close(self) -> dict[str, Any]:
-        """What is half played stays in the journals. Gives what summary.json says. Errors: RunFailed, OSError."""
+        """Stops playing, and returns the content of summary.json. Unfinished episodes stay in the journals.
+
+        Errors: RunFailed, OSError.
+        """
         self._stopping.set()
         self._tell()
         try:
@@ -167,7 +183,10 @@ class Host:
     # ---- what the trainer says ----
 
     async def next(self, version: int) -> Delivery:
-        """Waits until there is a group. Errors: RunFailed, UserError when none can be played any more."""
+        """Waits until there is a group and delivers it.
+
+        Errors: RunFailed, UserError when none can be played any more.
+        """
         await self.advance(version)
         while True:
             news = self._news
@@ -190,7 +209,7 @@ class Host:
         self._wake()
 
     async def advance(self, version: int) -> None:
-        """Errors: OSError."""
+        """Takes note of a newer version of the weights, for which some groups may be too old. Errors: OSError."""
         if version > self._outbox.version:
             for model in self._plan.trained:
                 self._commits.metrics.tell_version(model, version)
@@ -198,14 +217,17 @@ class Host:
             self._wake()
 
     async def evaluate(self, config: RunConfig, config_file: Path, first: bool) -> dict[str, Any]:
-        """Errors: UserError, RunFailed."""
+        """Plays an evaluation on the stream's models and returns its summary. Errors: UserError, RunFailed, OSError."""
         try:
             return await self._evaluations.play(config, config_file, first)
         finally:
             self._wake()
 
     async def remove_before(self, cursor: Cursor) -> int:
-        """Delete the files of which all groups are settled at a cursor. Gives how many they were. Errors: OSError, UserError."""
+        """Deletes the files whose groups are all settled at a cursor, and returns their number.
+
+        Errors: OSError, UserError.
+        """
         self._identity, removed = await asyncio.to_thread(
             remove_before, cursor, self._identity, self._directory, self._dropped
         )
@@ -221,11 +243,11 @@ class Host:
     # ---- the weights ----
 
     async def _look(self) -> dict[str, int]:
-        """Errors: OSError."""
+        """Asks which versions of the weights the trained models serve now, and takes them over. Errors: OSError."""
         return await self._take_over(await self._served.look())
 
     async def _take_over(self, versions: dict[str, int]) -> dict[str, int]:
-        """What the trained models serve now; of several, the oldest counts. Errors: OSError."""
+        """Takes over the versions that the trained models serve now. Of several, the oldest counts. Errors: OSError."""
         for model, version in versions.items():
             self._commits.metrics.tell_version(model, version)
         if versions:
@@ -241,11 +263,14 @@ class Host:
 
     @property
     def _is_over(self) -> bool:
-        """Every group was played."""
+        """Says whether every group was played."""
         return self._supply.is_exhausted and not self._playing
 
     def _next_group(self) -> LeaseGroup | None:
-        """What the dispatcher leases next; None when the trainer is behind, or an evaluation goes first."""
+        """Returns the group that the dispatcher leases next.
+
+        None means that no group is ready, the trainer is behind, or an evaluation goes first.
+        """
         if not self._outbox.window.has_room or self._evaluations.held_for:
             return None
         taken = self._supply.take()
@@ -259,21 +284,21 @@ class Host:
         return group
 
     async def _on_committed(self, _: Sequence[str], file: str) -> None:
-        """Errors: OSError."""
+        """Puts the groups of a committed file into the outbox. Errors: OSError."""
         groups = await asyncio.to_thread(groups_of, self._directory.storage, file)
         self._playing.difference_update(group.number for group in groups)
         await self._outbox.put(commit_of(file) or 0, groups)
         self._tell()
 
     async def _drive(self) -> None:
-        """Errors: RunFailed, UserError, OSError."""
+        """Runs the driver until it ends. Errors: RunFailed, UserError, OSError."""
         async with beating(self._recorder, "driver", RayExport()):
             outcome = await self._driver.run()
         if outcome.failure:
             raise RunFailed(outcome.failure)
 
     async def _watched(self, work: Coroutine[Any, Any, None]) -> None:
-        """Whatever goes wrong, the trainer hears of it."""
+        """Does a task's work. If it fails, the stream stops, and the trainer gets the error."""
         try:
             await work
         except (UserError, RunFailed) as error:
@@ -287,7 +312,7 @@ class Host:
         self._stopping.set()
 
     def _wake(self) -> None:
-        """There may be something to lease."""
+        """Wakes the driver, since a group may be ready to be leased, and the calls that wait."""
         self._driver.wake()
         self._tell()
 

@@ -1,4 +1,4 @@
-"""What a trainer says of how it eats, checked against the config that it eats from."""
+"""Defines a trainer's options for its stream, which are checked against the stream's config."""
 
 from __future__ import annotations
 
@@ -12,21 +12,30 @@ from ray_gym.stream.window import Window
 
 @dataclass(frozen=True, slots=True)
 class StreamOptions:
+    """Options of a stream, given by its trainer."""
+
     max_staleness: int | None = None
-    """A group of which a token is more versions old than this is dropped. None: none is too old."""
+    """Most versions that a token of a group may be older than the weights; else the group is dropped.
+
+    None: no limit.
+    """
     groups_per_version: int | None = None
-    """How many groups a trainer takes for each update of the weights: with it, no group is begun that would be too old in its turn."""
+    """Number of groups that the trainer takes for each update of the weights.
+
+    If it is given, no group is begun that would be too old in its turn."""
     min_group_size: int = 1
-    """A group with fewer completed episodes than this is dropped."""
+    """Least number of completed episodes of a group; else the group is dropped."""
     max_open_groups: int | None = None
-    """Begun and not yet acknowledged. Default: twice what is played at once, and two updates' worth at least."""
+    """Most groups that are begun and not yet acknowledged.
+
+    None: twice the number that is played at once, and two updates' worth at least."""
     epochs: int | None = None
-    """Over `tasks`; None: for ever."""
+    """Number of epochs over `tasks`; None: no end."""
     wait_s: float | None = None
-    """For GPUs that the cluster does not have yet; None: it is refused without them."""
+    """Seconds to wait for GPUs that the cluster does not have yet; None: the stream is refused without them."""
 
     def check(self, config: RunConfig) -> None:
-        """Errors: UserError."""
+        """Checks the options by themselves and against the config. Errors: UserError."""
         for name, least in (
             ("max_staleness", 0),
             ("groups_per_version", 1),
@@ -68,7 +77,10 @@ class StreamOptions:
         return Window(self.max_open(config), ahead)
 
     def wrong_with(self, completed: int, oldest: int | None, version: int) -> str | None:
-        """Why a trainer at `version` is not to have a group; None if it is."""
+        """Returns the reason why a trainer at `version` must not get a group: "small", "stale", or None if it may.
+
+        `completed` is the group's number of completed episodes, and `oldest` the oldest version of its tokens.
+        """
         if completed < self.min_group_size:
             return "small"
         if self.max_staleness is not None and oldest is not None and version - oldest > self.max_staleness:

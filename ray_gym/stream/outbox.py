@@ -1,4 +1,7 @@
-"""Finished groups on their way to the trainer: in order, those that it is not to have sorted out, all of them counted."""
+"""Keeps finished groups on their way to the trainer, in order.
+
+Groups that it must not get are sorted out; all are counted.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ DROPPED = "dropped"
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """All of it blocks. Errors: OSError."""
+    """Keeps the dropped groups on disk, each in a small file. Its methods block and raise OSError."""
 
     storage: Storage
 
@@ -44,11 +47,13 @@ class Dropped:
 
 @dataclass(slots=True)
 class Shelf:
+    """Puts the groups of files, which may come out of order, into the order of the files' commits."""
+
     commit: int
-    """Of the newest file that was put here with all before it."""
+    """Number of the newest file that was put here with all before it."""
     _waiting: deque[Finished] = field(default_factory=deque)
     _early: dict[int, Sequence[Finished]] = field(default_factory=dict)
-    """Files that came before an older one."""
+    """Groups of the files that came before an older one, by the file's number."""
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -60,11 +65,11 @@ class Shelf:
             self._waiting.extend(self._early.pop(self.commit))
 
     def take(self) -> Finished | None:
-        """The next one; None while there is none."""
+        """Takes the next group off the shelf; None while there is none."""
         return self._waiting.popleft() if self._waiting else None
 
     def take_out(self, wrong: Callable[[Finished], str | None]) -> list[tuple[Finished, str]]:
-        """Those that nobody is to have, each with the reason."""
+        """Takes out the waiting groups for which `wrong` gives a reason, and returns each with its reason."""
         found = [(group, reason) for group in self._waiting if (reason := wrong(group)) is not None]
         gone = {group.number for group, _ in found}
         self._waiting = deque(group for group in self._waiting if group.number not in gone)
@@ -73,6 +78,8 @@ class Shelf:
 
 @dataclass(slots=True)
 class Outbox:
+    """An outbox delivers finished groups to the trainer, and drops those that are too small or too old."""
+
     options: StreamOptions
     window: Window
     version: int
@@ -80,26 +87,29 @@ class Outbox:
     shelf: Shelf
     counts: Counter[str] = field(default_factory=Counter)
     stalest: int = 0
-    """The most versions that a delivered group was behind."""
+    """Most versions that a delivered group was behind the weights."""
     _out: dict[int, Finished] = field(default_factory=dict)
-    """Delivered and not acknowledged."""
+    """Groups that are delivered and not acknowledged, by number."""
     _unsaid: list[int] = field(default_factory=list)
-    """Dropped, and the trainer doesn't know it yet."""
+    """Numbers of the dropped groups that the trainer was not told of yet."""
 
     async def put(self, commit: int, groups: Sequence[Finished]) -> None:
-        """Errors: OSError."""
+        """Puts the groups of a committed file into the outbox. Errors: OSError."""
         self.shelf.put(commit, groups)
         await self._sort_out()
 
     async def advance(self, version: int) -> None:
-        """Errors: OSError."""
+        """Takes note of a newer version of the weights, and drops the groups that are too old for it.
+
+        Errors: OSError.
+        """
         if version > self.version:
             self.version = version
             self.window.advance()
             await self._sort_out()
 
     def take(self) -> Finished | None:
-        """The next group, which is out from now on."""
+        """Takes the next group, which counts as delivered from now on; None while there is none."""
         group = self.shelf.take()
         if group is not None:
             self.window.deliver(group.number)
@@ -115,14 +125,17 @@ class Outbox:
                 self.counts["acknowledged"] += 1
 
     async def refuse(self, number: int) -> None:
-        """It was on its way while the weights changed, and is too old now; the trainer knows. Errors: OSError."""
+        """Drops a delivered group that the trainer refuses: the weights changed on its way, and it is too old now.
+
+        Errors: OSError.
+        """
         group = self._out.pop(number, None)
         if group is not None:
             self.counts["delivered"] -= 1
             await self._drop(group, "stale")
 
     def news(self) -> tuple[int, ...]:
-        """What was dropped since this was last asked."""
+        """Returns the numbers of the groups that were dropped since the last call."""
         said, self._unsaid = tuple(self._unsaid), []
         return said
 
@@ -140,7 +153,7 @@ class Outbox:
         }
 
     async def _sort_out(self) -> None:
-        """Errors: OSError."""
+        """Drops the waiting groups that the trainer must not get. Errors: OSError."""
         for group, reason in self.shelf.take_out(self._wrong_with):
             self._unsaid.append(group.number)
             await self._drop(group, reason)

@@ -1,6 +1,6 @@
-"""A stream's run directory: made, or found again and gone on with from a cursor. Blocks.
+"""Makes a stream's run directory, or finds it again and resumes the stream from a cursor. Blocks.
 
-`stream.json` says which stream it is, what its tasks were, and from where on its files are still there.
+`stream.json` holds the stream's id, a digest of its tasks, and the group from which on its files are still there.
 """
 
 from __future__ import annotations
@@ -37,11 +37,13 @@ from ray_gym.stream.source import GroupSource, number_of
 
 @dataclass(frozen=True, slots=True)
 class Standing:
+    """Describes how a stream stands when a host takes it up."""
+
     commits: Commits
     files: dict[int, list[Finished]]
-    """The groups that no trainer has had, by commit; also commits without one."""
+    """Finished groups that are not settled yet, by commit; commits without one are there, too."""
     begun: set[int]
-    """Half played: pending again, to go on from the journals."""
+    """Numbers of the groups that are partly played. They are pending again, and resume from the journals."""
 
     @property
     def finished(self) -> set[int]:
@@ -51,7 +53,10 @@ class Standing:
 def standing_at(
     directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int], metrics: RunMetrics
 ) -> Standing:
-    """Errors: OSError, UserError from the generator."""
+    """Finds how a stream stands at a cursor, from its files and journals.
+
+    Errors: OSError, UserError from the generator.
+    """
     settled = dropped | set(cursor.beyond)
     files = {
         commit: [group for group in groups if group.number >= cursor.next and group.number not in settled]
@@ -78,7 +83,7 @@ def _files_after(commit: int, directory: RunDirectory) -> dict[int, list[Finishe
 
 @dataclass(frozen=True, slots=True)
 class _Unfinished:
-    """The episodes that may be in journals and have no row yet, made when they are asked for."""
+    """Makes the specs of episodes that may be in journals and have no row yet, when they are asked for by id."""
 
     source: GroupSource
     first: int
@@ -95,27 +100,33 @@ class _Unfinished:
 
 
 MAY_CHANGE_TOO = (*MAY_CHANGE, "models.*.model", "models.*.weights_version")
-"""The weights of a stream change while it is played, so it may be gone on with from a checkpoint."""
+"""Config keys that may change when a stream is resumed. Weights are among them, since training changes them."""
 TAKEOVER_S = 20.0
-"""How long the host of a trainer that was just killed may take to end."""
+"""Seconds that the host of a trainer that was just killed may take to end."""
 _EMPTY = {".lock", ".staging", "epoch", EPISODES, "journal", STREAM}
-"""All that is in a directory whose maker was killed before its config was written."""
+"""Names that a directory may hold whose maker was killed before the config was written."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
+    """Identifies a stream. It is the content of `stream.json`."""
+
     id: str
     tasks: str
-    """A digest of what is played."""
+    """Digest of the tasks that are played."""
     next: int = 0
-    """Files of groups before this one may have been removed."""
+    """Number of a group. Files of the groups before it may have been removed."""
 
     def write(self, storage: Storage) -> None:
         storage.write(STREAM, json.dumps(asdict(self), indent=2).encode())
 
 
 def open_place(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[RunDirectory, Identity, Cursor]:
-    """Errors: UserError for a cursor that is no place in this stream, or a stream of something else; RunFailed, OSError."""
+    """Opens the directory of a stream, or makes it. Returns it, the stream's identity and the cursor to resume from.
+
+    `tasks` is the digest of the tasks, `saved` the trainer's cursor. Errors: UserError for a cursor that is no place in
+    this stream, and for a stream that plays something else; RunFailed, OSError.
+    """
     storage = storage_at(child_of(output_root(config), str(config.run.name)))
     _clear_half_made(storage)
     if storage.exists():
@@ -169,7 +180,7 @@ def _reopened(location: str, config: RunConfig) -> RunDirectory:
 
 
 def _check(cursor: Cursor, identity: Identity, directory: RunDirectory, from_the_start: bool) -> None:
-    """Errors: UserError."""
+    """Checks that a cursor is a place in the stream of this directory. Errors: UserError."""
     where = directory.location
     if cursor.stream != identity.id:
         raise UserError(
@@ -198,9 +209,10 @@ def _clear_half_made(storage: Storage) -> None:
 def remove_before(
     cursor: Cursor, identity: Identity, directory: RunDirectory, dropped: Dropped
 ) -> tuple[Identity, int]:
-    """Delete the files of which all groups are settled at a cursor, and say so in `stream.json`. Gives how many they were.
+    """Deletes the files whose groups are all settled at a cursor. Returns the new identity and the number of the files.
 
-    The newest file stays: the next one's number comes from it. Errors: UserError for another stream's cursor, OSError.
+    `stream.json` notes it before. The newest file stays, since the number of the next one comes from it. Errors:
+    UserError for another stream's cursor, OSError.
     """
     if cursor.stream != identity.id:
         raise UserError(f"cursor.stream: {cursor.stream!r}, but this stream is {identity.id!r}")
@@ -208,7 +220,7 @@ def remove_before(
         return identity, 0
     storage, newest = directory.storage, directory.order.last
     identity = replace(identity, next=cursor.next)
-    identity.write(storage)  # first: who comes with an older cursor from now on is told
+    identity.write(storage)  # first, so that an older cursor is refused from now on
     old = [name for name in storage.names(EPISODES) if (commit_of(name) or newest) <= min(cursor.commit, newest - 1)]
     for name in old:
         storage.delete(f"{EPISODES}/{name}")

@@ -1,4 +1,7 @@
-"""Which weights the trained models of a stream serve, as the holders of them have it: whoever updates them tells the stream by that."""
+"""Asks the holders of the weights which versions the trained models of a stream serve.
+
+By that the stream learns of an update, whichever program made it.
+"""
 
 from __future__ import annotations
 
@@ -12,19 +15,27 @@ from ray_gym.models.engine import Engine, Served
 from ray_gym.weights.holder import find_holder
 
 LOOK_S = 1.0
-"""How often it is looked, beside for each group that is taken."""
+"""Seconds between two looks at the versions. Each taken group brings another look."""
 ANSWER_S = 10.0
 
 
 class ServedVersions:
+    """Asks for the versions of the weights that models serve."""
+
     def __init__(self, engines: Mapping[str, Engine]) -> None:
-        """Of models that are up, by name; those whose weights can't be changed are left out. Blocks."""
+        """Takes the engines of models that are up, by name.
+
+        Models whose weights can't be changed are left out. Blocks.
+        """
         apps = {name: engine.app for name, engine in engines.items() if isinstance(engine, Served)}
         found = {name: find_holder(app) for name, app in apps.items()}
         self._holders: dict[str, Any] = {name: holder for name, holder in found.items() if holder is not None}
 
     async def look(self) -> dict[str, int]:
-        """As `ask`. Empty while a holder can't be asked: it is started again, or its application goes."""
+        """Returns the version of each model, as `ask` does. It is empty while a holder does not answer.
+
+        Such a holder is being started again, or its application is ending.
+        """
         try:
             async with asyncio.timeout(ANSWER_S):
                 return await self.ask()
@@ -32,6 +43,10 @@ class ServedVersions:
             return {}
 
     async def ask(self) -> dict[str, int]:
-        """By model. Waits for holders that are only starting. Errors: RayError."""
+        """Returns the version of the weights that each model serves, by name. Waits for holders that are still
+        starting.
+
+        Errors: RayError.
+        """
         found = await asyncio.gather(*(holder.status.remote() for holder in self._holders.values()))
         return {name: status.current.version for name, status in zip(self._holders, found, strict=True)}

@@ -1,6 +1,6 @@
-"""What a stream plays: groups without an end, by their number. A group is made when it is begun, so nobody holds a million of them.
+"""Makes the groups that a stream plays, by their numbers and without an end, shortly before they begin.
 
-The ids of a group and of its episodes begin with its number: whoever has a row, or a record of a journal, knows which group it is of.
+The ids of a group and of its episodes begin with the group's number, so rows and journal records show their group.
 """
 
 from __future__ import annotations
@@ -26,16 +26,21 @@ from ray_gym.run.driver.lease import Lease, LeaseGroup
 from ray_gym.seeds import derive_seed, stable_id
 
 AHEAD = 64
-"""Groups that are made and not begun."""
+"""Number of groups that are made ahead of their beginning."""
 
 
 AT_ONCE = 4
-"""Groups that are made before the first of them can begin."""
+"""Number of groups that are made together, before the first of them can begin."""
 
 
 class Supply:
+    """Keeps a supply of groups that are ready to begin."""
+
     def __init__(self, source: GroupSource, first: int, without: Iterable[int], on_more: Callable[[], None]) -> None:
-        """From group `first` on, but for `without`. `on_more` is told when there are some again."""
+        """Supplies the groups from number `first` on without those in `without`.
+
+        `on_more` is called when new ones are ready.
+        """
         self._source = source
         self._number = first
         self._without = set(without)
@@ -53,7 +58,10 @@ class Supply:
         return self._ready.popleft() if self._ready else None
 
     async def fill(self) -> None:
-        """Until there are no more. Errors: UserError for a generator that fails."""
+        """Makes groups until there are no more, AHEAD of them in advance.
+
+        Errors: UserError for a generator that fails.
+        """
         while not self._all_made:
             self._taken.clear()
             if len(self._ready) < AHEAD:
@@ -77,11 +85,14 @@ class Supply:
 
 
 LOOKED_AT = 4
-"""Generated tasks by which a stream is known again."""
+"""Number of generated tasks by which a stream is recognised."""
 
 
 def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any], epochs: int | None) -> GroupSource:
-    """Errors: UserError for a missing file, a bad row, a generator that fails at once."""
+    """Makes the source of a config's groups.
+
+    Errors: UserError for a missing file, a bad row, a generator that fails at once.
+    """
     section, seed = config.tasks, config.run.seed
     if section.generate is not None:
         epoch = min(section.generate, section.limit or section.generate)
@@ -91,7 +102,10 @@ def source_of(config: RunConfig, folder: Path, environment: Environment[Any, Any
 
 
 def digest_of(source: GroupSource) -> str:
-    """Of all rows, or of the first generated tasks. Errors: UserError."""
+    """Returns a digest of all rows, or of the first generated tasks, by which a stream is recognised.
+
+    Errors: UserError.
+    """
     hashed = xxhash.xxh3_128()
     if source.rows:
         for row in source.rows:
@@ -107,24 +121,30 @@ _PART = "stream"
 
 @dataclass(frozen=True)
 class GroupSource:
-    """Epochs over `rows`, each in another order; without rows, one new task after another from the environment's generator."""
+    """Makes groups by number: epochs over `rows`, each in another order.
+
+    Without rows, each group has a new task from the environment's generator.
+    """
 
     environment: Environment[Any, Any]
     seed: int
     repeats: int
     epoch: int
-    """How many groups an epoch has."""
+    """Number of groups in an epoch."""
     rows: tuple[TaskRow, ...] = ()
     epochs: int | None = None
-    """None: it never ends."""
+    """Number of epochs; None: no end."""
 
     @property
     def end(self) -> int | None:
-        """The first number that there is no group of."""
+        """Returns the number of groups, which is the first number without a group; None if there is no end."""
         return None if self.epochs is None else self.epochs * self.epoch
 
     def group(self, number: int) -> tuple[EpisodeSpec, ...]:
-        """Blocks: a generator may take its time. Errors: UserError for one that fails."""
+        """Makes the specs of a group's episodes. Blocks, since a generator may take its time.
+
+        Errors: UserError for a generator that fails.
+        """
         row = self._row(number) if self.rows else self._generated(number)
         group_id = f"{number}-{stable_id(self.seed, _PART, number, row.task_id)[:16]}"
         return tuple(
@@ -144,7 +164,7 @@ class GroupSource:
         return self.rows[_order(self.seed, epoch, len(self.rows))[place]]
 
     def _generated(self, number: int) -> TaskRow:
-        """Errors: UserError."""
+        """Generates and checks the task of a group. Errors: UserError."""
         try:
             task = self.environment.generate(random.Random(derive_seed(self.seed, "task", number)), number)
         except NotImplementedError as error:
@@ -158,7 +178,7 @@ class GroupSource:
 
 
 def number_of(an_id: str) -> int:
-    """Which group a group id or an episode id is of. Errors: ValueError for one that no stream gave."""
+    """Returns the number of the group from its id or an episode's id. Errors: ValueError for an id of no stream."""
     number = an_id.partition("-")[0]
     if not (number.isascii() and number.isdigit()):
         raise ValueError(f"{an_id!r} is no id of a stream's")
@@ -167,7 +187,7 @@ def number_of(an_id: str) -> int:
 
 @lru_cache(maxsize=2)
 def _order(seed: int, epoch: int, count: int) -> list[int]:
-    """Of the rows in an epoch."""
+    """Returns the order of the rows in an epoch, as their indices."""
     order = list(range(count))
     random.Random(derive_seed(seed, "epoch", epoch)).shuffle(order)
     return order

@@ -1,4 +1,6 @@
-"""The trainer's end of a stream: groups come in, acknowledgements and versions go out. No HTTP: an actor, and files that are mapped.
+"""Gives a trainer its end of a stream: groups come in, acknowledgements and versions go out.
+
+There is no HTTP between them: the other end is an actor, and the files of rows are mapped into memory.
 
 async with open_stream("config.yaml", cursor=saved, max_staleness=1, groups_per_version=8) as stream:
     async for group in stream:
@@ -38,17 +40,20 @@ from ray_gym.stream.options import StreamOptions
 from ray_gym.weights.client import Weights
 
 STUCK_S = 60.0
-"""After so long without a group it is said why, once: a trainer that waits for itself would never hear of it."""
+"""Seconds without a group after which the reason is printed, once, if the trainer itself holds the stream back."""
 OPEN_S = 600.0
-"""For the tasks to be read, and what an earlier host left."""
+"""Seconds that the host may take to read the tasks and the files that an earlier host left."""
 CLOSE_S = 60.0
 ANSWER_S = 60.0
 CALLS = 64
-"""To the host at once: evaluations are most of them."""
+"""Most calls to the host at once. Most of them are evaluations."""
 
 
 class Stream:
-    """To be used on one event loop. Its methods raise UserError and RunFailed."""
+    """A stream yields finished groups to a trainer.
+
+    Use it on one event loop. Its methods raise UserError and RunFailed.
+    """
 
     def __init__(
         self, config: str | Path, overrides: Sequence[str], options: StreamOptions, cursor: Any, version: int | None
@@ -63,7 +68,7 @@ class Stream:
         options.check(self._config)
         self._asked: asyncio.Task[Delivery] | None = None
         self._told: list[Any] = []
-        """What the host was told, and has not said yet that it heard."""
+        """References of the calls to the host whose results were not looked at yet."""
         self._started = AsyncExitStack()
 
     # ---- from start to end ----
@@ -82,10 +87,10 @@ class Stream:
         await self._started.aclose()
 
     async def _open(self) -> None:
-        """Everything that can be wrong is found before the models are loaded."""
+        """Starts the host and the models. All that can be checked is checked before the models are loaded."""
         file = str(self._config_path)
         engines = check_plan(Plan.of(self._config, file), file).engines
-        blocking = ExitStack()  # what takes its time to come and go
+        blocking = ExitStack()  # holds the parts that block when they start and stop
         self._started.push_async_callback(asyncio.to_thread, blocking.close)
         if not ray.is_initialized():
             await asyncio.to_thread(blocking.enter_context, cluster.connected())
@@ -109,7 +114,10 @@ class Stream:
         self._files = Files(storage_at(opened.location))
 
     def _take_up(self, served: Mapping[str, int]) -> None:
-        """The version of the weights as the trainer's models begin. Errors: UserError for older ones than at the cursor."""
+        """Takes over the version of the weights with which the trainer's models begin.
+
+        Errors: UserError for weights older than those at the cursor.
+        """
         for model, version in served.items():
             if not self._version_given and version < self._version:
                 raise UserError(
@@ -124,7 +132,7 @@ class Stream:
         try:
             await _answer(self._host.close.remote(), CLOSE_S)
         except RunFailed as error:
-            _say(f"the stream was not closed: {error}")  # what it holds is on the disk
+            _say(f"the stream was not closed: {error}")  # its groups are on disk
         finally:
             ray.kill(self._host)
 
@@ -134,7 +142,7 @@ class Stream:
         return self
 
     async def __anext__(self) -> Group:
-        """The next group that nobody was given. It comes again after a restart, unless it was acknowledged at the cursor."""
+        """Waits for the next group. It comes again after a restart, unless it was acknowledged at the cursor."""
         while True:
             await self._hear()
             delivery = await self._delivery()
@@ -151,9 +159,9 @@ class Stream:
             return await asyncio.to_thread(self._files.group, found)
 
     def acknowledge(self, *groups: Group) -> None:
-        """The trainer is done with these: the cursor goes beyond them, and others may be begun.
+        """Tells the stream that the trainer is done with these groups: the cursor passes them, and others may begin.
 
-        Errors: ValueError for one that is not out.
+        Errors: ValueError for a group that was acknowledged already, or never delivered.
         """
         for group in groups:
             self._progress.acknowledge(group.number)
@@ -163,11 +171,14 @@ class Stream:
 
     @property
     def version(self) -> int:
-        """Of the weights, as far as is known here: the newest that was told, or that a group came with."""
+        """Returns the newest version of the weights that was told here, or that a group came with."""
         return self._version
 
     def weights(self, model: str) -> Weights:
-        """To change those of a model of the config; the stream notices. Blocks. Errors: UserError if they can't be changed."""
+        """Returns the weights of a model of the config, to change them; the stream notices. Blocks.
+
+        Errors: UserError if they can't be changed.
+        """
         engine = self._engines.get(model)
         if engine is None:
             raise UserError(f"models.{model}: the stream has no such model up; it has {', '.join(self._engines)}")
@@ -178,9 +189,9 @@ class Stream:
         return Weights(engine.app)
 
     def advance(self, version: int) -> None:
-        """From now on the models generate with these weights: for models whose weights are not changed by `ray_gym.Weights`.
+        """Tells the stream that from now on the models generate with the weights of this version.
 
-        Errors: ValueError for an older version.
+        It is for models whose weights are not changed by `ray_gym.Weights`. Errors: ValueError for an older version.
         """
         if version < self._version:
             raise ValueError(f"version {version}, but the weights are at {self._version} already; versions grow")
@@ -192,11 +203,17 @@ class Stream:
 
     @property
     def cursor(self) -> dict[str, Any]:
-        """To be saved with the trainer's checkpoint, as JSON: what was acknowledged until now never comes again, and all else does."""
+        """Returns the cursor as JSON values, to be saved with the trainer's checkpoint.
+
+        Groups that were acknowledged until now never come again from it, and all others do.
+        """
         return self._progress.cursor(self._version).as_json()
 
     async def remove_before(self, cursor: Any) -> int:
-        """Delete files that only hold groups from before a cursor which is safe in a checkpoint. Gives how many they were."""
+        """Deletes the files that only hold groups from before a cursor, and returns their number.
+
+        The cursor must be safe in a checkpoint.
+        """
         removed: int = await _answer(self._host.remove_before.remote(Cursor.parse(cursor)), OPEN_S)
         return removed
 
@@ -205,9 +222,10 @@ class Stream:
     async def evaluate(
         self, config: str | Path, overrides: Sequence[str] = (), *, name: str, first: bool = True
     ) -> dict[str, Any]:
-        """Play another config on the stream's models as a run of its own under `name`; gives its summary, with its location.
+        """Plays another config on the stream's models as a run of its own under `name`.
 
-        `first`: no group of the stream is begun while an episode of the evaluation waits for a worker.
+        Returns the run's summary with its location. `first`: no group of the stream begins while an episode of the
+        evaluation waits for a worker.
         """
         path, named = find_config(Path(config)), [*overrides, f"run.name={name}"]
         read = await asyncio.to_thread(lambda: with_absolute_path(read_config(path, named), path))
@@ -215,14 +233,22 @@ class Stream:
         return summary
 
     async def status(self) -> dict[str, Any]:
-        """Counts: begun, playing, waiting (finished), out (delivered), acknowledged, dropped; the bounds; how stale the stalest was."""
+        """Returns the numbers of groups (begun, playing, waiting, out, delivered, acknowledged, stale, small, ...) by
+        name.
+
+        Waiting ones are finished, and those out are delivered and not acknowledged. The bounds `max_open` and
+        `max_ahead` are there, too, and `stalest`, the most versions that a delivered group was behind.
+        """
         counts: dict[str, Any] = await _answer(self._host.status.remote())
         return counts
 
     # ---- the wire ----
 
     async def _delivery(self) -> Delivery:
-        """One that was asked for before counts, too: whoever is cancelled while he waits loses no group."""
+        """Asks the host for a delivery, or waits for the one asked for before.
+
+        So no group is lost if the caller is cancelled while it waits.
+        """
         if self._asked is None:
             self._asked = asyncio.create_task(_answer(self._host.next.remote(self._version), None))
         done, _ = await asyncio.wait({self._asked}, timeout=STUCK_S)
@@ -241,7 +267,7 @@ class Stream:
         self._told.append(reference)
 
     async def _hear(self) -> None:
-        """What went wrong with what the host was told. Errors: RunFailed."""
+        """Waits for the results of the calls that told the host something. Errors: RunFailed if one failed."""
         told, self._told = self._told, []
         for reference in told:
             await _answer(reference)
@@ -260,24 +286,28 @@ def open_stream(
     epochs: int | None = None,
     wait_s: float | None = None,
 ) -> Stream:
-    """A stream of the groups that a config plays, without an end unless `epochs` gives one; for `async with`.
+    """Returns a stream of the groups that a config plays, for `async with`. It has no end unless `epochs` gives one.
 
-    `cursor`: what `stream.cursor` gave when the checkpoint was saved that the trainer goes on from; None: from the start. `version`: of the
-    weights now; default the cursor's. The rest is in `StreamOptions`. Errors: UserError.
+    `cursor` is the value of `stream.cursor` that was saved with the checkpoint to resume from; None means the start.
+    `version` is that of the weights now; the default is the cursor's. `StreamOptions` describes the rest. Errors:
+    UserError.
     """
     options = StreamOptions(max_staleness, groups_per_version, min_group_size, max_open_groups, epochs, wait_s)
     return Stream(config, overrides, options, cursor, version)
 
 
 def _make_host(setup: HostSetup) -> Any:
-    """On the trainer's node, and gone with its process."""
+    """Starts the host as an actor on the trainer's node. It ends with the trainer's process."""
     here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     options = {"num_cpus": 0, "max_concurrency": CALLS, "scheduling_strategy": here}
     return ray.remote(Host).options(**options).remote(setup)
 
 
 async def _answer(reference: Any, within_s: float | None = ANSWER_S) -> Any:
-    """Errors: UserError and RunFailed as the host raised them; RunFailed if it is gone, or does not answer."""
+    """Waits for the host's answer to a call.
+
+    Errors: UserError and RunFailed as the host raised them; RunFailed if it is gone, or does not answer.
+    """
     try:
         async with asyncio.timeout(within_s):
             return await reference

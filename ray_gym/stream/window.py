@@ -1,11 +1,13 @@
-"""How far the fan-out may run ahead of its trainer. Pure: knows neither Ray nor time.
+"""Limits how far the fan-out may run ahead of its trainer. Pure: knows neither Ray nor time.
 
-Two bounds, both on groups that are begun:
+There are two bounds, both on groups that are begun:
 
-* **open**: begun, and neither acknowledged nor dropped. At most `max_open` are. A trainer that is slow holds the fan-out back with it.
-* **ahead**: begun, and not delivered before the weights last changed; what is dropped counts no more. At most (max_staleness + 1) *
-  groups_per_version are. A trainer that takes `groups_per_version` groups for every update finds them at most `max_staleness` versions old
-  then, as long as no group is overtaken by ones begun later; one that is may get too old, and is dropped.
+* **open** groups are begun, and neither acknowledged nor dropped. There are at most `max_open`, so a slow trainer holds
+  the fan-out back.
+* **ahead** are groups that are begun, and neither delivered before the weights last changed nor dropped. There are at
+  most (max_staleness + 1) * groups_per_version. A trainer that takes `groups_per_version` groups for every update then
+  finds them at most `max_staleness` versions old, as long as no group is overtaken by others that began later. A group
+  that is overtaken may get too old, and is dropped.
 """
 
 from __future__ import annotations
@@ -15,12 +17,14 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Window:
+    """A window holds the numbers of the groups that are open, and of those that are ahead."""
+
     max_open: int
     max_ahead: int | None = None
     open: set[int] = field(default_factory=set)
     ahead: set[int] = field(default_factory=set)
     _delivered: set[int] = field(default_factory=set)
-    """Since the weights last changed."""
+    """Numbers of the groups that were delivered since the weights last changed."""
 
     @property
     def has_room(self) -> bool:
@@ -41,6 +45,6 @@ class Window:
         self.ahead.discard(number)
 
     def advance(self) -> None:
-        """The weights have changed: what was delivered until now is what they were changed with."""
+        """Notes that the weights have changed. They were trained on the groups that were delivered until now."""
         self.ahead -= self._delivered
         self._delivered.clear()
