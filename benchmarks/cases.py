@@ -131,7 +131,10 @@ class _Prepared:
     double: int | None
 
     def played(self, play_all: Callable[[_Prepared], float | None]) -> Played:
-        """Plays all episodes and counts their rows. `play_all` may return when it ended. Errors: MeasurementFailed if none."""
+        """Plays all episodes and counts their rows. `play_all` may return the moment of its end.
+
+        Errors: MeasurementFailed if no episode was committed.
+        """
         asked_at, ended_at = time.time(), play_all(self) or time.time()
         counts = _Counts()
         for table in self.directory.storage.tables(READ_BACK):
@@ -188,7 +191,7 @@ def _prepared(load: Load) -> Iterator[_Prepared]:
 
 @contextmanager
 def _ray(lags: Path) -> Iterator[None]:
-    """Starts a cluster of our own, also where another is up: nobody could tell which of its processes are whose."""
+    """Starts a cluster of our own, also where another is up, since the processes of both could not be told apart."""
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
     ray.init(
         address="local",

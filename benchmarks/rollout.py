@@ -21,7 +21,7 @@ CONFIG = Path("benchmark.yaml")
 
 @contextmanager
 def planned(config: RunConfig) -> Iterator[tuple[Plan, RunDirectory]]:
-    """Makes a run's plan and its directory, which stays open for the block."""
+    """Yields a run's plan and its new directory, which stays open for the block."""
     plan, directory = make_plan(config, CONFIG), plan_directory(config, CONFIG)
     create(directory)
     try:

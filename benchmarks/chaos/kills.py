@@ -96,7 +96,7 @@ class Killer:
 
     @property
     def is_idle(self) -> bool:
-        """Tells whether nobody is frozen or cut off."""
+        """Tells whether no process is frozen or cut off."""
         return self.frozen is None and self.cut_off is None
 
     def aim(self, kind: Kind) -> psutil.Process | None:
@@ -147,7 +147,7 @@ class Killer:
             self._replace(self.cut_off.raylet)
 
     def _replace(self, raylet: psutil.Process) -> None:
-        """Reaps a dead raylet, whose workers live until then, and adds another."""
+        """Adds a raylet in place of a dead one, which it collects first: the dead one's workers live until then."""
         self._raylets.take_out(raylet.pid).wait()
         self._raylets.add()
 

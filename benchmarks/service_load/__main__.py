@@ -37,7 +37,7 @@ def say(text: str) -> None:
 
 @dataclass(slots=True)
 class Load:
-    """Collects what all clients did and saw."""
+    """Collects the requests, games and streams of all clients, and the memory of the processes."""
 
     rollouts: Rollouts
     warm_up: str

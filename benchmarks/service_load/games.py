@@ -49,7 +49,7 @@ class Game:
 
 @dataclass(slots=True)
 class Pace:
-    """Has clients think before each request, until the load is over."""
+    """Makes clients pause before each request, until the load is over."""
 
     pause_s: float
     over: asyncio.Event = field(default_factory=asyncio.Event)

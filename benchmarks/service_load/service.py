@@ -124,7 +124,7 @@ def _end(process: subprocess.Popen[str]) -> None:
 
 
 def _free_port() -> int:
-    """Finds a port that the system gives to nobody by itself, as Ray asks it to."""
+    """Finds a free port below those that the system hands out by itself. Errors: OSError if there is none."""
     for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))

@@ -1,4 +1,4 @@
-"""Submits rollouts one after the other, and follows their groups as clients that break off and come back."""
+"""Starts rollouts one after the other, and follows their groups as clients that break off and come back."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Rollouts:
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def submit(self, address: str, counts: Counts, pace: Pace) -> None:
-        """Submits rollouts until the load is over, then cancels those under way, so that their streams end."""
+        """Starts rollouts until the load is over, then cancels those under way, so that their streams end."""
         async with Connection.to(address, counts) as connection:
             while not pace.over.is_set():
                 if len(self.under_way) >= AHEAD:
