@@ -1,8 +1,9 @@
-"""When a new episode may begin: a gate before the models of a run, so that conversations that go on keep their place in the caches.
+"""Decides when a new episode may begin: a gate before the models of a run protects the KV caches of conversations that
+go on.
 
-Only beginnings wait. The turns of an episode that has begun never do: its history lies in a replica's KV cache, and holding it back would
-have the cache forget it. An episode is let in once, for all of its models: where the user's is the slow one, that also keeps the
-policy's conversations few enough for its cache.
+Only beginnings wait. The turns of an episode that has begun never do: its history lies in a replica's KV cache, and
+holding it back would have the cache forget it. An episode is let in once, for all of its models: where the user's is
+the slow one, that also keeps the policy's conversations few enough for its cache.
 """
 
 from __future__ import annotations
@@ -20,32 +21,34 @@ from pydantic import BaseModel, ConfigDict, Field
 from ray_gym.models.engine import Gated
 
 LOOK_S = 0.5
-"""How often the replicas are asked while episodes wait; what an answer allows holds as long."""
+"""Seconds between two questions to the replicas while episodes wait. An answer is valid for as long."""
 GROWTH = 0.5
-"""Episodes that an answer lets in, as a share of those in flight: what they will need shows only later."""
+"""Episodes that an answer lets in, as a share of those in flight: their full need shows only later."""
 
 Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
 
 
 class AdmissionLimits(BaseModel):
-    """Of each replica of a model. New episodes wait while one of them is over one of these."""
+    """Limits for each replica of a model. New episodes wait while any replica is over any of them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_kv_use: Share = 0.9
-    """Of its KV cache, by what it is generating at the moment."""
+    """Largest share of a replica's KV cache (0 to 1) that its current generations may fill."""
     max_waiting: Annotated[int, Field(ge=0)] | None = None
-    """Calls that wait in its engine."""
+    """Largest number of calls that may wait in a replica's engine. None means no limit."""
     max_recomputed: Share | None = 0.1
-    """Of the histories that were sent to it, by tokens: what its cache should have had, and had lost."""
+    """Largest share (0 to 1) of the history tokens sent to a replica that its cache should have had, but had lost. None
+    means no limit.
+    """
     max_conversations: Count | None = None
-    """Episodes in flight, in the mean over the replicas."""
+    """Largest number of episodes in flight, in the mean over the replicas. None means no limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Of one replica, now; `recomputed` is over its last calls."""
+    """The load of one replica is measured now, except `recomputed`, which is taken over its last calls."""
 
     kv_use: float
     waiting: int
@@ -54,7 +57,9 @@ class Load:
 
 
 def room(loads: Sequence[Load], conversations: float, limits: AdmissionLimits) -> float:
-    """How many more episodes may begin. A replica over a limit leaves room for none: which one they would go to, nobody knows before."""
+    """Returns how many more episodes may begin, `inf` without a limit. If any replica is over a limit, none may: nobody
+    knows beforehand which replica they would go to.
+    """
     if any(is_crowded(load, limits) for load in loads):
         return 0
     if limits.max_conversations is None or not loads:  # where nobody answers, calls find out for themselves
@@ -71,7 +76,9 @@ def is_crowded(load: Load, limits: AdmissionLimits) -> bool:
 
 
 class Gate:
-    """Who may enter. Keeps no tasks and no time: whoever uses it says what time it is."""
+    """A gate decides whether an episode may enter. It starts no tasks and reads no clock: its user passes the
+    time in.
+    """
 
     def __init__(self) -> None:
         self.in_flight = 0
@@ -83,7 +90,7 @@ class Gate:
         self._until = now + LOOK_S
 
     def may_enter(self, now: float) -> bool:
-        """One alone always may: otherwise nothing would change any more."""
+        """Says whether an episode may enter. A single one always may: otherwise nothing would change any more."""
         return self.in_flight == 0 or (self._let_in > 0 and now < self._until)
 
     def look_is_due(self, now: float) -> bool:
@@ -98,7 +105,9 @@ class Gate:
 
 
 class Admission:
-    """A worker's. `share` is how many of the run's episodes it plays."""
+    """The admission of a worker lets its episodes begin. `share` is the worker's share of the run's episodes
+    (0 to 1).
+    """
 
     def __init__(self, models: Iterable[object], share: float = 1) -> None:
         self._models = [model for model in models if isinstance(model, Gated) and model.is_gated]
@@ -108,7 +117,7 @@ class Admission:
 
     @asynccontextmanager
     async def place(self, begins: bool) -> AsyncIterator[None]:
-        """For the time of an episode; one that `begins` waits until there is room."""
+        """Holds a place for the time of an episode. An episode that `begins` waits until there is room."""
         if begins and self._models:
             await self._until_room()
         self._gate.enter()
@@ -126,7 +135,7 @@ class Admission:
                     await asyncio.sleep(LOOK_S / 5)
 
     async def _room(self) -> float:
-        """This worker's part of it."""
+        """Returns this worker's part of the room for new episodes."""
         conversations = self._gate.in_flight / self._share
         rooms = await asyncio.gather(*(model.room(conversations) for model in self._models))
         least = min(rooms)

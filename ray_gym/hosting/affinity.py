@@ -1,4 +1,4 @@
-"""Which calls should reach the same replica of a model, and how."""
+"""Chooses which calls should reach the same replica of a model, and how they reach it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,18 @@ from typing import Literal
 from ray_gym.models.base import CompletionRequest
 
 Transport = Literal["batched", "handle"]
-"""How calls reach a replica: those of a worker together, or each alone by Serve's handle."""
+"""Way in which calls reach a replica: those of a worker together (`batched`), or each alone by Serve's handle
+(`handle`).
+"""
 
 Affinity = Literal["session", "group", "none"]
-"""Those of an episode, those of all episodes of a task (whose first prompts are alike), or as it comes."""
+"""Calls that should reach the same replica: those of an episode (`session`), those of all episodes of a task, whose
+first prompts are alike (`group`), or no particular ones (`none`).
+"""
 
 
 def routing_key(request: CompletionRequest, affinity: Affinity) -> str:
-    """Calls of the same key go to the same replica; "" to any."""
+    """Returns the key of a call. Calls of the same key go to the same replica, calls of "" to any."""
     if affinity == "none":
         return ""
     return request.group_id or request.session_id if affinity == "group" else request.session_id

@@ -1,4 +1,6 @@
-"""A model as a Serve application of a run: found, deployed, attached to, and taken down when its last run goes."""
+"""Brings a model up as a Serve application of a run, finds it, attaches to it, and deletes it when its last
+run ends.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ from ray_gym.hosting.lease import GRACE_S, Lease, digest_of, dismiss, find_janit
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
 
 RELEASE_S = 15.0
-"""How long the lease of a driver that was just killed may live on."""
+"""Longest time that the lease of a driver that was just killed may live on, in seconds."""
 HEALTH_CHECK_S = 1.0
 """Serve replaces a replica that died at its next check, and one whose `check_health` fails at the third in a row."""
 START_RETRIES = 1_000
@@ -31,12 +33,12 @@ started again also counts those that were killed while they started, and has for
 MOST_QUESTIONS = 10_000
 """At a replica at once, where calls go past Serve: what else it is asked (`whereabouts`, `load`) never waits."""
 FAILED_START = "A replica failed to start"
-"""How Serve's message begins when one did not start, and it is going to try again."""
+"""Beginning of Serve's message when a replica did not start and Serve is going to try again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """What to deploy. `of` is the class of a replica, `arguments` are its constructor's."""
+    """A deployment to make. `of` is the class of a replica, `arguments` are its constructor's."""
 
     of: type
     arguments: tuple[Any, ...]
@@ -44,14 +46,14 @@ class Replicas:
     max_ongoing_requests: int
     """Calls that one takes at a time."""
     actor_options: dict[str, Any]
-    """Of Ray: num_cpus, num_gpus, label_selector, runtime_env."""
+    """Ray's options of a replica's actor: num_cpus, num_gpus, label_selector, runtime_env."""
     start_timeout_s: float
     what: str
-    """What did not start, in errors."""
+    """Name of the replica in errors about its start."""
     loading: str
-    """What is being loaded, for the user."""
+    """Name of the model, in the message to the user that it is being loaded."""
     digest: str
-    """Of all options: an application that an earlier driver left is taken over only if it is the same."""
+    """Digest of all options: an application that an earlier driver left is taken over only if it has the same."""
     autoscaling: dict[str, Any] | None = None
     """Serve's autoscaling_config, if replicas come and go with the calls; `count` are there from the start."""
     batched: bool = False
@@ -78,7 +80,9 @@ class Replicas:
         return deployment.bind(*self.arguments)
 
     def _actor_options(self) -> dict[str, Any]:
-        """With this driver's paths: Serve may belong to a driver that has other ones, whose replicas these would be."""
+        """Adds this driver's import paths to `actor_options`: Serve may belong to a driver with other ones, which the
+        replicas would get.
+        """
         runtime_env = self.actor_options.get("runtime_env") or ray.get_runtime_context().runtime_env
         env_vars = {**as_variable(), **runtime_env.get("env_vars", {})}
         return {**self.actor_options, "runtime_env": {**runtime_env, "env_vars": env_vars}}
@@ -88,7 +92,7 @@ class Application:
     """A Serve application and a driver's lease on it. Workers get it without the lease."""
 
     def __init__(self, grace_s: float = GRACE_S, release_s: float = RELEASE_S, named_by: str = "run.name") -> None:
-        """`named_by`: the key of the config that its name comes from."""
+        """Creates it without deploying anything. `named_by` is the key of the config that its name comes from."""
         self.name = ""
         self._named_by = named_by
         self._grace_s = grace_s
@@ -115,8 +119,8 @@ class Application:
         self._wait_until_up(model, replicas)
 
     def hold(self, name: str, run_id: str, digest: str) -> bool:
-        """A lease on it, whether it is up (then True is given) or is to be deployed by the caller. What else has the name goes.
-
+        """Takes a lease on the application, and returns True if it is up, or False if the caller is to deploy it. Any
+        other application of that name is deleted.
         Errors: UserError (another run's application), RunFailed.
         """
         self.name = name
@@ -166,8 +170,8 @@ class Application:
             self.stop()
 
     def _is_left(self, digest: str) -> bool:
-        """Whether an earlier driver of the run left the very application that is wanted. Any other that it left is taken down.
-
+        """Says whether an earlier driver of the run left the very application that is wanted. Any other that it left is
+        deleted.
         Errors: UserError if a live driver uses it, or no run started it.
         """
         there, janitor = self.name in applications(), find_janitor(self.name)
@@ -188,7 +192,9 @@ class Application:
         return False
 
     def _is_released(self) -> bool:
-        """Whether no other driver uses it, one that was just killed apart."""
+        """Says whether no other driver uses the application. Waits for the lease of a driver that was just killed to
+        go.
+        """
         assert self._lease is not None
         deadline = time.monotonic() + self._release_s
         while self._lease.is_shared():
@@ -205,7 +211,7 @@ class Application:
         dismiss(self.name)
 
     def _wait_until_up(self, model: str, replicas: Replicas) -> None:
-        """Errors: UserError or RunFailed, with the replica's own reason."""
+        """Waits until the application is running. Errors: UserError or RunFailed, with the replica's own reason."""
         deadline = time.monotonic() + replicas.start_timeout_s
         while (status := serve.status().applications[self.name]).status != ApplicationStatus.RUNNING:
             messages = [status.message, *(deployment.message for deployment in status.deployments.values())]
@@ -218,7 +224,7 @@ class Application:
 
 
 def name_of(run_id: str, model: str) -> str:
-    """Of the application that a run deploys for a model of its config."""
+    """Returns the name of the application that a run deploys for a model of its config."""
     return f"{run_id}-{model}"
 
 
@@ -229,7 +235,7 @@ def start_serve() -> None:
 
 
 def applications() -> dict[str, ApplicationStatus]:
-    """All that Serve has, by name."""
+    """Returns the status of every application of Serve, by name."""
     return {name: application.status for name, application in serve.status().applications.items()}
 
 

@@ -1,4 +1,6 @@
-"""How a request for a model's OpenAI-compatible door reaches one of its replicas, and its answer comes back piece by piece."""
+"""Sends a request for a model's OpenAI-compatible door to one of its replicas, and streams its answer back piece by
+piece.
+"""
 
 from __future__ import annotations
 
@@ -15,21 +17,25 @@ from ray_gym.models.door import DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, busy, unavailable
 
 RETRY_AFTER_S = 5.0
-"""A replica that died is back in about that time (measured)."""
+"""Seconds after which a caller should retry: a replica that died is back in about that time (measured)."""
 
 
 class ServeDoor:
-    """One handle, and so one router, a process. Nothing is tried again: part of an answer may be with the caller already."""
+    """A process has one handle, and so one router, for a door. Nothing is retried: part of an answer may be with the
+    caller already.
+    """
 
     def __init__(self, app: str, silence_s: float) -> None:
-        """`silence_s`: how long a replica may say nothing; an answer that is not streamed comes in one piece."""
+        """Creates a door that opens at its first call.
+        `silence_s`: seconds for which a replica may send nothing; an answer that is not streamed comes in one piece.
+        """
         self._app = app
         self._silence_s = silence_s
         self._handle: Any = None
         self._opening = asyncio.Lock()
 
     async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Calls with the same `session_id` reach the same replica. Errors: Refused."""
+        """Yields the parts of an answer. Calls with the same `session_id` reach the same replica. Errors: Refused."""
         response: Any = None
         try:
             async with asyncio.timeout(self._silence_s):

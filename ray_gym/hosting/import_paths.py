@@ -1,4 +1,4 @@
-"""What other processes need on their path to import what this one can."""
+"""Finds the folders that other processes need on their path to import what this one can."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ HERE = PACKAGE.parent
 
 
 def import_paths() -> list[str]:
-    """Absolute folders, for workers have another working directory: this one, PYTHONPATH, and that of `ray_gym` if it is not installed.
-
-    The folder of a checkout holds more than `ray_gym` (tests, configs, ...), so it comes last, and only where it is needed: a user's own
-    packages have these names, too.
+    """Returns absolute folders, since workers have another working directory: this one, those of PYTHONPATH, and that
+    of `ray_gym` if it is not installed.
+    The folder of a checkout holds more than `ray_gym` (tests, configs, ...), so it comes last, and only where it is
+    needed: a user's own packages have these names, too.
     """
     inherited = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     own = [] if is_installed(HERE / "ray_gym") else [str(HERE)]
@@ -23,5 +23,5 @@ def import_paths() -> list[str]:
 
 
 def as_variable() -> dict[str, str]:
-    """The same, for the environment of a process."""
+    """Returns the import paths as environment variables for another process."""
     return {"PYTHONPATH": os.pathsep.join(import_paths())}

@@ -1,9 +1,11 @@
-"""Who uses a Serve application: leases, and the janitor that takes down an application which nobody uses any more.
+"""Keeps track of the runs that use a Serve application: leases, and the janitor that deletes an application which
+nobody uses any more.
 
-An application belongs to the runs that use it. The driver of each holds a lease: an actor that dies with the driver, however that
-dies. The janitor is a detached actor, one an application. It alone decides that an application is not used any more, so that nobody
-takes one over while it is being taken down: first for the last driver that goes (`close`), and for itself when no lease
-has been held for a while (`grace_s`), since a driver that was killed takes down nothing.
+An application belongs to the runs that use it. The driver of each holds a lease: an actor that dies with the driver,
+however the driver dies. The janitor is a detached actor, one for each application. It alone decides that an application
+is not used any more, so that nobody takes one over while it is being taken down: first for the last driver that goes
+(`close`), and for itself when no lease has been held for a while (`grace_s`), since a driver that was killed takes down
+nothing.
 """
 
 from __future__ import annotations
@@ -24,21 +26,23 @@ from ray_gym.weights.holder import dismiss_holder
 NAMESPACE = "ray_gym_app_leases"
 """The Ray namespace of leases and janitors."""
 GRACE_S = 60.0
-"""How long an application stays up with no driver on it: a driver that was killed may be gone on with meanwhile."""
+"""Seconds that an application stays up with no driver on it: a run whose driver was killed may be resumed meanwhile."""
 LOOK_S = 2.0
 ANSWER_S = 30.0
-"""A janitor that was killed is started again by Ray within this time."""
+"""Seconds within which Ray starts a janitor again that was killed."""
 
 
 class Lease:
-    """A driver's lease on an application: an actor that does nothing, and lives exactly as long as the driver. All that counts is its name.
+    """A driver's lease on an application is an actor that does nothing, and lives exactly as long as the driver. Only
+    its name counts.
 
-    Its process imports nothing of ours, and waits for ever in a call (until Ray has to start it again): one that waits for calls looks for
-    signals a hundred times a second. With that a lease takes a third of the CPU time, 0.4 s when it starts and 2 ms a second.
+    Its process imports nothing of ours, and waits for ever in a call (until Ray has to start it again): an actor that
+    waits for calls looks for signals a hundred times a second. With that a lease takes a third of the CPU time, 0.4 s
+    when it starts and 2 ms a second.
     """
 
     def __init__(self, app: str, run_id: str) -> None:
-        """Held when it returns: names are registered at once, before there is a process."""
+        """Takes the lease. It is held on return: names are registered at once, before there is a process."""
         self._app = app
         self._name = f"lease|{app}|{run_id}|{uuid.uuid4().hex}"
         nothing = ray.remote(num_cpus=0, max_restarts=-1)(threading.Event)  # it may lose its process, or its node
@@ -46,17 +50,19 @@ class Lease:
         self._actor.wait.remote()
 
     def __del__(self) -> None:
-        """An actor with a call under way outlives its handles."""
+        """Kills the actor, as an actor with a call under way outlives its handles."""
         if ray.is_initialized():
             with suppress(Exception):
                 ray.kill(self._actor)
 
     def is_shared(self) -> bool:
-        """Whether another driver holds a lease on the application too."""
+        """Says whether another driver holds a lease on the application too."""
         return bool(held(self._app) - {self._name})
 
     def release(self) -> bool:
-        """Give it back. True if the application is now the caller's to delete: nobody else uses it, and nobody will."""
+        """Gives the lease back. Returns True if the application is now the caller's to delete: nobody else uses it, and
+        nobody will.
+        """
         ray.kill(self._actor)
         janitor = find_janitor(self._app)
         return janitor is not None and bool(_asked(janitor.close.remote(self._name)))
@@ -64,7 +70,7 @@ class Lease:
 
 class _Janitor:
     def __init__(self, app: str, digest: str, grace_s: float) -> None:
-        """Also called when Ray starts it again after its death."""
+        """Starts to watch the leases. Also called when Ray starts the janitor again after its death."""
         self._app = app
         self._digest = digest
         self._grace_s = grace_s
@@ -73,12 +79,16 @@ class _Janitor:
         threading.Thread(target=self._watch, daemon=True).start()
 
     def digest(self) -> str | None:
-        """Of the options that the application was deployed with; None if it is being taken down. Ask while holding a lease."""
+        """Returns the digest of the options that the application was deployed with; None if it is being taken down. Ask
+        while holding a lease.
+        """
         with self._deciding:
             return None if self._closing else self._digest
 
     def close(self, released: str = "") -> bool:
-        """Whether no lease is held (but one that is being released): then the application is not given to anyone any more."""
+        """Says whether no lease is held (but the one that is being released). If so, the application is given to nobody
+        any more.
+        """
         with self._deciding:
             self._closing = self._closing or not held(self._app) - {released}
             return self._closing
@@ -98,12 +108,14 @@ class _Janitor:
 
 
 def held(app: str) -> set[str]:
-    """The names of the leases on an application."""
+    """Returns the names of the leases on an application."""
     return {name for name in _names() if name.startswith(f"lease|{app}|")}
 
 
 def start_janitor(app: str, digest: str, grace_s: float) -> None:
-    """Errors: RunFailed if the application has one, which only another driver at this moment can have started."""
+    """Starts the janitor of an application.
+    Errors: RunFailed if the application has one, which only another driver at this moment can have started.
+    """
     options = {
         "name": _janitor_name(app),
         "namespace": NAMESPACE,
@@ -118,7 +130,7 @@ def start_janitor(app: str, digest: str, grace_s: float) -> None:
 
 
 def find_janitor(app: str) -> Any | None:
-    """None for an application that no run started, or that is gone."""
+    """Returns the janitor of an application, or None if no run started the application, or it is gone."""
     try:
         return ray.get_actor(_janitor_name(app), namespace=NAMESPACE)
     except ValueError:
@@ -126,15 +138,18 @@ def find_janitor(app: str) -> Any | None:
 
 
 def digest_of(app: str) -> str | None:
-    """What the janitor says of an application; None without one, or while the application is being taken down."""
+    """Returns the digest that the janitor of an application knows; None without a janitor, or while the application is
+    being taken down.
+    """
     janitor = find_janitor(app)
     answer: str | None = None if janitor is None else _asked(janitor.digest.remote())
     return answer
 
 
 def dismiss(app: str) -> None:
-    """End the janitor of an application that is deleted, if there is one, and the holder of its weights. Their names are free when this
-    returns."""
+    """Ends the janitor of an application that is deleted, if there is one, and the holder of its weights. Their names
+    are free when this returns.
+    """
     dismiss_holder(app)
     janitor = find_janitor(app)
     if janitor is None:
@@ -146,7 +161,9 @@ def dismiss(app: str) -> None:
 
 
 def _asked(reference: Any) -> Any | None:
-    """None if the janitor does not answer: then it is gone, or will take care of the application itself."""
+    """Returns the janitor's answer, or None if it does not answer: then it is gone, or will take care of the
+    application itself.
+    """
     try:
         return ray.get(reference, timeout=ANSWER_S)
     except (RayActorError, GetTimeoutError):

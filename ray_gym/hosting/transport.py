@@ -1,6 +1,7 @@
-"""How a request reaches a replica of a model that Ray Serve hosts.
+"""Sends a request to a replica of a model that Ray Serve hosts.
 
-In a batch with others of its process (`ray_gym.hosting.lanes`), or alone, by Serve's handle. This is the one place that knows.
+The request goes in a batch with others of its process (`ray_gym.hosting.lanes`), or alone, by Serve's handle. Only this
+module knows which.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ class ServeModel:
         return self._limits is not None
 
     async def room(self, conversations: float) -> float:
-        """For how many more episodes. One that is gone is for the calls to find out about; one that has no slot to answer in is full."""
+        """Returns for how many more episodes there is room. If the application is gone, the calls find that out; a
+        replica that has no slot to answer in counts as full.
+        """
         if self._limits is None:
             return math.inf
         try:
@@ -71,7 +74,9 @@ class ServeModel:
         return room([load for load in loads if isinstance(load, Load)], conversations, self._limits)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure."""
+        """Returns the completion of a request, with retries.
+        Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure.
+        """
         for wait_s in pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S):
             began = time.monotonic()
             try:
@@ -122,7 +127,9 @@ class ServeModel:
                 answer.cancel()
 
     async def _look(self) -> None:
-        """Errors: EpisodeFailure if the application is gone. However many calls wait, a process asks once in `LOOK_S`."""
+        """Checks that the application is up, at most once in `LOOK_S` for a process, however many calls wait.
+        Errors: EpisodeFailure if the application is gone.
+        """
         if time.monotonic() - self._looked_at < LOOK_S:
             return
         self._looked_at = time.monotonic()
@@ -146,7 +153,9 @@ class ServeModel:
 
 
 async def _answer(response: Any) -> Completion:
-    """Errors: what the replica raised; TaskCancelledError if the call was cancelled, but not by us."""
+    """Waits for the answer of a replica.
+    Errors: the replica's own; TaskCancelledError if the call was cancelled, but not by us.
+    """
     try:
         answer: Completion = await response
         return answer

@@ -1,4 +1,4 @@
-"""Which errors say that a replica is gone or can't be reached."""
+"""Lists the errors that say that a replica is gone or can't be reached."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ UNREACHABLE = (
     grpc.RpcError,
     ConnectionError,
 )
-"""They say nothing about the request: another try may succeed."""
+"""Errors that say nothing about the request: a retry may succeed."""

@@ -1,4 +1,6 @@
-"""One process that calls a replica, as the replica sees it: what it asked on its connection, and what is to be sent back."""
+"""Represents one process that calls a replica, on the replica's side: the calls that came on its connection, and their
+answers.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,13 @@ from ray_gym.hosting.lanes import wire
 from ray_gym.hosting.lanes.frames import MOST_BYTES, Frames
 
 GREETING_S = 10.0
-"""How long who connects may take to say the token."""
+"""Seconds that a process may take to send the token after it has connected."""
 
 logger = logging.getLogger(__name__)
 
 
 class Caller:
-    """Has to say the replica's token first. When its connection goes, what it asked is cancelled."""
+    """A caller has to send the replica's token first. When its connection is lost, its calls are cancelled."""
 
     def __init__(
         self, token: bytes, answered: Callable[[wire.Call], Awaitable[wire.Answer]], left: Callable[[Caller], None]
@@ -34,10 +36,10 @@ class Caller:
         self._too_late = asyncio.get_running_loop().call_later(GREETING_S, self.cut_off)
 
     def cut_off(self) -> list[asyncio.Task[None]]:
-        """What is cancelled by that."""
+        """Closes the connection, cancels the caller's calls, and returns their tasks."""
         self.connection.close()
         tasks = list(self._under_way.values())
-        self._under_way.clear()  # here, as one that has not begun yet never will
+        self._under_way.clear()  # here, as a task that has not begun yet never will
         for task in tasks:
             task.cancel()
         return tasks
@@ -73,7 +75,7 @@ class Caller:
             self._put(answer)
 
     def _put(self, answer: wire.Answer) -> None:
-        """Answers of one turn of the loop go together: those of one step of an engine."""
+        """Queues an answer. Answers of one turn of the event loop are sent together: those of one step of an engine."""
         if not self._ready:
             asyncio.get_running_loop().call_soon(self._send)
         self._ready.append(answer)

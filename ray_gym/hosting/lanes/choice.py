@@ -1,4 +1,4 @@
-"""Which replica a call goes to first, and which ones after it when it is full."""
+"""Chooses which replica a call goes to first, and which ones after it when that one is full."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from ray_gym.hosting.lanes.lane import Lane
 
 
 def ranked(lanes: Sequence[Lane], key: str) -> list[Lane]:
-    """By rendezvous hashing, the same in every process: one that comes or goes moves only its share of the keys.
-
-    Without a key, whoever has the fewest calls of this process under way comes first; among equals, by chance.
+    """Returns the lanes in the order in which a call with this key tries them.
+    The order comes from rendezvous hashing, the same in every process: a replica that comes or goes moves only its
+    share of the keys. Without a key, the lane with the fewest calls of this process under way comes first; among
+    equals, chance decides.
     """
     if len(lanes) == 1:
         return list(lanes)

@@ -1,4 +1,4 @@
-"""A TCP connection that carries frames: four bytes that say how long one is, then the frame."""
+"""Sends and receives frames on a TCP connection: four bytes with the length of a frame, then the frame."""
 
 from __future__ import annotations
 
@@ -9,15 +9,19 @@ from collections.abc import Callable
 from typing import cast
 
 MOST_BYTES = 2**31
-"""In a frame. Who sends a longer one does not speak this protocol."""
+"""Largest number of bytes in a frame. A peer that sends a longer one does not speak this protocol."""
 SILENCE_S = 30
-"""After which the kernel gives up a peer whose host is gone without a word, or that has read nothing while its buffers were full."""
+"""Seconds after which the kernel gives up a peer whose host is gone without a word, or that has read nothing while its
+buffers were full.
+"""
 
 _LENGTH = struct.Struct("<I")
 
 
 class Frames(asyncio.Protocol):
-    """One end of a connection. `received` gets each frame, `lost` is told once that no more will come; neither may raise."""
+    """One end of a connection hands every frame to `received`, and calls `lost` once when no more will come. Neither
+    may raise.
+    """
 
     def __init__(
         self, received: Callable[[bytes], None], lost: Callable[[Exception | None], None], most_bytes: int = MOST_BYTES
@@ -30,12 +34,12 @@ class Frames(asyncio.Protocol):
         self._is_closed = False
 
     def send(self, *frames: bytes) -> None:
-        """In one piece. To a peer that is gone, they are lost: `lost` says so."""
+        """Sends frames in one piece. Frames to a peer that is gone are lost: `lost` says so."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join([part for frame in frames for part in (_LENGTH.pack(len(frame)), frame)]))
 
     def close(self) -> None:
-        """From now on nothing is received; what was sent still goes out."""
+        """Closes the connection: from now on nothing is received, but all that was sent still goes out."""
         self._is_closed = True
         if self._transport is not None:
             self._transport.close()

@@ -1,4 +1,6 @@
-"""One process to one replica, on a connection of its own. Calls that are made in one turn of the event loop go together."""
+"""Calls one replica from one process, on a connection of its own. Calls that are made in one turn of the event loop go
+together.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from ray_gym.hosting.lanes.replica import Whereabouts
 from ray_gym.models.base import Completion, CompletionRequest
 
 OPEN_S = 5.0
-"""How long a replica may take to accept a connection."""
+"""Seconds that a replica may take to accept a connection."""
 
 
 class Full(Exception):
@@ -31,13 +33,15 @@ _TROUBLES: dict[wire.Outcome, type[Exception]] = {"full": Full, "unreachable": C
 
 
 class Lane:
-    """Safe for many concurrent calls on one event loop."""
+    """A lane is one process's connection to one replica. It is safe for many concurrent calls on one event loop."""
 
     def __init__(self, end: Whereabouts) -> None:
         self.end = end
         self.is_open = False
         self.is_broken = False
-        """The connection is gone: what was in flight has failed, and who calls next should look whether the replica is still there."""
+        """True once the connection is gone: calls in flight have failed, and the next caller should look whether the
+        replica is still there.
+        """
         self._why = "the lane was never opened"
         self._connection = Frames(self._received, self._lost)
         self._numbers = itertools.count()
@@ -51,7 +55,7 @@ class Lane:
         return len(self._waiting)
 
     async def open(self) -> None:
-        """Errors: ConnectionError."""
+        """Connects, and sends the token. Errors: ConnectionError."""
         host, port = self.end.address
         try:
             async with asyncio.timeout(OPEN_S):
@@ -66,7 +70,9 @@ class Lane:
         self.is_open = True
 
     async def call(self, request: CompletionRequest, may_wait: bool) -> Completion:
-        """Errors: Full; EpisodeFailure; ConnectionError when the replica is gone; Broken. Cancelled, so is the call over there."""
+        """Sends a request, and waits for its answer. A call that is cancelled here is cancelled at the replica.
+        Errors: Full; EpisodeFailure; ConnectionError when the replica is gone; Broken.
+        """
         if not self.is_open:
             raise ConnectionError(self._why)
         sent = wire.encode_request(request)
@@ -84,7 +90,7 @@ class Lane:
                 self._send_soon()
 
     def fail(self, error: Callable[[], BaseException]) -> None:
-        """Everything that is under way, each call with an error of its own."""
+        """Fails every call that is under way, each with an error of its own."""
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(error())

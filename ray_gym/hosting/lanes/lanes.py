@@ -1,4 +1,4 @@
-"""From one process to all replicas of a model: who is there, and where each call goes."""
+"""Connects one process to all replicas of a model: finds out which there are, and where each call goes."""
 
 from __future__ import annotations
 
@@ -20,30 +20,34 @@ from ray_gym.models.base import Completion, CompletionRequest
 logger = logging.getLogger(__name__)
 
 LOOK_S = 5.0
-"""How often a process that waits for answers asks which replicas there are."""
+"""Seconds between two questions which replicas there are, in a process that waits for answers."""
 NOBODY_S = 0.5
-"""The same while there are none."""
+"""Seconds between two such questions while there are no replicas."""
 
 
 class Lanes:
-    """Safe for many concurrent calls on one event loop."""
+    """Lanes hold one process's connections to a model's replicas. They are safe for many concurrent calls on one event
+    loop.
+    """
 
     def __init__(self, handle: Any, look: Callable[[], Awaitable[None]]) -> None:
-        """`look` raises an EpisodeFailure if the application is gone: calls would wait for its replicas for ever."""
+        """Creates lanes that open at the first call.
+        `look` raises an EpisodeFailure if the application is gone: calls would wait for its replicas for ever.
+        """
         self._handle = handle
         self._look = look
         self._lanes: list[Lane] = []
         self._left: list[Lane] = []
-        """Of replicas that are no longer said to be there: they may still answer."""
+        """Lanes to replicas that Serve no longer lists: they may still answer."""
         self._looking = asyncio.Lock()
         self._calls = 0
         self._is_closed = False
         self._watch: asyncio.Task[None] | None = None
 
     async def complete(self, request: CompletionRequest, key: str) -> Completion:
-        """Calls with the same key go to the same replica, or when it is full to the next; where all are, it waits at the first.
-
-        Errors: as `Lane.call` and `look`; what UNREACHABLE names while nobody can say which replicas there are.
+        """Returns the completion of a call. Calls with the same key go to the same replica, or when it is full to the
+        next; where all are full, the call waits at the first.
+        Errors: those of `Lane.call` and `look`; those in UNREACHABLE while nobody can say which replicas there are.
         """
         self._calls += 1
         if self._watch is None or self._watch.done():
@@ -72,7 +76,7 @@ class Lanes:
             lane.close()
 
     async def _there(self) -> list[Lane]:
-        """Waits for the first replica."""
+        """Returns the open lanes. Waits for the first replica."""
         while not self._lanes or any(lane.is_broken for lane in self._lanes):
             async with self._looking:
                 if self._lanes and not any(lane.is_broken for lane in self._lanes):
@@ -84,9 +88,9 @@ class Lanes:
         return self._lanes
 
     async def _refresh(self) -> None:
-        """A lane that broke is not used again; its replica, if it is there, gets a new one.
-
-        Errors: ConnectionError if none can be reached, or there are to be none any more.
+        """Asks which replicas there are, and opens a lane to each. A lane that broke is not used again; its replica, if
+        it is there, gets a new one.
+        Errors: ConnectionError if no replica can be reached, or the lanes were closed.
         """
         whole = {lane.end.replica: lane for lane in self._lanes if not lane.is_broken}
         broken = [lane for lane in self._lanes if lane.is_broken]
@@ -96,7 +100,7 @@ class Lanes:
         try:
             found = await self._handle.broadcast("whereabouts").results_async(timeout_s=LOOK_S, return_exceptions=True)
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
-            return  # one has no time to answer, or there is none
+            return  # a replica has no time to answer, or there is none
         ends = {end.replica: end for end in found if isinstance(end, Whereabouts)}
         if ends:
             kept = {replica: lane for replica, lane in whole.items() if not lane.is_broken}
@@ -108,7 +112,7 @@ class Lanes:
             raise ConnectionError("the lanes were closed")
 
     async def _watching(self) -> None:
-        """As long as there are calls."""
+        """Looks for replicas again and again, as long as there are calls."""
         while self._calls:
             await asyncio.sleep(LOOK_S)
             try:
@@ -116,7 +120,7 @@ class Lanes:
             except EpisodeFailure as failure:
                 self._fail(failure)
                 continue
-            with suppress(ConnectionError):  # who calls is told
+            with suppress(ConnectionError):  # the callers are told
                 async with self._looking:
                     await self._refresh()
 
@@ -126,11 +130,13 @@ class Lanes:
 
 
 async def _opened(lanes: Sequence[Lane]) -> list[Lane]:
-    """Those of them that can be reached. Errors: ConnectionError if none can."""
+    """Opens those lanes that are not open, and returns the ones that can be reached. Errors: ConnectionError if none
+    can.
+    """
     closed = [lane for lane in lanes if not lane.is_open]
     try:
         found = await asyncio.gather(*(lane.open() for lane in closed), return_exceptions=True)
-    except asyncio.CancelledError:  # who looked has no time any more
+    except asyncio.CancelledError:  # the caller's time is up
         for lane in closed:
             lane.close()
         raise

@@ -29,17 +29,17 @@ Complete = Callable[[CompletionRequest], Awaitable[Completion]]
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """What callers want to know of a replica."""
+    """Callers need to know a replica's address, slots and token."""
 
     replica: str
     slots: int
     address: tuple[str, int]
     token: bytes = field(repr=False)
-    """Whoever calls has to say it: Ray tells it to those of its cluster."""
+    """Secret that every caller has to send first: Ray tells it to the processes of its cluster."""
 
 
 class ReplicaEnd:
-    """Of one replica, for all its callers."""
+    """The listening end of one replica serves all its callers."""
 
     def __init__(self, replica: str, complete: Complete, slots: int) -> None:
         self._replica = replica
@@ -51,7 +51,9 @@ class ReplicaEnd:
         self._server: asyncio.Server | None = None
         self._is_closed = False
         self.is_ending = False
-        """What fails from now on fails for the replica's sake: it is asked again elsewhere."""
+        """True once the replica is stopping: a call that fails from now on fails for the replica's sake, and is retried
+        elsewhere.
+        """
 
     async def open(self, host: str) -> Whereabouts:
         """Listens at a port of its own: where the host's address is, or everywhere if it is that of a machine in front of this one."""
@@ -67,7 +69,7 @@ class ReplicaEnd:
         return Whereabouts(self._replica, self._number_of_slots, (host, port), self._token)
 
     async def close(self) -> None:
-        """Who is connected is cut off; what they asked is cancelled."""
+        """Disconnects all callers, and cancels their calls."""
         self._is_closed = True
         if self._server is not None:
             self._server.close()
@@ -98,7 +100,9 @@ class ReplicaEnd:
 
 
 class BatchedReplica:
-    """A replica that also listens for callers. Serve configures it with its slots (`user_config`) where it is meant to."""
+    """A batched replica also listens for callers. Serve configures it with its slots (`user_config`) where calls come
+    past Serve.
+    """
 
     _end: ReplicaEnd | None = None
     _whereabouts: Whereabouts | None = None
@@ -107,7 +111,9 @@ class BatchedReplica:
         raise NotImplementedError
 
     async def reconfigure(self, config: dict[str, Any]) -> None:
-        """Also called by Serve when it counts its replicas anew, with what is so already."""
+        """Listens for callers, with `config["slots"]` slots. Serve also calls it when it counts its replicas anew, with
+        a config that already holds.
+        """
         if self._whereabouts is not None and self._whereabouts.slots == config["slots"]:
             return
         replica, before = serve.get_replica_context().replica_id.unique_id, self._end
@@ -117,7 +123,9 @@ class BatchedReplica:
             await before.close()
 
     def is_stopping(self) -> None:
-        """From any thread, before the model is taken down under its calls: Serve, which does not see them, doesn't wait for them."""
+        """Marks the replica as stopping. May be called from any thread, before the model is taken down under its calls:
+        Serve does not see them, and doesn't wait for them.
+        """
         if self._end is not None:
             self._end.is_ending = True
 

@@ -1,4 +1,4 @@
-"""Serve's ring of replicas, for calls that go by a handle."""
+"""Configures Serve's ring of replicas, for calls that go by a handle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Requests and answers as bytes: msgpack, arrays as they lie in memory. Pickle takes ten times as long for messages."""
+"""Encodes requests and answers as bytes: msgpack, with arrays as they lie in memory. Pickle takes ten times as long for
+messages.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 
 Outcome = Literal["completion", "failure", "full", "unreachable", "broken"]
-"""The last three: no slot is free; what the call needed is gone, and may be back; the replica's own code raised."""
+"""Kind of an answer. The last three mean: no slot is free; a resource of the call is gone, and may be back; the
+replica's own code raised.
+"""
 
 
 class SentRequest(msgspec.Struct, array_like=True, gc=False):
@@ -27,7 +31,7 @@ class SentRequest(msgspec.Struct, array_like=True, gc=False):
     history: bytes
     tools: tuple[ToolSchema, ...]
     allowed_tools: tuple[ToolSchema, ...] | None
-    """None: as `tools`, which is the usual case."""
+    """Tools that the state allows. None means the same as `tools`, which is the usual case."""
     tool_choice: ToolChoice
     parallel_tool_calls: bool
     response_format: str | None
@@ -35,7 +39,7 @@ class SentRequest(msgspec.Struct, array_like=True, gc=False):
 
 
 class Call(msgspec.Struct, array_like=True):
-    """`number` is the caller's own; `may_wait`: if no slot is free."""
+    """A call has a `number` that its caller chose. `may_wait` says whether it may wait if no slot is free."""
 
     number: int
     may_wait: bool
@@ -56,7 +60,7 @@ class Failed(msgspec.Struct, array_like=True):
 
 
 class Answer(msgspec.Struct, array_like=True):
-    """`content` is a stored completion, a `Failed`, or a text."""
+    """An answer's `content` is a stored completion, a `Failed`, or a text, depending on its `outcome`."""
 
     number: int
     outcome: Outcome
@@ -88,7 +92,7 @@ def decode_answers(data: bytes) -> list[Answer]:
 
 
 def encode_request(request: CompletionRequest) -> msgspec.Raw:
-    """Lone surrogates, which UTF-8 can't spell, are replaced."""
+    """Encodes a request. Lone surrogates, which UTF-8 can't spell, are replaced."""
     try:
         return msgspec.Raw(_encode(_sent(request, request.messages)))
     except UnicodeEncodeError:
