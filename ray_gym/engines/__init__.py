@@ -1,1 +1,1 @@
-"""Engines whose models are not ours to host: endpoints and Python functions."""
+"""Runs models that are not ours to host: endpoints and Python functions."""

@@ -1,4 +1,6 @@
-"""A model server over HTTP: its address and key, and calls that outlive its bad moments. Knows nothing of what is asked."""
+"""Calls a model server over HTTP: holds its address and key, and retries calls while it fails. Knows nothing of what is
+asked.
+"""
 
 from __future__ import annotations
 
@@ -33,13 +35,13 @@ class EndpointOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_url: str
-    """Usually ends in /v1."""
+    """Address of the endpoint; it usually ends in /v1."""
     model: Annotated[str, Field(min_length=1)]
     """The model's name at the endpoint."""
     api_key_env: str | None = None
-    """The environment variable that holds the key."""
+    """Name of the environment variable that holds the key. None means that the endpoint needs none."""
     max_connections: Annotated[int, Field(ge=1)] = 1024
-    """Calls in flight, for each worker."""
+    """Largest number of calls in flight, for each worker."""
     retries: Annotated[int, Field(ge=0)] = 5
     timeout_s: Annotated[float, Field(gt=0)] = 600
     """Seconds of silence after which a call counts as lost."""
@@ -59,15 +61,15 @@ class EndpointOptions(BaseModel):
         return value.rstrip("/")
 
     def limits(self) -> dict[str, Any]:
-        """Of connections to it."""
+        """Returns the limits of connections to it, as arguments of `Pool`."""
         return {"limit": self.max_connections, "connect_s": CONNECT_TIMEOUT_S, "silence_s": self.timeout_s}
 
     def key(self) -> str | None:
-        """The key, where this process has it."""
+        """Returns the key, or None if none is named or this process's environment lacks it."""
         return os.environ.get(self.api_key_env, "").strip() or None if self.api_key_env else None
 
     def required_key(self, where: str) -> str | None:
-        """Errors: UserError if a key is named, but not there."""
+        """Returns the key, if one is named. Errors: UserError if it is named, but not there."""
         name, key = self.api_key_env, self.key()
         if name and not key:
             raise UserError(f"{where}.api_key_env: the environment variable {name} is not set; export {name}=YOUR_KEY")
@@ -75,7 +77,9 @@ class EndpointOptions(BaseModel):
 
 
 class RefusedRequest(Exception):
-    """The endpoint will not take this request, however often it is sent (HTTP 4xx). `text` is the body of the answer."""
+    """The endpoint will not take this request, however often it is sent (HTTP 4xx). `text` is the body of the
+    answer.
+    """
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(f"HTTP {status}: {error_text(text)}")
@@ -85,14 +89,14 @@ class RefusedRequest(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
-    """A call that is worth another try, and how long the endpoint asked to be left alone."""
+    """A lost call is worth a retry. `retry_after_s`: seconds for which the endpoint asked not to be called."""
 
     problem: str
     retry_after_s: float = 0
 
 
 class Endpoint:
-    """Safe for many concurrent calls on one event loop."""
+    """An endpoint's calls share one pool of connections. It is safe for many concurrent calls on one event loop."""
 
     def __init__(self, options: EndpointOptions, key: str | None, first_pause_s: float = 0.5) -> None:
         self._options = options
@@ -103,8 +107,8 @@ class Endpoint:
     async def post(
         self, path: str, body: Any, session_id: str, understand: Callable[[bytes], Understood]
     ) -> Understood:
-        """What `understand` makes of the answer; a ValueError of it counts as a lost call.
-
+        """Returns the result of `understand` on the body of the answer. A call whose answer makes it raise ValueError
+        counts as lost.
         Errors: RefusedRequest, EpisodeFailure (infra) after the retries.
         """
         data = encoded(body)
@@ -130,7 +134,7 @@ class Endpoint:
     async def _call(
         self, path: str, data: bytes, session_id: str, understand: Callable[[bytes], Understood]
     ) -> Understood | _Lost:
-        headers = {"X-Session-Id": session_id}  # routers keep it together
+        headers = {"X-Session-Id": session_id}  # routers send a session to one server
         try:
             answer = await self._connected().post(path, headers, data)
         except (TimeoutError, OSError) as error:
@@ -146,7 +150,7 @@ class Endpoint:
         raise refused
 
     def _connected(self) -> Pool | Proxied:
-        """Made at the first call: it belongs to the event loop that runs then."""
+        """Returns the connections. They are made at the first call, as they belong to the event loop that runs then."""
         if self._calls is None:
             url, headers, limits = self._options.base_url, headers_for(self._key), self._options.limits()
             proxy = proxy_to(url)
@@ -157,7 +161,7 @@ class Endpoint:
 
 
 def encoded(body: Any) -> bytes:
-    """JSON."""
+    """Encodes a body as JSON."""
     try:
         return msgspec.json.encode(body)
     except UnicodeEncodeError:  # lone surrogates, which JSON can spell
@@ -165,7 +169,7 @@ def encoded(body: Any) -> bytes:
 
 
 def decoded(answer: bytes) -> Any:
-    """Also what only lax encoders write, like NaN. Errors: ValueError."""
+    """Decodes JSON, and accepts values that only lax encoders write, like NaN. Errors: ValueError."""
     try:
         return msgspec.json.decode(answer)
     except msgspec.DecodeError:
@@ -173,7 +177,7 @@ def decoded(answer: bytes) -> Any:
 
 
 def headers_for(key: str | None) -> dict[str, str]:
-    """Of every request."""
+    """Returns the headers of every request."""
     return {"Content-Type": "application/json", "User-Agent": "ray_gym", **authorization(key)}
 
 
@@ -182,7 +186,9 @@ def authorization(key: str | None) -> dict[str, str]:
 
 
 def error_text(body: str) -> str:
-    """What an error answer says, in one short line. The known shapes are OpenAI's, FastAPI's and plain text."""
+    """Returns the message of an error answer in one short line (at most 300 characters). The known shapes are OpenAI's,
+    FastAPI's and plain text.
+    """
     text: Any = body
     try:
         answer = json.loads(body)
@@ -197,12 +203,12 @@ def error_text(body: str) -> str:
 
 
 def context_is_full(body: str) -> bool:
-    """Whether a 400 means that the conversation no longer fits. Endpoints say so in words only."""
+    """Says whether a 400 means that the conversation no longer fits. Endpoints say so in words only."""
     return _CONTEXT_IS_FULL.search(body) is not None
 
 
 def seconds_asked(value: str | None) -> float:
-    """The seconds form of Retry-After; its date form and nonsense count as nothing asked."""
+    """Reads the seconds form of Retry-After. Its date form and nonsense count as 0 seconds."""
     try:
         seconds = float(value or 0)
     except ValueError:

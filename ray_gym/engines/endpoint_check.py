@@ -1,4 +1,4 @@
-"""The questions to an endpoint before a run starts, each answered within seconds or turned into a `UserError`."""
+"""Asks an endpoint questions before a run starts. Each is answered within seconds or turned into a `UserError`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CHECK_TIMEOUT_S = 20.0
 
 
 class EndpointCheck:
-    """One round of questions to one endpoint."""
+    """A check is one round of questions to one endpoint, with one deadline for all of them (`CHECK_TIMEOUT_S`)."""
 
     def __init__(self, options: EndpointOptions, key: str | None, request: EngineCheck, client: httpx.Client) -> None:
         self._options = options
@@ -33,7 +33,9 @@ class EndpointCheck:
         self._deadline = time.monotonic() + CHECK_TIMEOUT_S
 
     def check_model(self) -> int | None:
-        """Whether the model is there; gives its context in tokens, if the endpoint says it."""
+        """Checks that the endpoint has the model, and returns its context in tokens, if the endpoint says it. Errors:
+        UserError.
+        """
         status, body = self.ask("GET", "/models", None)
         self.refuse(status, body)
         try:
@@ -57,7 +59,9 @@ class EndpointCheck:
                 raise UserError(f"{field}: {sampling.max_tokens} is more than the context of {self.where}, {context}")
 
     def ask(self, method: str, path: str, body: Any) -> tuple[int, str]:
-        """Status and text. Read by the piece, since a timeout alone does not end an answer that trickles."""
+        """Returns the status and the text of an answer. Reads it in pieces, since a timeout alone does not end an
+        answer that trickles. Errors: UserError.
+        """
         parts: list[bytes] = []
         left = max(self._deadline - time.monotonic(), 0.1)
         timeout = httpx.Timeout(left, connect=min(left, CONNECT_TIMEOUT_S))
@@ -75,7 +79,7 @@ class EndpointCheck:
         return response.status_code, b"".join(parts).decode(errors="replace")
 
     def refuse(self, status: int, body: str) -> None:
-        """What each status other than 200 means to someone who has just written a config."""
+        """Raises a UserError for any status other than 200, worded for someone who has just written a config."""
         said = f"answered HTTP {status}: {error_text(body)}"
         if status in (401, 403):
             field = self._options.api_key_env

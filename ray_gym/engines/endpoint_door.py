@@ -1,4 +1,6 @@
-"""The OpenAI-compatible door of a model that is an endpoint itself: what callers ask is passed on, under the service's name and key."""
+"""Offers the OpenAI-compatible door of a model that is an endpoint itself: requests are passed on, under the service's
+name and key.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,24 @@ from ray_gym.openai_api.refused import Refused, busy, unavailable
 from ray_gym.openai_api.rules import require_offered
 
 WHOLE_S = 3600.0
-"""For an answer with all its pieces."""
+"""Seconds for an answer with all its pieces."""
 WAITING_S = 30.0
-"""For one of `max_connections`."""
+"""Seconds that a request may wait for one of `max_connections`."""
 RETRY_AFTER_S = 5.0
 MOST_BYTES = 64 * 2**20
-"""Of one answer."""
+"""Largest number of bytes in one answer."""
 LONGEST_ERROR = 2**20
 
 
 class EndpointDoor:
-    """Safe for many concurrent calls on one event loop. Nothing is tried again: part of an answer may be with the caller already."""
+    """A door to an endpoint is safe for many concurrent calls on one event loop. Nothing is retried: part of an answer
+    may be with the caller already.
+    """
 
     def __init__(self, options: EndpointOptions, key: str | None, extra: Mapping[str, Any] | None = None) -> None:
-        """`extra`: fields of every request, which win over the caller's."""
+        """Creates a door that connects at its first call. `extra`: fields of every request, which win over the
+        caller's.
+        """
         self._model = options.model
         self._key = key
         self._extra = dict(extra or {})
@@ -41,7 +47,10 @@ class EndpointDoor:
         )
 
     async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Closed early, it closes the connection, which ends the generation there. Errors: Refused."""
+        """Yields the parts of the endpoint's answer. When closed early, it closes the connection, which ends the
+        generation there.
+        Errors: Refused.
+        """
         body = await asyncio.to_thread(self._body, request)
         headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
         url = f"{self._base_url}{request.path.removeprefix('/v1')}"
@@ -78,12 +87,14 @@ class EndpointDoor:
         return self._session
 
     def _body(self, request: DoorRequest) -> bytes:
-        """Errors: Refused."""
+        """Returns the request's body as the endpoint gets it: JSON with the model's name there, and the `extra` fields.
+        Errors: Refused.
+        """
         asked = json.loads(request.body)
         require_offered(asked)
         asked.pop("store", None)
         if request.path.endswith("/responses"):
-            asked["store"] = False  # callers share what is kept under the service's key
+            asked["store"] = False  # all callers could read what is stored under the service's key
         return json.dumps({**asked, **self._extra, "model": self._model}).encode()
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
@@ -101,7 +112,7 @@ class EndpointDoor:
 
 
 def _param(content: bytes) -> str | None:
-    """The field that an error in OpenAI's form names."""
+    """Returns the field that an error in OpenAI's form names, or None."""
     try:
         param = json.loads(content)["error"]["param"]
     except (ValueError, KeyError, TypeError):

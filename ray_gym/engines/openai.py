@@ -1,4 +1,4 @@
-"""Models behind an OpenAI-compatible endpoint: `models: {judge: {engine: openai, base_url: ..., model: ...}}`.
+"""Runs models behind an OpenAI-compatible endpoint: `models: {judge: {engine: openai, base_url: ..., model: ...}}`.
 
 The endpoint renders the prompts itself. Where it also says which token ids it rendered and drew (vLLM does), the
 records hold exact samples; where it does not, they hold text only. Logprobs must be those of the distribution that was
@@ -26,7 +26,7 @@ from ray_gym.models.door import PATHS
 
 class OpenAIOptions(EndpointOptions):
     token_ids: Literal["auto"] | bool = "auto"
-    """Whether the endpoint gives token ids and logprobs. auto: asked before the run starts."""
+    """True if the endpoint gives token ids and logprobs. auto: it is asked before the run starts."""
     probe: bool = True
     """Ask the endpoint for its models before the run starts. Without it, `token_ids: auto` means false."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
@@ -76,7 +76,7 @@ class OpenAIEngine(Engine):
     def __init__(self, options: OpenAIOptions) -> None:
         super().__init__(options)
         self._key: str | None = None
-        """The driver's, for workers whose environment lacks it."""
+        """Key of the driver, for workers whose environment lacks it."""
         self._exact: bool | None = None if options.token_ids == "auto" else options.token_ids
         self._checked = False
 
@@ -99,7 +99,7 @@ class OpenAIEngine(Engine):
         return f"extra_body: {', '.join(fields)}" if fields else ""
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Nothing to bring up. An engine that was not checked yet finds out here what the check finds out."""
+        """Brings nothing up. Checks the endpoint, if it was not checked before."""
         if not self._checked:
             self.check(EngineCheck(model=name, samplings={}, uses_tools=False))
 
@@ -111,7 +111,10 @@ class OpenAIEngine(Engine):
 
 
 def _gives_token_ids(check: EndpointCheck, options: OpenAIOptions, request: EngineCheck) -> bool:
-    """`token_ids: true` insists on usable ids; auto goes without, and says so where they would be wrong."""
+    """Says whether the endpoint gives usable token ids and logprobs. Where it does not, auto goes without them, and
+    logs a warning.
+    Errors: UserError where `token_ids: true` insists on them.
+    """
     insists = options.token_ids is True
     body = wire.probe_body(options.model, options.extra_body)
     status, text = check.ask("POST", "/chat/completions", body)
@@ -134,7 +137,9 @@ def _gives_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
 
 
 def _wrong_logprobs(url: str, request: EngineCheck) -> str:
-    """Raw logprobs are right only where sampling leaves the model's distribution as it is."""
+    """Describes why raw logprobs would be wrong, or returns "" if they are right: where sampling leaves the model's
+    distribution as it is.
+    """
     reshaped = [
         name for name, sampling in request.samplings.items() if not (sampling.is_plain and sampling.temperature == 1)
     ]

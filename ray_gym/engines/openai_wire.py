@@ -1,7 +1,7 @@
-"""Chat completions as JSON: what is sent, and what an answer means. Pure conversions, no I/O.
+"""Converts chat completions to and from JSON: what is sent, and what an answer means. Pure conversions, no I/O.
 
-`exact` says that the endpoint gives token ids. Only such endpoints (vLLM and what follows it) are sent the fields that
-OpenAI's own API refuses. They are sent them all: a sampling parameter left out is filled in by the server from the
+`exact` says that the endpoint gives token ids. Only such endpoints (vLLM and those that follow it) are sent the fields
+that OpenAI's own API refuses. They are sent them all: a sampling parameter left out is filled in by the server from the
 checkpoint's generation config, and the record would then say `plain` of tokens drawn with, say, top_k 20.
 """
 
@@ -35,7 +35,7 @@ OWN_FIELDS = frozenset(
     | {"temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens", "logprobs", "return_token_ids"}
     | {"presence_penalty", "frequency_penalty", "repetition_penalty"}
 )
-"""What a request says itself, and `extra_body` therefore must not: the record would be wrong."""
+"""Fields that a request sets itself, and `extra_body` therefore must not: the record would be wrong."""
 
 HARMLESS_FIELDS = frozenset(
     {
@@ -58,8 +58,9 @@ HARMLESS_FIELDS = frozenset(
         "safety_identifier",
     }
 )
-"""Fields of `extra_body` that leave the drawing of tokens as it is. Any other may change which tokens can be drawn, and so counts as
-that."""
+"""Fields of `extra_body` that leave the drawing of tokens as it is. Any other is counted as a constraint, since it may
+change which tokens can be drawn.
+"""
 
 _RAW_LOGPROB = -1e-4
 
@@ -81,7 +82,9 @@ class _Choice(TypedDict):
 
 
 class _Answer(TypedDict):
-    """What is read of an answer. Each logprob comes with its token's text and bytes, which are most of it."""
+    """An answer is typed with only the fields that are read. Each logprob comes with its token's text and bytes, which
+    are most of the answer and are skipped.
+    """
 
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
     usage: NotRequired[Any]
@@ -117,14 +120,18 @@ def request_body(request: CompletionRequest, model: str, exact: bool, extra: Map
 
 
 def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
-    """One token, asked for so that its answer shows whether ids are given, and which logprobs (`logprobs_are_raw`)."""
+    """Builds a request for one token whose answer shows whether ids are given, and which logprobs
+    (`logprobs_are_raw`).
+    """
     messages = [{"role": "user", "content": "Hello"}]
     exact = {"logprobs": True, "return_token_ids": True, "temperature": 1.0, "top_k": 1}
     return {**extra, "model": model, "messages": messages, "max_tokens": 1, **exact}
 
 
 def read(answer: bytes) -> Any:
-    """An answer's JSON; all of it if it is not as the protocol says, for whoever tells what is wrong. Errors: ValueError."""
+    """Decodes an answer's JSON. An answer that is not as the protocol says is returned whole, for the error message
+    about it. Errors: ValueError.
+    """
     try:
         return _answers.decode(answer)
     except msgspec.DecodeError:
@@ -132,7 +139,7 @@ def read(answer: bytes) -> Any:
 
 
 def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapping[str, Any]) -> Completion:
-    """Errors: `BadAnswer`."""
+    """Converts a decoded answer to a completion. Errors: `BadAnswer`."""
     choice = _first_choice(answer)
     given = choice.get("message")
     if not isinstance(given, dict):
@@ -158,18 +165,22 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
 
 
 def gives_token_ids(answer: Any) -> bool:
-    """Errors: `BadAnswer`."""
+    """Says whether an answer has token ids and logprobs. Errors: `BadAnswer`."""
     return _tokens(answer, _first_choice(answer)) is not None
 
 
 def logprobs_are_raw(answer: Any) -> bool:
-    """Whether a probe's logprobs are those before temperature and top-k: with one candidate left, the others are 0."""
+    """Says whether a probe's logprobs are those before temperature and top-k: with one candidate left, the others are
+    0.
+    """
     tokens = _tokens(answer, _first_choice(answer))
     return tokens is not None and bool((tokens[2] < _RAW_LOGPROB).any())
 
 
 def listed_models(answer: Any) -> dict[str, int | None]:
-    """Names in a model list, with the context length where it is said. Errors: `BadAnswer`."""
+    """Returns the names in a model list, each with its context length in tokens, or None if it is not said. Errors:
+    `BadAnswer`.
+    """
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(entry, dict) and "id" in entry for entry in data):
         raise BadAnswer("not a list of models")
@@ -213,7 +224,9 @@ def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
 
 
 def _kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
-    """What kind of distribution the tokens were drawn from, and the hash of what constrained it."""
+    """Returns the kind of distribution that the tokens were drawn from, and the hash of its constraints, or None
+    without any.
+    """
     shaping = {name: extra[name] for name in shaping_fields(extra)}
     tools = request.allowed_tools or request.tools
     required = [tool.as_openai() for tool in tools] if request.tool_choice == "required" else []
@@ -269,7 +282,9 @@ def _count(value: Any) -> int:
 
 
 def _add_tokens(found: Completion, answer: Json, choice: Json, request: CompletionRequest) -> None:
-    """The endpoint renders every prompt anew: only if it begins with the exact history is the rest what is new."""
+    """Adds token ids and logprobs to a completion. The endpoint renders every prompt anew: only if the prompt begins
+    with the exact history is the rest of it new. Otherwise, the completion is a fork.
+    """
     tokens = _tokens(answer, choice)
     if tokens is None:
         return
@@ -286,7 +301,9 @@ def _add_tokens(found: Completion, answer: Json, choice: Json, request: Completi
 
 
 def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] | None:
-    """Prompt ids, generated ids and their logprobs; None unless they are all there and fit together."""
+    """Returns prompt ids (int32 [p]), generated ids (int32 [n]) and their logprobs (float32 [n]); None unless they are
+    all there and fit together. Errors: `BadAnswer`.
+    """
     prompt = answer.get("prompt_token_ids") or choice.get("prompt_token_ids")
     generated = choice.get("token_ids")
     if not prompt or generated is None:

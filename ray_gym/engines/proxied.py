@@ -1,4 +1,4 @@
-"""Calls by aiohttp: through a proxy of the environment, or whose answers are streams."""
+"""Makes calls by aiohttp: through a proxy of the environment, or where answers are streams."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from ray_gym.errors import describe
 
 
 def proxy_to(url: str) -> str | None:
-    """Of the environment, asked once: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at every call."""
+    """Returns the environment's proxy for an address, or None. It is asked for once: aiohttp's `trust_env` asks in a
+    thread, and reads ~/.netrc in another, at every call.
+    """
     parts = urlsplit(url)
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
 
@@ -23,7 +25,7 @@ def proxy_to(url: str) -> str | None:
 def open_session(
     headers: Mapping[str, str], proxy: str | None, *, limit: int, connect_s: float, silence_s: float
 ) -> aiohttp.ClientSession:
-    """Belongs to the event loop that runs now."""
+    """Opens a session that belongs to the event loop that runs now."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=limit),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_s, sock_read=silence_s),
@@ -34,7 +36,7 @@ def open_session(
 
 
 class Proxied:
-    """What `http1.pool.Pool` is to a server that can be reached directly."""
+    """A server behind a proxy is called as `http1.pool.Pool` calls one that can be reached directly."""
 
     def __init__(self, base_url: str, session: aiohttp.ClientSession) -> None:
         self._base_url = base_url
@@ -42,7 +44,9 @@ class Proxied:
         self._pace = Pace(READ_AT_ONCE)
 
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent."""
+        """Sends a POST request, and returns its answer.
+        Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent.
+        """
         url = f"{self._base_url}{path}"
         try:
             async with self._session.post(url, data=body, headers=headers, allow_redirects=False) as response:

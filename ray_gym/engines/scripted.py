@@ -1,11 +1,12 @@
-"""Models that are Python functions: opponents, baselines, tests, benchmarks. Deterministic under the episode's seed.
+"""Runs models that are Python functions: opponents, baselines, tests, benchmarks. They are deterministic under the
+episode's seed.
 
 A player sees exactly what a language model would: the messages of its own view and its tools.
 
     def player(request: CompletionRequest, rng: random.Random) -> Message: ...
 
-One that draws nothing takes the request alone, which saves the seeding. It plays in the workers' own processes or, with `replicas`,
-behind a Serve deployment, as a language model does.
+A player that draws nothing takes the request alone, which saves the seeding. It plays in the workers' own processes or,
+with `replicas`, behind a Serve deployment, as a language model does.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ class ScriptedEngine(Engine):
             raise UserError(f"{where}: {self.options.player}{inspect.signature(player)}: {error}")
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Errors: UserError, RunFailed when the replicas don't come up."""
+        """Starts the replicas, if there are to be any. Errors: UserError, RunFailed when the replicas don't come up."""
         if self.options.replicas:
             from ray_gym.hosting.application import Application  # Serve takes a second to import: only for who needs it
 

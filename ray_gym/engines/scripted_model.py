@@ -1,4 +1,4 @@
-"""A player as a model."""
+"""Wraps a player, a Python function, as a model."""
 
 from __future__ import annotations
 
@@ -64,12 +64,14 @@ class ScriptedModel:
 
 
 def draws(player: Player, arguments: dict[str, Any]) -> bool:
-    """Whether it takes an `rng`; one that can be called neither way counts as if it did."""
+    """Says whether the player takes an `rng`. A player that can be called neither with nor without one counts as if it
+    did.
+    """
     return _misfit(player, 2, arguments) is None or _misfit(player, 1, arguments) is not None
 
 
 def _misfit(player: Player, positional: int, arguments: dict[str, Any]) -> TypeError | None:
-    """Why it can't be called with so many arguments before those of the config."""
+    """Returns the error of a call with so many positional arguments before those of the config, or None if it fits."""
     try:
         inspect.signature(player).bind(*[None] * positional, **arguments)
     except TypeError as error:

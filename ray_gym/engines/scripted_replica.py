@@ -9,9 +9,11 @@ from ray_gym.models.base import Completion, CompletionRequest
 
 class ScriptedReplica(BatchedReplica):
     def __init__(self, options: ScriptedOptions) -> None:
-        """Errors: UserError for a player that isn't there."""
+        """Loads the player. Errors: UserError for a player that isn't there."""
         self._model = load_scripted(options)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure when the player raises, or is asked for a form of its words."""
+        """Returns the player's answer. Errors: EpisodeFailure when the player raises, or is asked for a
+        `response_format`.
+        """
         return await self._model.complete(request)

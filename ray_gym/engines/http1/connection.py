@@ -1,4 +1,4 @@
-"""One connection to a server: requests go out one after the other, each when the one before it is answered."""
+"""Keeps one connection to a server: requests go out one after the other, each when the one before it is answered."""
 
 from __future__ import annotations
 
@@ -13,14 +13,16 @@ from ray_gym.aio.pace import Pace
 from ray_gym.errors import describe
 
 KEPT_ALIVE_S = 15.0
-"""How long a connection may rest and be used again: what stands between may forget those that rest, without a word to either end."""
+"""Seconds that a connection may rest and still be used again: a proxy or firewall on the way may forget resting
+connections, without a word to either end.
+"""
 
 _HUNG_UP = "the server closed the connection before it had answered"
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """`headers` have names in lower case; of one that is given twice, the first."""
+    """An answer's `headers` have names in lower case; of a header that is given twice, the first counts."""
 
     status: int
     headers: dict[bytes, bytes]
@@ -32,11 +34,13 @@ class Answer:
 
 
 class Connection(asyncio.Protocol):
-    """Made by an event loop's `create_connection`."""
+    """A connection is made by an event loop's `create_connection`, and used for one request at a time."""
 
     def __init__(self, silence_s: float, pace: Pace, rests: Callable[[Connection], None]) -> None:
-        """`silence_s`: an answer of which nothing has come for so long never will. `pace`: of those who are told their answers. `rests` is
-        told each time that the next may ask: at once, though who asked before may be told later.
+        """Creates a connection that is not open yet.
+        `silence_s`: seconds without a byte after which an answer counts as lost. `pace`: limits how many callers get
+        their answers in one turn of the event loop. `rests`: called each time that the connection is free for the next
+        request: at once, though the caller of the last one may get its answer later.
         """
         self._silence_s = silence_s
         self._pace = pace
@@ -47,7 +51,7 @@ class Connection(asyncio.Protocol):
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True)
         """As browsers have it; what a server says is not passed on to anybody who could read it in another way."""
         self._answer: asyncio.Future[Answer] | None = None
-        """Of the request that is under way."""
+        """Answer to the request that is under way; None while the connection rests."""
         self._begin_answer()
         self._is_usable = False
         self._busy_at = self._rests_since = self._loop.time()
@@ -57,12 +61,12 @@ class Connection(asyncio.Protocol):
 
     @property
     def may_be_used_again(self) -> bool:
-        """Whether it is open, at rest, and has not rested for too long."""
+        """Says whether the connection is open, at rest, and has not rested for too long."""
         return self._is_usable and self._answer is None and self._loop.time() - self._rests_since < KEPT_ALIVE_S
 
     async def ask(self, request: Sequence[bytes]) -> Answer:
-        """Cancelled, the connection is closed: what the server still sends would be taken for the next answer.
-
+        """Sends a request, given in pieces, and returns its answer. If it is cancelled, the connection is closed: the
+        rest of the server's answer would be taken for the next one.
         Errors: ConnectionError, TimeoutError.
         """
         assert self._answer is None
@@ -106,7 +110,9 @@ class Connection(asyncio.Protocol):
             self._fail(ConnectionError("the server changed to another protocol"))
 
     def eof_received(self) -> bool:
-        """Over TLS uvloop calls this only where the server took its leave: one that did not may have been cut short."""
+        """Ends the answer under way. Over TLS, uvloop calls this only if the server closed the connection properly: an
+        answer without that may have been cut short.
+        """
         if self._ends_with_connection:
             self._finish(keep=False)
         else:
@@ -146,7 +152,9 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_final(self) -> bool:
-        """Else it only says that the answer is to come."""
+        """Says whether the message is the answer itself. One with a status below 200 only says that the answer is to
+        come.
+        """
         return self._parser is not None and self._parser.get_status_code() >= 200
 
     def _begin_answer(self) -> None:
@@ -164,7 +172,8 @@ class Connection(asyncio.Protocol):
             self._pace.settle(answer, Answer(status, self._headers, body))
         self._begin_answer()
         self._rests_since = self._loop.time()
-        # Who answers before all was sent may never read the rest. (Over TLS that can't be seen: the transport below has taken it.)
+        # A server that answers before all was sent may never read the rest.
+        # (Over TLS that can't be seen: the transport below has taken it.)
         is_sent = self._transport is not None and not self._transport.get_write_buffer_size()
         if not keep or not is_sent:
             self.close()
@@ -178,7 +187,7 @@ class Connection(asyncio.Protocol):
             answer.set_exception(error)
 
     def _look_at(self, time: float) -> None:
-        """One timer for many requests: when it is due it sees how long there has been silence, or rest, since."""
+        """Sets one timer for many requests: when it is due, it sees how long there has been silence, or rest, since."""
         time = min(time, self._loop.time() + KEPT_ALIVE_S)
         if self._timer is None or time < self._timer_at:
             if self._timer is not None:

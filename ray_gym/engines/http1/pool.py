@@ -1,4 +1,6 @@
-"""The connections of a process to one server: as many as there are requests under way, and used again afterwards."""
+"""Keeps the connections of a process to one server: as many as there are requests under way, and used again
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -17,26 +19,30 @@ from ray_gym.engines.http1.connection import Answer, Connection
 from ray_gym.errors import describe
 
 KNOWN_S = 10.0
-"""How long a name's addresses are known: a thousand connections that are opened together ask for them once."""
+"""Seconds that a name's addresses are known: a thousand connections that are opened together ask for them once."""
 READ_AT_ONCE = 12
-"""Answers that are told in one turn of the event loop: each takes it 0.2 ms, with what follows, until its episode has asked again. With 20,
-a thousand episodes in flight made the loop late by 54 ms (p99) instead of 42; a call cost the same."""
+"""Answers that are given to their callers in one turn of the event loop. Each takes it 0.2 ms, with what follows, until
+its episode has asked again. With 20, a thousand episodes in flight made the loop late by 54 ms (p99) instead of 42; a
+call cost the same.
+"""
 LOOKUP_S = 60.0
-"""For finding them: the first of several name servers may be dead."""
+"""Seconds for finding a name's addresses: the first of several name servers may be dead."""
 NEXT_ADDRESS_S = 0.25
-"""An address that has not answered for so long is no longer waited for alone (RFC 8305)."""
+"""Seconds after which an address that has not answered is no longer waited for alone (RFC 8305)."""
 _ACCEPTED = {"Accept": "*/*", "Accept-Encoding": "identity"}
 _PATH_CHARACTERS = "/%:@!$&'()*+,;=~"
 
 
 class Pool:
-    """Safe for many concurrent calls on one event loop."""
+    """A pool holds connections to one server. It is safe for many concurrent calls on one event loop."""
 
     def __init__(
         self, base_url: str, headers: Mapping[str, str], *, limit: int, connect_s: float, silence_s: float
     ) -> None:
-        """`base_url` is http or https; `headers` go with every request; no more than `limit` are under way, others wait.
-
+        """Creates a pool without connections.
+        `base_url` is http or https; `headers` go with every request; no more than `limit` requests are under way,
+        others wait. `connect_s`: seconds to open a connection. `silence_s`: seconds without a byte after which an
+        answer is lost.
         Errors: ValueError for headers that can't be sent, and names that no host can have.
         """
         parts = urlsplit(base_url)
@@ -50,16 +56,20 @@ class Pool:
         self._silence_s = silence_s
         self._slots = asyncio.Semaphore(limit)
         self._resting: list[Connection] = []
-        """The one that was used last is used next: each rests as briefly as it can, and those that are too many go."""
+        """Connections at rest. The last used is used next: each rests as briefly as it can, and superfluous ones
+        expire.
+        """
         self._is_closed = False
         self._pace = Pace(READ_AT_ONCE)
         self._addresses: list[Any] = []
         self._addresses_until = 0.0
         self._lookup: asyncio.Task[None] | None = None
-        """For all who wait for it, and for those who come after they have gone."""
+        """Lookup that all waiting callers share. It goes on for later callers when these are gone."""
 
     async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent."""
+        """Sends a POST request, and returns its answer.
+        Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent.
+        """
         own = f"POST {self._path}{path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n{_lines(headers)}"
         request = (own.encode(), self._common, body)
         async with self._slots:
@@ -67,7 +77,7 @@ class Pool:
             return await connection.ask(request)
 
     async def close(self) -> None:
-        """What is under way is still answered."""
+        """Closes the connections at rest. Requests under way are still answered."""
         self._is_closed = True
         if self._lookup is not None:
             self._lookup.cancel()
@@ -90,7 +100,7 @@ class Pool:
         return None
 
     async def _opened(self) -> Connection:
-        """Errors: ConnectionError."""
+        """Opens a connection. Errors: ConnectionError."""
         loop = asyncio.get_running_loop()
         try:
             await self._look_up_if_due(loop)
@@ -117,7 +127,7 @@ class Pool:
         return connection
 
     async def _look_up_if_due(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Errors: OSError, TimeoutError."""
+        """Looks the server's addresses up, unless they are known. Errors: OSError, TimeoutError."""
         if loop.time() < self._addresses_until:
             return
         if self._lookup is None or self._lookup.done():
@@ -125,7 +135,7 @@ class Pool:
         await asyncio.shield(self._lookup)
 
     async def _look_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        """The name's addresses, and what TLS needs."""
+        """Finds the name's addresses, and loads the certificates that TLS needs."""
         async with asyncio.timeout(LOOKUP_S):
             if self._is_secure and self._tls is None:
                 self._tls = await asyncio.to_thread(ssl.create_default_context)
@@ -134,14 +144,14 @@ class Pool:
 
 
 def _host(parts: SplitResult) -> str:
-    """As a request names it. Errors: ValueError."""
+    """Returns the host as a request's Host header names it. Errors: ValueError."""
     name = parts.hostname or ""
     name = f"[{name}]" if ":" in name else name.encode("idna").decode()
     return f"{name}:{parts.port}" if parts.port else name
 
 
 def _lines(headers: Mapping[str, str]) -> str:
-    """Errors: ValueError for what would end a header early."""
+    """Returns headers as lines of a request. Errors: ValueError for a line break, which would end a header early."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
         raise ValueError("a header can't have a line break in it")
