@@ -1,4 +1,4 @@
-"""The vLLM engine: a Serve deployment around AsyncLLM that takes exact token histories."""
+"""Provides the vLLM engine: a Serve deployment around AsyncLLM that takes exact token histories."""
 
 from ray_gym.deployments.vllm.engine import VllmEngine
 

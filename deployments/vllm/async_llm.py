@@ -1,4 +1,4 @@
-"""vLLM's engine in this process, as a `TokenEngine`."""
+"""Runs vLLM's engine in this process, as a `TokenEngine`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class AsyncLLMEngine:
 
     @property
     def client(self) -> Any:
-        """vLLM's AsyncLLM."""
+        """Returns vLLM's AsyncLLM."""
         return self._engine
 
     @property
@@ -65,12 +65,14 @@ class AsyncLLMEngine:
 
     @property
     def block_size(self) -> int:
-        """Tokens of the KV cache's smallest part."""
+        """Returns the number of tokens in a block of the KV cache."""
         size: int = self._engine.vllm_config.cache_config.block_size
         return size
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Made again from the prompt if an update of the weights threw it away."""
+        """Generates an answer. It is generated again from the prompt if an update of the weights discarded it.
+        Errors: EpisodeFailure: data for a grammar that can't be made, infra when the engine fails.
+        """
         grammar = request.grammar
         if grammar is not None and grammar.asked_by != OWN:
             try:
@@ -83,7 +85,9 @@ class AsyncLLMEngine:
                 return generation
 
     async def _generate(self, request: GenerationRequest) -> Generation | None:
-        """None if it is to be made again."""
+        """Generates an answer, or returns None if it has to be generated again, since an update of the weights
+        discarded it.
+        """
         from vllm.exceptions import VLLMClientError
         from vllm.inputs import TokensPrompt
 
@@ -104,7 +108,7 @@ class AsyncLLMEngine:
         if grammar is not None and last is not None and last.outputs[0].finish_reason == "error":
             raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, "no grammar can be made of it")
         if adapter is not None and loads != weights.loads:
-            return None  # what is below the adapter has changed
+            return None  # the weights below the adapter have changed
         if last is None or last.outputs[0].finish_reason not in ("stop", "length"):
             if aborts != weights.aborts:
                 return None
@@ -143,7 +147,7 @@ def _sampling_params(request: GenerationRequest) -> Any:
 
 
 def _sampled_logprobs(flat: Any, count: int) -> Logprobs:
-    """float32, shape (count,). The sampled token comes first at every position."""
+    """Returns the sampled tokens' logprobs (float32 [count]). The sampled token comes first at every position."""
     if flat is None:
         return np.zeros(count, dtype=np.float32)
     return np.array([flat.logprobs[start] for start in flat.start_indices], dtype=np.float32)

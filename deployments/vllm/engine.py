@@ -1,7 +1,7 @@
-"""The vllm engine of a config: deploys a model as a Serve application, or attaches to one that is up.
+"""Reads the vllm engine of a config: it deploys a model as a Serve application, or attaches to one that is up.
 
-An application belongs to the runs that use it (see `ray_gym.hosting.lease`): the last run to go takes it down, so a run can attach to
-another's model and outlive it.
+An application belongs to the runs that use it (see `ray_gym.hosting.lease`): the last run to go takes it down, so a run
+can attach to another's model and outlive it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class VllmEngine(Engine):
 
     @property
     def app(self) -> str:
-        """The name of its Serve application, once it was started."""
+        """Returns the name of its Serve application, once it was started."""
         return self._application.name
 
     @property
@@ -60,7 +60,9 @@ class VllmEngine(Engine):
             check_installed(self.options.gpus, where)
 
     def _check_attached(self, where: str) -> None:
-        """How a model that is up writes and reads was settled when it came up, and what its weights are is another's to say."""
+        """Refuses options that an attached model has settled: its formats were chosen when it came up, and its weights
+        are another run's to choose. Errors: UserError.
+        """
         own = {*ChatOptions.model_fields, "weights_version"}
         for name in sorted(own & self.options.model_fields_set):
             raise UserError(f"{where}.{name}: {self.options.app!r} is attached to, and has its own; leave it out here")
@@ -97,11 +99,11 @@ class VllmEngine(Engine):
         return ServeModel(self.app, self.options.affinity, self.options.admission, transport=self._transport)
 
     def stop(self) -> None:
-        """Give the lease back; if it was the last one, take the application down and wait until it is gone."""
+        """Gives the lease back. If it was the last one, takes the application down and waits until it is gone."""
         self._application.stop()
 
     def _check_fits(self, name: str, description: dict[str, Any]) -> None:
-        """Whether the application serves what the config asks for."""
+        """Checks that the application serves the model that the config asks for. Errors: UserError."""
         if "reads_tool_calls" not in description:
             raise UserError(f"models.{name}.app: {self.app!r} serves a reward model; use engine: vllm_reward")
         self._transport = description["transport"]
@@ -116,7 +118,9 @@ class VllmEngine(Engine):
             self._check_seeds(self._request, on_cpu=description["gpus"] == 0)
 
     def _replicas(self, name: str) -> Replicas:
-        from ray_gym.deployments.vllm.replica import VllmReplica  # only for who deploys: workers have this module, too
+        from ray_gym.deployments.vllm.replica import (
+            VllmReplica,
+        )  # only a driver that deploys needs it: workers have this module, too
 
         options = self.options
         return replicas(

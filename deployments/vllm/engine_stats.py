@@ -1,4 +1,4 @@
-"""What vLLM's scheduler says of its queue and its KV cache, at each of its steps."""
+"""Collects the statistics that vLLM's scheduler gives of its queue and its KV cache, at each of its steps."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from typing import Any
 
 
 class EngineStats:
-    """The newest of it. An engine that rests says nothing: what it said last is that nothing is running."""
+    """The statistics are the newest that were given. An engine that rests gives none: its last ones say that nothing is
+    running.
+    """
 
     def __init__(self) -> None:
         self.kv_use = 0.0
@@ -14,7 +16,7 @@ class EngineStats:
         self.running = 0
 
     def logger(self, vllm_config: Any, engine_index: int) -> Any:
-        """What vLLM takes as a factory of stat loggers."""
+        """Makes a stat logger that fills these statistics. vLLM takes the method as a factory."""
         from vllm.v1.metrics.loggers import StatLoggerBase
 
         stats = self

@@ -1,7 +1,9 @@
-"""A look at the grammars of callers before vLLM gets them: it would read them on the event loop, and compile them however long that takes.
+"""Checks callers' grammars before vLLM gets them: it would read them on the event loop, and compile them however long
+that takes.
 
-A grammar is read in a thread of its own, and then compiled by the engine for a request of one token: it keeps what it has compiled.
-Both have deadlines. What can't be stopped goes on behind them: a thread that reads, and one of the engine's that compiles.
+A grammar is read in a thread of its own, and then compiled by the engine for a request of one token: it keeps what it
+has compiled. Both have deadlines. Some work can't be stopped and goes on behind them: a thread that reads, and one of
+the engine's that compiles.
 """
 
 from __future__ import annotations
@@ -26,14 +28,14 @@ Outputs = Mapping[str, Any]
 
 
 class GrammarRefused(Exception):
-    """The message says why."""
+    """The grammar is refused. The message says why."""
 
 
 class GrammarGate:
-    """Safe for many concurrent calls on one event loop."""
+    """A gate remembers which grammars it admitted. It is safe for many concurrent calls on one event loop."""
 
     def __init__(self, engine: Any, read_s: float = READ_S, compile_s: float = COMPILE_S) -> None:
-        """`engine` is vLLM's AsyncLLM."""
+        """Creates a gate for `engine`, which is vLLM's AsyncLLM. `read_s` and `compile_s` are deadlines in seconds."""
         self._engine = engine
         self._read_s, self._compile_s = read_s, compile_s
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="grammars")
@@ -41,7 +43,7 @@ class GrammarGate:
         self._admitted: OrderedDict[bytes, None] = OrderedDict()
 
     async def admit(self, outputs: Outputs) -> None:
-        """Errors: GrammarRefused."""
+        """Reads and compiles a grammar within the deadlines, unless it was admitted before. Errors: GrammarRefused."""
         key = hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).digest()
         if key in self._admitted:
             self._admitted.move_to_end(key)
@@ -62,7 +64,10 @@ class GrammarGate:
             self._admitted.popitem(last=False)
 
     async def _compile(self, outputs: Outputs, problem: str | None) -> None:
-        """`problem`: what was found wrong before, by the engine's first choice of a compiler."""
+        """Has the engine compile a grammar. `problem`: the fault that reading found, which the engine may avoid by
+        another compiler.
+        Errors: GrammarRefused.
+        """
         from vllm import SamplingParams
         from vllm.exceptions import VLLMClientError
         from vllm.inputs import TokensPrompt
@@ -79,7 +84,9 @@ class GrammarGate:
 
 
 def outputs_of(body: Mapping[str, Any]) -> list[Outputs]:
-    """What a body of OpenAI's API has grammars made of. What is no grammar at all is vLLM's to refuse."""
+    """Returns the parts of a body of OpenAI's API that grammars are made of. Parts that are no grammar at all are left
+    for vLLM to refuse.
+    """
     text = body.get("text")
     formats = [body.get("response_format"), text.get("format") if isinstance(text, dict) else None]
     found = [outputs for form in formats if isinstance(form, dict) and (outputs := _of_format(form))]
@@ -98,7 +105,7 @@ def _of_format(form: Mapping[str, Any]) -> Outputs | None:
 
 
 def _of_tools(body: Mapping[str, Any]) -> list[Any]:
-    """Schemas of tools whose calls may be held to them."""
+    """Returns the schemas of tools whose calls may be held to them."""
     tools = body.get("tools")
     listed = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     functions = [inner for tool in listed if isinstance(inner := tool.get("function", tool), dict)]
@@ -112,7 +119,10 @@ def _of_tools(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _read(outputs: Outputs) -> str | None:
-    """As vLLM does it. What is wrong, though the engine may know another way to make a grammar of it. Errors: GrammarRefused."""
+    """Reads a grammar as vLLM does. Returns its fault, or None; the engine may still know another way to compile a
+    faulty one.
+    Errors: GrammarRefused.
+    """
     from vllm import SamplingParams
     from vllm.exceptions import VLLMClientError
     from vllm.v1.structured_output.backend_xgrammar import validate_xgrammar_grammar
@@ -126,7 +136,7 @@ def _read(outputs: Outputs) -> str | None:
 
 
 def _params(outputs: Outputs) -> Any:
-    """Errors: GrammarRefused."""
+    """Converts a grammar to vLLM's parameters. Errors: GrammarRefused."""
     from vllm.exceptions import VLLMClientError
     from vllm.sampling_params import StructuredOutputsParams
 

@@ -1,4 +1,4 @@
-"""What a replica on a CPU sets before vLLM is imported."""
+"""Prepares a replica on a CPU, before vLLM is imported."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
 def prepare_cpu(options: ReplicaOptions) -> None:
-    """Ray gives every worker one OpenMP thread, vLLM binds all engines to the same core."""
+    """Sets environment variables for OpenMP: Ray gives every worker one OpenMP thread, vLLM binds all engines to the
+    same core.
+    """
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
     openmp = Path(sys.prefix) / "lib" / "libiomp5.so"
     if openmp.exists():  # comes with vLLM for CPUs; about a tenth faster than GNU's (measured)
@@ -24,13 +26,16 @@ def prepare_cpu(options: ReplicaOptions) -> None:
 
 
 def cpu_engine_args(options: ReplicaOptions) -> dict[str, Any]:
-    """A single rank is in the engine's own process: beside it, the engine polls for the end of each step, and takes the half of a core
-    from it (measured, `benchmarks.saturation`)."""
+    """Returns engine arguments for CPUs. A single rank runs in the engine's own process: in another, the engine would
+    poll for the end of each step, and take the half of a core from it (measured, `benchmarks.saturation`).
+    """
     executor = {"distributed_executor_backend": "uni"} if options.ranks == 1 else {}
     return {"dtype": cpu_dtype(), **executor}
 
 
 def cpu_dtype() -> str:
-    """Without instructions for bfloat16, a CPU computes in it several times slower than in float32 (measured)."""
+    """Returns the fastest dtype. Without instructions for bfloat16, a CPU computes in it several times slower than in
+    float32 (measured).
+    """
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     return "bfloat16" if re.search(r"\b(avx512_bf16|amx_bf16)\b", flags) else "float32"

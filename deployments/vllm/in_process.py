@@ -1,4 +1,4 @@
-"""An ASGI app called in the process that it lives in."""
+"""Calls an ASGI app in the process that it lives in."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from typing import Any
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 
 GRACE_S = 5.0
-"""How long an app whose caller has gone may take to end by itself."""
+"""Seconds that an app whose caller has gone may take to end by itself."""
 
 _Messages = asyncio.Queue[dict[str, Any] | None]
 
 
 async def call(app: Any, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-    """Nothing at all if the app fails before it answers. Closed early, it tells the app that the caller has gone."""
-    messages: _Messages = asyncio.Queue()  # without a limit: an answer has one, its tokens
+    """Yields the parts of the app's answer, or nothing at all if the app fails before it answers. When closed early, it
+    tells the app that the caller has gone.
+    """
+    messages: _Messages = asyncio.Queue()  # without a limit: the answer's tokens are limited
     gone = asyncio.Event()
     unread = [request.body]
 
@@ -61,7 +63,9 @@ async def _parts(messages: _Messages) -> AsyncGenerator[DoorPart, None]:
 
 
 async def _ended(running: asyncio.Future[Any]) -> None:
-    """Cancelled only if it does not end by itself: vLLM's handlers abort a generation when the caller goes, not when they are cancelled."""
+    """Waits for the app to end, and cancels it only if it does not end by itself: vLLM's handlers abort a generation
+    when the caller goes, not when they are cancelled.
+    """
     await asyncio.wait({running}, timeout=GRACE_S)
     running.cancel()
     await asyncio.wait({running}, timeout=GRACE_S)

@@ -1,8 +1,10 @@
-"""How the ranks of a replica lie on GPUs: all in the replica's own node, or in a placement group for vLLM's Ray executor.
+"""Places the ranks of a replica on GPUs: all in the replica's own node, or in a placement group for vLLM's Ray
+executor.
 
-Without pipeline parallelism a replica is one actor with all its GPUs, and vLLM's ranks are processes of it, so they are on one node. With
-it (or with `placement`) the replica has a placement group of a bundle a rank, where vLLM finds it, as in `ray.serve.llm`: the actor itself
-lies in the first bundle and takes no GPU, since vLLM's workers take one bundle's each. On CPUs nothing of this applies.
+Without pipeline parallelism a replica is one actor with all its GPUs, and vLLM's ranks are processes of it, so they are
+on one node. With it (or with `placement`) the replica has a placement group with a bundle for each rank, where vLLM
+finds it, as in `ray.serve.llm`: the actor itself lies in the first bundle and takes no GPU, since vLLM's workers take
+one bundle's each. On CPUs nothing of this applies.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ STRICT_PACK, STRICT_SPREAD = "STRICT_PACK", "STRICT_SPREAD"
 
 
 def parallel_args(options: ReplicaOptions) -> dict[str, Any]:
-    """Of vLLM's engine."""
+    """Returns vLLM's engine arguments for parallelism."""
     return {
         "tensor_parallel_size": options.tensor_parallel,
         "pipeline_parallel_size": options.pipeline_parallel,
@@ -26,13 +28,13 @@ def parallel_args(options: ReplicaOptions) -> dict[str, Any]:
 
 
 def actor_options(options: ReplicaOptions) -> dict[str, Any]:
-    """Of the replica's actor: what it asks for itself."""
+    """Returns the resources that the replica's actor asks for itself."""
     labels = {"label_selector": options.label_selector} if options.label_selector and not options.is_grouped else {}
     return {"num_cpus": options.cpus, "num_gpus": 0 if options.is_grouped else options.gpus_per_replica, **labels}
 
 
 def group_options(options: ReplicaOptions) -> dict[str, Any]:
-    """Of the deployment: the placement group of each replica, if it has one."""
+    """Returns the options of the deployment that give each replica its placement group, if it has one."""
     if not options.is_grouped:
         return {}
     first, *others = options.bundles
@@ -49,12 +51,16 @@ def group_options(options: ReplicaOptions) -> dict[str, Any]:
 
 
 def env_vars(options: ReplicaOptions) -> dict[str, str]:
-    """vLLM's Ray executor asks for a whole GPU a rank unless it is told otherwise."""
+    """Returns environment variables: vLLM's Ray executor asks for a whole GPU for each rank unless it is told
+    otherwise.
+    """
     return {"VLLM_RAY_PER_WORKER_GPUS": f"{options.gpus:g}"} if options.is_grouped and options.gpus < 1 else {}
 
 
 def placed(options: ReplicaOptions) -> list[Replicas]:
-    """What has to be on one node each: replicas, or the bundles of a group. Empty where the options attach to what is up."""
+    """Lists the units that have to be on one node each: replicas, or the bundles of a group. Empty where the options
+    attach to an application that is up.
+    """
     if options.app is not None:
         return []
     labels = options.label_selector
@@ -67,7 +73,7 @@ def placed(options: ReplicaOptions) -> list[Replicas]:
         bundles = [(sum(cpus for cpus, _ in bundles), sum(gpus for _, gpus in bundles))]
 
     def apart(bundle: tuple[float, float]) -> int:
-        """It, and those of its group that would also need such a node."""
+        """Returns the number of bundles in its group, this one included, that need such a node each."""
         as_large = [each for each in bundles if each[0] >= bundle[0] and each[1] >= bundle[1]]
         return len(as_large) if options.strategy == STRICT_SPREAD else 1
 

@@ -1,4 +1,6 @@
-"""How loaded a replica is: its engine's queue and KV cache, and how much of the histories that come to it the cache has lost."""
+"""Measures a replica's load: its engine's queue and KV cache, and how much of the histories sent to it the cache has
+lost.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,15 @@ from ray_gym.hosting.admission import Load
 from ray_gym.models.base import Completion, CompletionRequest
 
 MEMORY = 0.8
-"""What a call counts for after the next: the last five or so matter, so that a cache which has room again is soon known to."""
+"""Factor by which a call counts less with every later call: the last five or so matter, so that a cache which has room
+again is soon noticed.
+"""
 
 
 def cacheable(history: int, block_size: int) -> int:
-    """Tokens of a history that a cache of whole blocks can have. The last one generated was never computed."""
+    """Returns the tokens of a history that a cache of whole blocks can have. The last one generated was never
+    computed.
+    """
     return max(0, history - 1) // block_size * block_size
 
 
@@ -23,7 +29,7 @@ class LoadMeter:
         self._lost = 0.0
 
     def count(self, request: CompletionRequest, completion: Completion) -> None:
-        """One call. Those that begin a conversation, or fork it, have nothing that could have been lost."""
+        """Counts one call. A call that begins a conversation, or forks it, has nothing that could have been lost."""
         cacheable_tokens = cacheable(len(request.history), self._block_size)
         if completion.fork_reason is not None or not cacheable_tokens or not len(completion.token_ids):
             return

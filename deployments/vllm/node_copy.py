@@ -1,7 +1,8 @@
-"""A state dict as a checkpoint in the memory of this node: the first of its replicas writes it, all of them load it, the last removes it.
+"""Keeps a state dict as a checkpoint in the memory of this node: the first of its replicas writes it, all of them load
+it, the last removes it.
 
-Loading by path works with tensor parallelism and any quantisation that vLLM does itself; handing tensors over would not. Who uses a
-copy holds a lock on it, which the kernel drops however a process ends.
+Loading by path works with tensor parallelism and any quantisation that vLLM does itself; handing tensors over would
+not. A user of a copy holds a lock on it, which the kernel drops however a process ends.
 """
 
 from __future__ import annotations
@@ -27,10 +28,14 @@ def copies_dir(app: str) -> Path:
 
 
 class NodeCopy:
-    """Blocking; made and released in a thread."""
+    """A copy is a checkpoint folder that is locked while it is used. It blocks, so it is made and released in
+    a thread.
+    """
 
     def __init__(self, directory: Path, name: str, fetch: Callable[[], Mapping[str, Any]]) -> None:
-        """Errors: UserError if it is no state dict; OSError."""
+        """Locks the copy, and writes it if it is not there. Errors: UserError if `fetch` gives no state dict;
+        OSError.
+        """
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         remove_unused(directory)
         self.folder = directory / name
@@ -54,7 +59,7 @@ class NodeCopy:
 
 
 def remove_unused(directory: Path) -> None:
-    """What processes that were killed have left."""
+    """Removes the copies that killed processes have left."""
     for path in directory.glob("*.lock"):
         with path.open("a") as lock:
             _remove_if_unused(path.with_suffix(""), lock)
@@ -69,7 +74,7 @@ def _scratch_path(folder: Path) -> Path:
 
 
 def _locked(path: Path, how: int) -> IO[str]:
-    """Open and locked. The one before may have removed the file while we waited for its lock."""
+    """Returns the file, open and locked. Its last user may have removed it while this process waited for its lock."""
     while True:
         lock = path.open("a")
         fcntl.flock(lock, how)
@@ -89,7 +94,7 @@ def _remove_if_unused(folder: Path, lock: IO[str]) -> None:
 
 
 def _write(folder: Path, state: Mapping[str, Any]) -> None:
-    """Renamed into place whole."""
+    """Writes a checkpoint, and renames it into place whole. Errors: UserError."""
     from safetensors import numpy as with_numpy
     from safetensors import torch as with_torch
 
@@ -111,7 +116,7 @@ def _write(folder: Path, state: Mapping[str, Any]) -> None:
 
 
 def _apart(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """On the CPU, and none shares memory with another, as tied ones do."""
+    """Copies tensors to the CPU so that none shares memory with another, as tied ones do."""
     made: dict[str, Any] = {}
     seen: set[int] = set()
     for name, tensor in tensors.items():

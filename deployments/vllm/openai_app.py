@@ -1,4 +1,4 @@
-"""vLLM's own OpenAI server around an engine that is there already: its app, its serving classes, its parsers."""
+"""Builds vLLM's own OpenAI server around an engine that is there already: its app, its serving classes, its parsers."""
 
 from __future__ import annotations
 
@@ -23,18 +23,22 @@ _EITHER_TEMPLATE = (
     "messages | selectattr('role', 'equalto', 'tool') | list -%}}"
     "{with_tools}{{%- else -%}}{without}{{%- endif -%}}"
 )
-"""As `ChatFormat` chooses: our template where there are tools or calls to show, the model's own elsewhere."""
+"""Template that chooses as `ChatFormat` does: our template where there are tools or calls to show, the model's own
+elsewhere.
+"""
 
 
 async def build_openai_app(
     engine: Any, path: str, name: str, options: VllmOptions, chat_format: ChatFormat, tool_format: ToolFormat
 ) -> FastAPI:
-    """Conversations are written and read as in episodes. `name` is what callers call the model."""
+    """Builds the app, in which conversations are written and read as in episodes. `name` is the name that callers give
+    the model.
+    """
     from vllm.entrypoints.launchers.api_server.app_state import init_app_state
 
     with tempfile.TemporaryDirectory() as directory:  # vLLM takes a template as a file
         words = [f"--model={path}", f"--served-model-name={name}", *_of_template(options, chat_format, Path(directory))]
-        # Also where the participants have no tools: callers may.
+        # Also where the participants have no tools: callers may have some.
         tool_parser = tool_format.tool_parser or (plain_calls.NAME if chat_format.uses_our_template else None)
         arguments = await asyncio.to_thread(_arguments, words, options, tool_parser, tool_format.reasoning_parser)
         app = await asyncio.to_thread(_app, arguments, engine)
@@ -52,7 +56,7 @@ def _of_template(options: VllmOptions, chat_format: ChatFormat, directory: Path)
 
 
 def _arguments(words: list[str], options: VllmOptions, tool_parser: str | None, reasoning_parser: str | None) -> Any:
-    """By vLLM's own parser, so that everything that its app looks for is there."""
+    """Parses options with vLLM's own parser, so that everything that its app looks for is there."""
     from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.tool_parsers import ToolParserManager
     from vllm.utils.argparse_utils import FlexibleArgumentParser

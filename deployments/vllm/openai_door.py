@@ -1,4 +1,6 @@
-"""The OpenAI-compatible door of a replica: vLLM's own server, called in process, and nothing of it but what generates."""
+"""Opens the OpenAI-compatible door of a replica: vLLM's own server, called in process, and only its paths that
+generate.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,14 @@ JSON = "application/json"
 
 
 class OpenAIDoor:
-    """Safe for many concurrent calls on one event loop. Made without work: most replicas are never asked."""
+    """A door builds its app at the first request, as most replicas are never asked. It is safe for many concurrent
+    calls on one event loop.
+    """
 
     def __init__(
         self, name: str, build: Callable[[], Awaitable[FastAPI]], takes_seeds: bool, gate: GrammarGate
     ) -> None:
-        """`name` is the model's in the app that `build` makes, at the first request."""
+        """Creates the door without the app. `name` is the model's in the app that `build` makes."""
         self._name = name
         self._gate = gate
         self._build = build
@@ -35,7 +39,9 @@ class OpenAIDoor:
         self._building = asyncio.Lock()
 
     async def answer(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-        """What is refused is answered, too; raises nothing. Closed early, it aborts the generation."""
+        """Yields the parts of an answer. A refusal is answered, too; nothing is raised. When closed early, it aborts
+        the generation.
+        """
         try:
             if request.path not in PATHS:
                 raise Refused(404, "not_found", f"there is nothing at {request.path}")

@@ -1,5 +1,5 @@
-"""What callers may ask of vLLM's OpenAI server. It takes more than is good: fields that reach other parts of a deployment, numbers
-that its engine does not survive, answers that stay in memory.
+"""Limits what callers may ask of vLLM's OpenAI server. It would take too much: fields that reach other parts of a
+deployment, numbers that its engine does not survive, answers that stay in memory.
 
 Of grammars (json_schema, regex, ...) only the length is limited here; see `grammar_gate`.
 """
@@ -15,9 +15,9 @@ from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
 from ray_gym.openai_api.rules import bad, require_offered
 
 MOST_ANSWERS = 16
-"""Of one request: `n`, and prompts of one call."""
+"""Largest number of answers to one request (`n`), and of prompts in one call."""
 LONGEST_GRAMMAR = 50_000
-"""Characters of JSON."""
+"""Largest length of a grammar, in characters of JSON."""
 
 _Size = Annotated[int, Field(ge=0, lt=2**31)]
 _Penalty = Annotated[float, Field(ge=-2, le=2)]
@@ -26,7 +26,7 @@ _Stop = Annotated[str, Field(max_length=1000)]
 
 
 class _Limits(BaseModel):
-    """Everything else is vLLM's to check."""
+    """These fields of a request have limits. Everything else is vLLM's to check."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -59,7 +59,7 @@ class _Limits(BaseModel):
 
 
 def checked(body: bytes, model: str, takes_seeds: bool) -> bytes:
-    """The body as vLLM gets it, with `model` for its name there. Errors: Refused."""
+    """Returns the body as vLLM gets it, with `model` as the model's name. Errors: Refused."""
     try:
         asked = json.loads(body, parse_constant=_no_number)
         if not isinstance(asked, dict):

@@ -1,4 +1,4 @@
-"""The keys of a `models.NAME` section whose engine is vllm, and those that it shares with other engines."""
+"""Defines the keys of a `models.NAME` section whose engine is vllm, and those that it shares with other engines."""
 
 from __future__ import annotations
 
@@ -23,11 +23,15 @@ OWN_ENGINE_ARGS = {
     "logits_processors": None,
     "worker_extension_cls": None,
 }
-"""What `engine_args` must leave alone, since records would be wrong, and the option that is for it."""
+"""Names that `engine_args` must not set, since records would be wrong, each with the option that sets it instead, or
+None.
+"""
 
 
 class Autoscaling(BaseModel):
-    """Replicas that come and go with the calls there are: never fewer than `replicas`, which are there from the start."""
+    """Serve adds and removes replicas with the calls in flight: never fewer than `replicas`, which are there from the
+    start.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,11 +40,13 @@ class Autoscaling(BaseModel):
     """Calls in flight a replica: with more there should be more replicas."""
     upscale_delay_s: Annotated[float, Field(ge=0)] = 30
     downscale_delay_s: Annotated[float, Field(ge=0)] = 600
-    """How long it has to be so before a replica comes, or goes: a model takes its time to load, and its cache goes with it."""
+    """Seconds that a need must last before a replica goes (`upscale_delay_s`: before one comes): a model takes its time
+    to load, and its cache goes with it.
+    """
 
 
 class Placement(BaseModel):
-    """Where the ranks of a replica may be, as Ray's placement groups have it."""
+    """Ray's placement groups decide by these where the ranks of a replica may be."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -50,7 +56,7 @@ class Placement(BaseModel):
 
 
 class ReplicaOptions(BaseModel):
-    """What is loaded, how often, on what."""
+    """A replica's options say which model is loaded, in how many replicas, and on which hardware."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
@@ -68,7 +74,7 @@ class ReplicaOptions(BaseModel):
     pipeline_parallel: Count = 1
     """Stages of layers, each of `tensor_parallel` ranks, which may be on several nodes."""
     placement: Placement | None = None
-    """Of a replica's ranks, on GPUs. Default: one node, or with a pipeline as few nodes as can be."""
+    """Placement of a replica's ranks, on GPUs. Default: one node, or with a pipeline as few nodes as can be."""
     cpus: Annotated[float, Field(ge=0)] = 0
     engine_args: dict[str, Any] = {}
     """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
@@ -105,12 +111,12 @@ class ReplicaOptions(BaseModel):
 
     @property
     def ranks(self) -> int:
-        """The processes of a replica that hold a part of the model each."""
+        """Returns the number of a replica's processes that hold a part of the model each."""
         return self.tensor_parallel * self.pipeline_parallel
 
     @property
     def is_grouped(self) -> bool:
-        """Whether the ranks of a replica lie in a placement group."""
+        """Says whether the ranks of a replica lie in a placement group."""
         return self.gpus > 0 and (self.pipeline_parallel > 1 or self.placement is not None)
 
     @property
@@ -119,7 +125,7 @@ class ReplicaOptions(BaseModel):
 
     @property
     def bundles(self) -> list[dict[str, float]]:
-        """Of the placement group of a replica."""
+        """Returns the resources of each bundle of a replica's placement group."""
         given = self.placement.bundles if self.placement else None
         return given or [{"GPU": self.gpus}] * self.ranks
 
@@ -165,4 +171,4 @@ class VllmOptions(ReplicaOptions, ChatOptions):
     engine_metrics: bool = True
     """Give what vLLM measures of itself to Ray's metrics, as ray_vllm_*."""
     weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
-    """What the tokens of the weights that are loaded first are marked with. Updates count on from here."""
+    """Version that marks the tokens of the weights that are loaded first. Updates count on from here."""

@@ -1,8 +1,9 @@
 """Kills the processes of an engine whose replica is gone.
 
-An engine is several processes, and a SIGKILL of the one that owns them can leave the others alive with all their memory. A
-reaper is a small process that does nothing but wait for its owner's end of a pipe to close, which the kernel does however the owner
-dies; then it kills everything that was started under the owner's mark (an environment variable, inherited).
+An engine is several processes, and a SIGKILL of the one that owns them can leave the others alive with all their
+memory. A reaper is a small process that only waits for its owner's end of a pipe to close, which the kernel does
+however the owner dies; then it kills everything that was started under the owner's mark (an environment variable,
+inherited).
 
     python reaper.py MARK      (started by `watch`; by its path, so that it imports nothing else)
 """
@@ -20,7 +21,9 @@ VARIABLE = "RAY_GYM_ENGINE_MARK"
 
 
 def watch() -> subprocess.Popen[bytes]:
-    """Mark what this process starts from now on, and have it killed when this process is gone."""
+    """Marks the processes that this one starts from now on, and starts a reaper that kills them when this process is
+    gone.
+    """
     mark = uuid.uuid4().hex
     unmarked = {key: value for key, value in os.environ.items() if key != VARIABLE}
     reaper = subprocess.Popen(
@@ -34,7 +37,7 @@ def watch() -> subprocess.Popen[bytes]:
 
 
 def kill_marked(mark: str) -> int:
-    """SIGKILL to every process under the mark. Returns how many there were."""
+    """Sends SIGKILL to every process under the mark. Returns how many there were."""
     wanted = f"{VARIABLE}={mark}".encode()
     killed = 0
     for environ in Path("/proc").glob("[0-9]*/environ"):

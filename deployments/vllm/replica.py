@@ -1,4 +1,4 @@
-"""One replica of a vLLM model. A plain class; `engine` makes it a deployment."""
+"""Serves a vLLM model in one replica. It is a plain class; `engine` makes it a deployment."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class VllmReplica(BatchedReplica):
         self._door = OpenAIDoor(name, self._openai_app, options.gpus > 0, self._engine.gate)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure, as `Completer` has them."""
+        """Returns the completion of a request. Errors: EpisodeFailure, as `Completer` raises it."""
         completion = await self._completer.complete(request)
         self._meter.count(request, completion)
         return completion
 
     async def load(self) -> Load:
-        """Asked by workers that have new episodes to begin."""
+        """Returns the replica's load. Workers ask for it when they have new episodes to begin."""
         return self._meter.load()
 
     async def openai(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-        """OpenAI's API, by vLLM's own server: no episode, nothing is recorded."""
+        """Answers a request of OpenAI's API by vLLM's own server: it is in no episode, and nothing is recorded."""
         async with aclosing(self._door.answer(request)) as parts:
             async for part in parts:
                 yield part
@@ -63,8 +63,7 @@ class VllmReplica(BatchedReplica):
         return await build_openai_app(client, path, self._name, self.options, self._chat_format, self._tool_format)
 
     async def check_health(self) -> None:
-        """Asked by Serve, also before the replica serves: then it takes up what the others have as weights.
-
+        """Checks the engine for Serve, also before the replica serves: then it takes up the other replicas' weights.
         An engine that died makes Serve replace the replica.
         """
         await self._engine.check_health()
@@ -72,7 +71,7 @@ class VllmReplica(BatchedReplica):
             await self._follower.check_health()
 
     async def describe(self) -> dict[str, Any]:
-        """What a run that attaches wants to know."""
+        """Describes the replica for a run that attaches to it."""
         return {
             "model": self.options.model,
             "gpus": self.options.gpus,

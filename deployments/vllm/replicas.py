@@ -1,4 +1,4 @@
-"""The replicas that a section of the config asks for, as a Serve deployment has them."""
+"""Converts a section of the config to the replicas of a Serve deployment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ from ray_gym.hosting.application import Replicas, digest_options
 from ray_gym.weights.holder import FirstWeights
 
 BOUND = 1.25
-"""A replica's calls over its share of the episodes in flight: what comes on top goes to another. Measured, see docs/routing.md."""
+"""Largest number of a replica's calls, as a multiple of its share of the episodes in flight: further calls go to
+another. Measured, see docs/routing.md.
+"""
 USUAL_MAX_NUM_SEQS = 256
 
 
@@ -28,7 +30,9 @@ def replicas(
     weights: FirstWeights | None = None,
     episodes: int | None = None,
 ) -> Replicas:
-    """`of` is made with `arguments` in each; `more` are further options of the deployment; `episodes` are in flight at most."""
+    """Returns the replicas of a deployment. `of` is made with `arguments` in each; `more` are further options of the
+    deployment; `episodes` is the largest number in flight.
+    """
     return Replicas(
         of=of,
         arguments=arguments,
@@ -50,7 +54,9 @@ def replicas(
 
 
 def missing_files(options: ReplicaOptions) -> str | None:
-    """On a node. A hub's model may be in the node's cache; else the hub has to be there."""
+    """Returns what is missing for the model on this node, or None. A hub's model may be in the node's cache; else the
+    hub has to be reachable.
+    """
     if find_spec(VLLM) is None:
         return str(not_here(options.gpus))
     try:
@@ -71,7 +77,9 @@ def missing_files(options: ReplicaOptions) -> str | None:
 
 
 def calls_at_once(options: ReplicaOptions, episodes: int | None) -> int:
-    """At a replica, where the config doesn't say. Never less than its engine can have in one batch."""
+    """Returns the calls that a replica takes at once, where the config doesn't say. They are never fewer than its
+    engine can have in one batch.
+    """
     batch = int(options.engine_args.get("max_num_seqs") or USUAL_MAX_NUM_SEQS)
     if episodes is None or options.replicas == 1 or options.autoscaling is not None:
         return 2 * batch
@@ -79,7 +87,7 @@ def calls_at_once(options: ReplicaOptions, episodes: int | None) -> int:
 
 
 def _autoscaling(options: ReplicaOptions) -> dict[str, Any] | None:
-    """As Serve has it."""
+    """Returns Serve's autoscaling_config, or None without autoscaling."""
     wanted = options.autoscaling
     if wanted is None:
         return None

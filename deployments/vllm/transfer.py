@@ -1,4 +1,4 @@
-"""vLLM's own weight transfer (NCCL, CUDA IPC, ...), step by step. Its backends need GPUs."""
+"""Carries out vLLM's own weight transfer (NCCL, CUDA IPC, ...), step by step. Its backends need GPUs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ray_gym.weights.orders import Transfer
 
 
 async def carry_out(client: Any, task: Transfer) -> None:
-    """`client` is an AsyncLLM. Errors: what vLLM raises."""
+    """Carries out one step of a transfer. `client` is an AsyncLLM. Errors: those that vLLM raises."""
     from vllm.distributed.weight_transfer.base import WeightTransferInitRequest, WeightTransferUpdateRequest
 
     match task.step:

@@ -1,4 +1,4 @@
-"""The weights of an engine in this process, as the holder of the application's weights has them changed."""
+"""Changes the weights of an engine in this process, as the holder of the application's weights directs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from ray_gym.weights.settings import setting_differences
 
 
 class EngineWeights:
-    """What generations need to know of the weights, and how they are changed."""
+    """An engine's weights tell generations which version and adapter they use, and are changed step by step."""
 
     def __init__(self, client: Any, first: str, version: int, app: str) -> None:
-        """`client` is an AsyncLLM that has loaded `first` as `version`."""
+        """Begins with `client`, an AsyncLLM that has loaded `first` as `version`."""
         self._client = client
         self._first = first
         self._first_version = version
@@ -36,18 +36,22 @@ class EngineWeights:
         self._asleep = False
         self.checkpoint = Checkpoint(version, None)
         self.adapter: Any = None
-        """vLLM's LoRARequest that generations are to be made with."""
+        """Adapter (vLLM's LoRARequest) that new generations use, or None."""
         self.aborts = 0
-        """How often everything under way was thrown away."""
+        """Number of times that all generations under way were discarded."""
         self.loads = 0
-        """How often the weights below an adapter were replaced."""
+        """Number of times that the weights below an adapter were replaced."""
 
     async def opened(self) -> None:
-        """What is new waits here while the engine is paused, so that it begins with the adapter of that moment."""
+        """Waits while the engine is paused, so that a new generation begins with the adapter of the moment when it
+        resumes.
+        """
         await self._open.wait()
 
     def spans(self, found: Any, count: int, adapter: Any) -> tuple[VersionSpan, ...]:
-        """vLLM's spans of weight version, as numbers. An adapter's version covers the whole of what was generated with it."""
+        """Returns vLLM's spans of weight versions, with versions as numbers. An adapter's version covers all `count`
+        tokens that were generated with it.
+        """
         if count == 0:
             return ()
         if adapter is not None:
@@ -57,10 +61,12 @@ class EngineWeights:
         )
 
     def _number(self, label: str) -> int:
-        return int(label) if label.isdigit() else self._first_version  # vLLM's name for what it loaded first
+        return (
+            int(label) if label.isdigit() else self._first_version
+        )  # vLLM's own label for the weights that it loaded first
 
     async def check(self, checkpoint: Checkpoint) -> None:
-        """Errors: UserError."""
+        """Checks that a checkpoint fits the model, before it is loaded. Errors: UserError."""
         if checkpoint.is_adapter:
             return await asyncio.to_thread(self._check_adapter, checkpoint)
         if checkpoint.source is None:
@@ -92,7 +98,7 @@ class EngineWeights:
             raise UserError(f"{folder}: its rank is {rank}, engine_args.max_lora_rank is {config.max_lora_rank}")
 
     async def pause(self, mode: PauseMode) -> None:
-        """The KV cache is always emptied: what was computed with other weights is computed anew."""
+        """Pauses generation. The KV cache is always emptied: states computed with other weights are computed anew."""
         self._open.clear()
         if mode == "keep" and self.adapter is not None:
             mode = "abort"  # an adapter is for the weights below it
@@ -101,7 +107,10 @@ class EngineWeights:
         await self._client.pause_generation(mode=mode, clear_cache=True)
 
     async def load(self, checkpoint: Checkpoint) -> None:
-        """Errors: what vLLM raises. After that its model is half of one and half of another, and can't be loaded again."""
+        """Loads a checkpoint into the paused engine.
+        Errors: those that vLLM raises. After one, its model is half of one and half of another, and can't be loaded
+        again.
+        """
         if self.checkpoint.whole != checkpoint.whole:
             await self._load_whole(checkpoint.whole)
         self.adapter = await self._load_adapter(checkpoint) if checkpoint.is_adapter else None
@@ -123,7 +132,7 @@ class EngineWeights:
         return request
 
     async def confirm(self, checkpoint: Checkpoint) -> None:
-        """Errors: RuntimeError."""
+        """Checks that the engine has the weights of a checkpoint. Errors: RuntimeError if it has not."""
         if checkpoint.is_adapter and checkpoint.version not in await self._client.list_loras():
             raise RuntimeError(f"the engine does not have the adapter of {checkpoint}")
         label = await self._client.get_weight_version()
@@ -139,7 +148,9 @@ class EngineWeights:
         self._open.set()
 
     async def sleep(self, level: int) -> None:
-        """What is under way is thrown away, and made again after waking. Errors: UserError; what vLLM raises."""
+        """Puts the engine to sleep. Generations under way are discarded, and made again after waking.
+        Errors: UserError; those that vLLM raises.
+        """
         if not self._client.vllm_config.model_config.enable_sleep_mode:
             raise UserError("set engine_args.enable_sleep_mode to put the engine to sleep (on GPUs only)")
         self._open.clear()
@@ -160,7 +171,7 @@ class EngineWeights:
             self.checkpoint = Checkpoint(task.version, Transferred(self.checkpoint.loadable))
 
     def _folder(self, checkpoint: Checkpoint) -> Path:
-        """Where a checkpoint is on this node. Errors: UserError, OSError."""
+        """Returns the folder of a checkpoint on this node. Errors: UserError, OSError."""
         source = checkpoint.source
         if source is None:
             return _local(self._first)
@@ -191,7 +202,7 @@ def _fetch(source: StateDict) -> Any:
 
 
 def _local(model: str) -> Path:
-    """The folder of a model, which may go by a hub's name. Errors: UserError."""
+    """Returns the folder of a model, which may be given by a hub's name. Errors: UserError."""
     if Path(model).is_dir():
         return Path(model)
     from huggingface_hub import snapshot_download

@@ -1,4 +1,4 @@
-"""What each of vLLM's worker processes can do beyond vLLM's own (its `worker_extension_cls`)."""
+"""Extends vLLM's worker processes (its `worker_extension_cls`)."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 
 class ReloadingWorker:
-    """Mixed into vLLM's worker."""
+    """vLLM's worker inherits this class, to load checkpoints while it runs."""
 
     model_runner: Any
     reload_weights: Any
 
     def load_checkpoint(self, path: str) -> None:
-        """vLLM's reload, completed. A head that is tied to the embedding has no weights of its own in the files, so vLLM leaves alone
-        what it once made of them: on CPUs a packed copy, which would give the logits of the old head (vLLM 0.32).
+        """Completes vLLM's reload. A head that is tied to the embedding has no weights of its own in the files, so vLLM
+        keeps what it once made of them: on CPUs a packed copy, which would give the logits of the old head (vLLM 0.32).
         """
         from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead, UnquantizedEmbeddingMethod
 
