@@ -1,1 +1,1 @@
-"""How conversations become tokens and back, for every engine that is given token ids."""
+"""Converts conversations to tokens and back, for every engine that is given token ids."""

@@ -1,4 +1,4 @@
-"""The grammar that holds an answer's words to the form that a caller asks for (`response_format`)."""
+"""Makes the grammar that holds an answer's text to the form that a caller asks for (`response_format`)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ FIELD = "response_format"
 
 
 def grammar_of(response_format: str, calls: Grammar | None) -> Grammar:
-    """`calls`: what a call of a tool looks like, if the answer may be one instead. Errors: EpisodeFailure (data)."""
+    """Returns the grammar of an answer. `calls`: the grammar of a tool call, if the answer may be one instead.
+    Errors: EpisodeFailure (data).
+    """
     words = compact({"type": "json_schema", "json_schema": _schema(response_format)}, parallel=True)
     if calls is None:
         return _tag(words)

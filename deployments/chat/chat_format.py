@@ -1,8 +1,8 @@
-"""Append-only chat rendering: which ids a step adds to the exact history of its thread.
+"""Renders chats so that prompts only grow: finds the ids that a step adds to the exact history of its thread.
 
 Messages are rendered whole, with the model's template; only the text after the part that the history already covers is
-tokenised, cut at whole messages. What the model generated is never rendered into ids again. If the template rewrites what
-came before there is no such text: the prompt is made anew and `fork_reason` says why.
+tokenised, cut at whole messages. Generated tokens are never rendered into ids again. If the template rewrites what came
+before, there is no such text: the prompt is made anew and `fork_reason` says why.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ messages are told apart, and with so many characters rendered; the tokens of ear
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`new_ids` go after the history (or are the whole prompt, if there is a `fork_reason`).
-
+    """A prompt's `new_ids` (int32 [n]) go after the history, or are the whole prompt if there is a `fork_reason`.
     `lengths` says how many of them belong to each new message; the rest opens the generation.
     """
 
@@ -48,14 +47,16 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class _Continuation:
-    """Where in the full text the history ends, and what of its closing comes before that is tokenised."""
+    """A continuation says where in the full text the history ends, and which closing text is tokenised before
+    the rest.
+    """
 
     start: int
     closing: str
 
 
 class ChatFormat:
-    """One tokenizer and its templates. Pure: no engine, no Ray; safe in threads."""
+    """A chat format is one tokenizer and its templates. It is pure: no engine, no Ray; safe in threads."""
 
     def __init__(
         self,
@@ -64,8 +65,8 @@ class ChatFormat:
         template: str | None = None,
         variables: Mapping[str, Any] | None = None,
     ) -> None:
-        """`stop_ids` end a generation; `template` replaces the tokenizer's own (Jinja text), `variables` are for it.
-
+        """Probes the templates. `stop_ids` end a generation; `template` replaces the tokenizer's own (Jinja text),
+        `variables` are passed to it.
         Errors: UserError if there is no template.
         """
         source = template or tokenizer.chat_template
@@ -82,17 +83,17 @@ class ChatFormat:
 
     @property
     def shows_tools(self) -> bool:
-        """Whether the model's own template has a place for tools."""
+        """Says whether the model's own template has a place for tools."""
         return self.template.shows_tools
 
     @property
     def uses_our_template(self) -> bool:
-        """Whether tools are shown by our template, because the model's own has no place for them."""
+        """Says whether tools are shown by our template, because the model's own has no place for them."""
         return not self.shows_tools and self.tool_template is not None
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSchema], known: int, history: TokenIds) -> Prompt:
-        """The ids that the next generation needs. `history` covers the first `known` messages, the last of them generated.
-
+        """Returns the ids that the next generation needs. `history` (int32 [n]) covers the first `known` messages, the
+        last of them generated.
         Errors: UserError if the template cannot show tools or calls, or refuses the messages.
         """
         template = self._template_for(messages, tools)
@@ -106,8 +107,7 @@ class ChatFormat:
         return self._tokenised(rendering, 0, _Continuation(0, ""), reason)
 
     def whole(self, messages: Sequence[Message]) -> list[int]:
-        """The ids of a conversation that nobody goes on with.
-
+        """Returns the ids of a conversation that is not continued.
         Errors: UserError if the template cannot show calls or refuses the messages.
         """
         rendering = Rendering(self._template_for(messages, ()), self._text, messages, ())
@@ -116,7 +116,9 @@ class ChatFormat:
         return self._text.encode(text, rendering.placeholders, continued=False)
 
     def _template_for(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Template:
-        """Earlier calls need a template that shows them, also where no tools are offered any more. Errors: UserError."""
+        """Chooses the template. Earlier calls need one that shows them, also where no tools are offered any more.
+        Errors: UserError.
+        """
         has_calls = any(message.tool_calls or message.role == "tool" for message in messages)
         if not tools and (not has_calls or self.template.shows_calls):
             return self.template
@@ -126,7 +128,9 @@ class ChatFormat:
         return self.tool_template
 
     def _appended(self, rendering: Rendering, known: int, history: TokenIds) -> _Continuation | None:
-        """If the template only appends: its text of the known messages is where its text of all begins."""
+        """Returns the continuation if the template only appends, so that its text of all messages begins with its text
+        of the known ones; else None.
+        """
         before_answer = rendering.text(known - 1, generation_prompt=True)
         covered = rendering.text(known)
         if before_answer is None or covered is None:
@@ -138,15 +142,15 @@ class ChatFormat:
         if closing is not None:
             return _Continuation(len(covered), closing)
         if generated_stop and rendering.full.startswith(generated_stop, len(covered)):
-            # In some families (GLM) what ends an answer is the mark that the next message begins with.
+            # In some families (GLM) an answer ends with the mark that begins the next message.
             return _Continuation(len(covered) + len(generated_stop), "")
         return _Continuation(len(covered), rendering.closing_of_plain_text(known))
 
     def _closing(self, answer: str, generated_stop: str) -> str | None:
-        """What the template writes after the text of an answer, less its end-of-turn token if the model generated that one.
-
-        If the model ended with another token, it stands before the template's. None if the template writes none of those that a model
-        could generate.
+        """Returns the text that the template writes after an answer, without its end-of-turn token if the model
+        generated that one.
+        If the model ended with another token, it stands before the template's. None if the template writes no token
+        that ends a generation.
         """
         found = [(answer.rfind(stop), stop) for stop in self._stop_strings]
         position, stop = max(found, default=(-1, ""))
@@ -155,7 +159,9 @@ class ChatFormat:
         return answer[position + len(stop) :] if stop == generated_stop else answer[position:]
 
     def _spelled_out(self, rendering: Rendering, history: TokenIds) -> _Continuation | None:
-        """If the full text begins with the very text of the history, as when a template adds to a last answer only."""
+        """Returns the continuation if the full text begins with the very text of the history, as when a template adds
+        to a last answer only; else None.
+        """
         start = rendering.end_of_text(self._decoded(history))
         return None if start is None else _Continuation(start, "")
 
@@ -176,7 +182,9 @@ class ChatFormat:
     def _tokenised(
         self, rendering: Rendering, known: int, after: _Continuation, fork_reason: str | None = None
     ) -> Prompt:
-        """Tokenise what comes after the history, message by message; its closing belongs to the first piece."""
+        """Tokenises the text after the history, message by message; the history's closing belongs to the first
+        piece.
+        """
         start, lead = after.start, after.closing
         ids: list[int] = []
         lengths: list[int] = []

@@ -1,4 +1,4 @@
-"""Which folder, tokenizer and end-of-turn tokens a model's name stands for."""
+"""Finds the folder, the tokenizer and the end-of-turn tokens of a model by its name."""
 
 from __future__ import annotations
 
@@ -15,14 +15,19 @@ from ray_gym.installed.extras import NotInstalled, require
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A tokenizer, and what ends a generation: its end of sequence and those of the generation config, as vLLM has it."""
+    """A tokenizer comes with the ids that end a generation: its end of sequence and those of the generation config, as
+    in vLLM.
+    """
 
     tokenizer: Any
     stop_ids: tuple[int, ...]
 
 
 def resolve_model(name: str) -> str:
-    """Errors: NotInstalled if the small model was not fetched; UserError if a path is not a checkpoint."""
+    """Returns the folder of a model, or its name at a hub.
+
+    Errors: NotInstalled if the small model was not fetched; UserError if a path is not a checkpoint.
+    """
     if name == SMALL_MODEL:
         if not (checkpoint_dir() / "config.json").exists():
             raise NotInstalled(
@@ -36,7 +41,7 @@ def resolve_model(name: str) -> str:
 
 
 def load_tokens(name: str) -> Tokens:
-    """Errors: UserError if there is no tokenizer of that name; NotInstalled."""
+    """Loads a model's tokenizer and stop ids. Errors: UserError if there is no tokenizer of that name; NotInstalled."""
     require("transformers", "cpu", f"tokenizer {name}")
     from transformers import AutoTokenizer, GenerationConfig
 
@@ -54,7 +59,9 @@ def load_tokens(name: str) -> Tokens:
 
 
 def local_template(name: str) -> str | None:
-    """The chat template of a checkpoint on this machine, read without loading anything; None if it isn't here."""
+    """Returns the chat template of a checkpoint on this machine, read without loading anything; None if it
+    isn't here.
+    """
     folder = Path(resolve_model(name))
     if (folder / "chat_template.jinja").is_file():
         return (folder / "chat_template.jinja").read_text()

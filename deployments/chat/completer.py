@@ -1,4 +1,6 @@
-"""One model call: render what is new, generate, parse. The engine may be in this process or elsewhere."""
+"""Completes one model call: renders the new messages, generates, parses. The engine may be in this process or
+elsewhere.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,13 @@ from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, SpanKind
 
 INLINE_S = 0.002
-"""Work that should take longer than this leaves the event loop; a change of threads costs a tenth of a millisecond."""
+"""Seconds of work above which it leaves the event loop; a change of threads costs a tenth of a millisecond."""
 
 Result = TypeVar("Result")
 
 
 class Completer:
-    """Safe for many concurrent calls on one event loop."""
+    """A completer answers requests with a token engine. It is safe for many concurrent calls on one event loop."""
 
     def __init__(self, chat_format: ChatFormat, tool_format: ToolFormat, engine: TokenEngine) -> None:
         self._format = chat_format
@@ -35,7 +37,8 @@ class Completer:
         self._parsing = _Pace(1e-5)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure: infra when the engine breaks, or was given other ids than the history and the new ones;
+        """Returns the completion of a request.
+        Errors: EpisodeFailure: infra when the engine breaks, or was given other ids than the history and the new ones;
         data when the template refuses the messages, or the engine the form that is asked for.
         """
         prompt = await self._prompt(request)
@@ -72,13 +75,15 @@ class Completer:
             raise EpisodeFailure(FailureKind.DATA, "chat template", str(error)) from error
 
     async def _off_loop(self, pace: _Pace, size: int, work: Callable[[], Result]) -> Result:
-        """Here if it takes a moment only, else in the thread."""
+        """Does the work here if it should take a moment only, else in the thread."""
         if pace.seconds(size) <= INLINE_S:
             return pace.measure(size, work)
         return await asyncio.get_running_loop().run_in_executor(self._thread, pace.measure, size, work)
 
     def _grammar(self, request: CompletionRequest) -> Grammar | None:
-        """What the answer must follow: the form of a call, if tools are required, or the one that was asked for."""
+        """Returns the grammar of the answer, or None: the form of a call, if tools are required, or the
+        `response_format`.
+        """
         calls = None
         if request.allowed_tools and (request.tool_choice == "required" or request.response_format is not None):
             calls = self._tool_format.grammar(tools_key(request.allowed_tools), request.parallel_tool_calls)
@@ -126,10 +131,12 @@ def _characters(message: Message) -> int:
 
 
 class _Pace:
-    """How long a kind of work takes, by its size: the slowest seen lately counts, since templates differ a hundredfold."""
+    """A pace estimates how long a kind of work takes, by its size: the slowest seen lately counts, since templates
+    differ a hundredfold.
+    """
 
     def __init__(self, seconds_each: float) -> None:
-        """`seconds_each` is a first guess, a cautious one."""
+        """Begins with `seconds_each`, a cautious first guess of the seconds for a unit of size."""
         self._seconds_each = seconds_each
 
     def seconds(self, size: int) -> float:

@@ -1,4 +1,4 @@
-"""How a model's conversations are written and read, from what a config says of it and what the checkpoint brings along."""
+"""Chooses how a model's conversations are written and read, by its config and its checkpoint."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ray_gym.errors import UserError
 
 
 def make_formats(options: ChatOptions, model: str, tokens: Tokens, uses_tools: bool) -> tuple[ChatFormat, ToolFormat]:
-    """Errors: UserError for a template or parser that doesn't fit, or none that is known."""
+    """Returns the chat format and the tool format of a model.
+    Errors: UserError for a template or parser that doesn't fit, or none that is known.
+    """
     template = Path(options.chat_template).read_text() if options.chat_template else None
     chat_format = ChatFormat(tokens.tokenizer, tokens.stop_ids, template, options.chat_template_kwargs)
     source = chat_format.template.source
@@ -23,8 +25,8 @@ def make_formats(options: ChatOptions, model: str, tokens: Tokens, uses_tools: b
 
 
 def check_formats(options: ChatOptions, model: str, where: str, uses_tools: bool) -> None:
-    """What can be said before anything loads, if the template is on this machine; `make_formats` sees all, later.
-
+    """Checks the options before anything loads, if the template is on this machine; `make_formats` checks the rest,
+    later.
     Errors: UserError that names `where` (the config's section).
     """
     given = options.chat_template

@@ -1,4 +1,4 @@
-"""How the conversations of a model are written and read."""
+"""Defines the options of how a model's conversations are written and read."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ OWN_TEMPLATE_KWARGS = frozenset({"tokenize", "tools", "chat_template", "conversa
 
 
 class ChatOptions(BaseModel):
-    """How the conversations of a model are written and read. What is left out is the model's own, or guessed."""
+    """These options say how the conversations of a model are written and read. Each that is left out is the model's
+    own, or guessed.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
     chat_template: str | None = None
-    """A Jinja file instead of the model's own template."""
+    """Path of a Jinja file instead of the model's own template."""
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """The template's own switches: enable_thinking, ..."""
+    """Switches of the template itself: enable_thinking, ..."""
 
     @field_validator("chat_template_kwargs")
     @classmethod

@@ -1,7 +1,7 @@
-"""Which of vLLM's parsers reads a model's tool calls and reasoning, guessed from what its chat template writes.
+"""Guesses which of vLLM's parsers reads a model's tool calls and reasoning, from the marks in its chat template.
 
-A template that shows tools says how calls are written, since it has to show those of earlier turns. The marks
-are those that vLLM's own parsers look for. The config's tool_parser and reasoning_parser win over any guess.
+A template that shows tools says how calls are written, since it has to show those of earlier turns. The marks are those
+that vLLM's own parsers look for. The config's tool_parser and reasoning_parser win over any guess.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.errors import UserError
 
 REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|thought)")
-"""Where reasoning begins or ends."""
+"""Marks where reasoning begins or ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsers:
-    """vLLM's names; None reads nothing."""
+    """Parsers are given by vLLM's names; None reads nothing."""
 
     tool: str | None
     reasoning: str | None
@@ -27,7 +27,9 @@ class Parsers:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """`marks` must all be in the template and `name`, a pattern, in the model's name."""
+    """A family of models has `marks` that must all be in the template, and `name`, a pattern that must be in the
+    model's name.
+    """
 
     marks: tuple[str, ...]
     tool: str | None
@@ -69,11 +71,11 @@ _FAMILIES = (
     _Family(("<think>",), None, "deepseek_r1", name=r"r1"),
     _Family(("<think>", "enable_thinking"), None, "qwen3"),
 )
-"""The first that fits counts, so the more particular come first."""
+"""Families in the order of their trial: the first that fits counts, so the more particular come first."""
 
 
 def guess(model: str, template: str) -> Parsers:
-    """From a model's name or path, and the source of its chat template."""
+    """Guesses the parsers from a model's name or path, and the source of its chat template."""
     for family in _FAMILIES:
         if all(mark in template for mark in family.marks) and re.search(family.name, model, re.IGNORECASE):
             return Parsers(family.tool, family.reasoning)
@@ -81,9 +83,8 @@ def guess(model: str, template: str) -> Parsers:
 
 
 def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_tools: bool, uses_tools: bool) -> Parsers:
-    """What the config says, or else the guess. `shows_tools` tells whether the template has a place for tools.
-
-    Errors: UserError if participants have tools and nobody knows how this model calls them.
+    """Returns the config's parsers, or else the guess. `shows_tools`: True if the template has a place for tools.
+    Errors: UserError if participants have tools and it is unknown how this model calls them.
     """
     guessed = guess(model, template)
     reasoning = options.reasoning_parser or guessed.reasoning
@@ -95,7 +96,7 @@ def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_too
         problem = "the participants have tools, but the model's chat template does not show them and is not ChatML"
         raise UserError(f"{problem}; set chat_template and tool_parser")
     if not shows_tools:
-        return Parsers(options.tool_parser or plain_calls.NAME, reasoning)  # what our template asks for
+        return Parsers(options.tool_parser or plain_calls.NAME, reasoning)  # the format that our template asks for
     if options.tool_parser or guessed.tool:
         return Parsers(options.tool_parser or guessed.tool, reasoning)
     problem = "its chat template shows tools in a form that is not known here"

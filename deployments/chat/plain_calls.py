@@ -1,6 +1,8 @@
-"""How models without a tool format of their own write calls, as our template asks of them: a line `NAME {arguments as JSON}`.
+"""Reads and writes the calls of models without a tool format of their own, as our template asks of them: a line `NAME
+{arguments as JSON}`.
 
-It costs a third of the tokens of the formats with tags, and every forced token takes as long to generate as a chosen one.
+It costs a third of the tokens of the formats with tags, and every forced token takes as long to generate as a chosen
+one.
 """
 
 from __future__ import annotations
@@ -10,14 +12,16 @@ import re
 from typing import Any
 
 NAME = "plain"
-"""What `tool_parser` calls this format, beside vLLM's own names."""
+"""Name of this format in `tool_parser`, beside vLLM's own names."""
 
 _CALL = re.compile(r"^([A-Za-z_][\w.-]*)[ \t]*(?=\{)", re.MULTILINE)
 _MAY_BECOME_A_CALL = re.compile(r"(?:[A-Za-z_][\w.-]*[ \t]*)?\Z")
 
 
 def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any]:
-    """What xgrammar has to hold generation to, so that it is one call (or, if `parallel`, several, a line each)."""
+    """Returns the form that xgrammar holds a generation to: one call (or, if `parallel`, one or several, a
+    line each).
+    """
     tags = [
         {
             "type": "tag",
@@ -32,7 +36,7 @@ def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any
 
 
 def read(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """What was said before the first call, and the calls as (name, arguments as written, perhaps malformed)."""
+    """Returns the text before the first call, and the calls as (name, arguments as written, perhaps malformed)."""
     calls: list[tuple[str, str]] = []
     content, position = text, 0
     while (found := _CALL.search(text, position)) is not None:
@@ -48,18 +52,20 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 class CallStream:
-    """A text that comes in pieces. Its words are given on as they come, its calls when all has come."""
+    """A call stream takes a text in pieces. It gives words on as they come, and calls when the text has ended."""
 
     def __init__(self) -> None:
         self._text = ""
         self._given = 0
         self._line = 0
-        """Where the last line begins: those before it are no calls."""
+        """Position where the last line begins: earlier lines are no calls."""
         self._calls: int | None = None
-        """Where the first call begins."""
+        """Position where the first call begins, or None."""
 
     def feed(self, piece: str) -> str:
-        """What can be given on now. A line that may become a call is held back, with the space before it."""
+        """Takes a piece, and returns the text that can be given on now. A line that may become a call is held back,
+        with the space before it.
+        """
         self._text += piece
         if self._calls is None and (found := _CALL.search(self._text, self._line)) is not None:
             self._calls = found.start()
@@ -73,7 +79,7 @@ class CallStream:
         return said
 
     def finish(self) -> tuple[str, list[tuple[str, str]]]:
-        """What was held back, and the calls as (name, arguments as written)."""
+        """Returns the text that was held back, and the calls as (name, arguments as written)."""
         if self._calls is None:
             return self._text[self._given :], []
         return "", read(self._text[self._calls :])[1]

@@ -1,4 +1,4 @@
-"""Our own tool format (`plain_calls`) for vLLM's serving classes, under the name `plain`."""
+"""Offers our own tool format (`plain_calls`) to vLLM's serving classes, under the name `plain`."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ray_gym.messages import ToolSchema
 
 class PlainToolParser(ToolParser):  # type: ignore[misc]  # vLLM's types are not looked at
     supports_required_and_named = False  # forced calls are written as any others, not in vLLM's own JSON
-    engine_based_streaming = True  # so that `finish_streaming` is asked for what was held back
+    engine_based_streaming = True  # so that `finish_streaming` is asked for the text that was held back
 
     def __init__(self, tokenizer: Any, tools: Any = None) -> None:
         super().__init__(tokenizer, tools)
         self._stream = plain_calls.CallStream()
 
     def adjust_request(self, request: Any) -> Any:
-        """Hold a forced call to its grammar."""
+        """Holds a forced call to its grammar."""
         forced = self._forced(request.tool_choice)
         if forced:
             tag = plain_calls.structural_tag(forced, bool(request.parallel_tool_calls))
@@ -83,7 +83,7 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # vLLM's types are not
         return bool(self.tools) and request.tool_choice != "none"
 
     def _forced(self, choice: Any) -> list[dict[str, Any]]:
-        """The tools of which one must be called."""
+        """Returns the tools of which one must be called."""
         tools = [ToolSchema.from_openai(tool.model_dump()) for tool in self.tools]
         if choice == "required":
             return [tool.as_openai() for tool in tools]

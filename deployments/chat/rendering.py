@@ -1,4 +1,4 @@
-"""One conversation as text, and where in it each message ends."""
+"""Renders one conversation as text, and finds where in it each message ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ _MARK = "\U000f8000"
 
 
 class Rendering:
-    """`full` is the whole text with the generation prompt, control strings in messages exchanged for placeholders."""
+    """A rendering's `full` is the whole text with the generation prompt; control strings in messages are exchanged for
+    placeholders.
+    """
 
     def __init__(
         self,
@@ -24,8 +26,8 @@ class Rendering:
         tools: Sequence[ToolSchema],
         known: int = 0,
     ) -> None:
-        """The exact ids of the first `known` messages are known, so that a stand-in is as good where one is refused.
-
+        """Renders the messages. The exact ids of the first `known` are known, so a stand-in will do where the template
+        refuses one of them.
         Errors: UserError if the template refuses the messages.
         """
         self._template = template
@@ -35,7 +37,7 @@ class Rendering:
         self._tools = [self._protected(tool.as_openai()) for tool in tools]
         self._messages = [self._protected(template.data(message)) for message in messages]
         self.stands_in = False
-        """Whether a known message that the template refuses is shown by another one."""
+        """True if a known message that the template refuses is shown by another one."""
         try:
             self.full = self._render(self._messages, generation_prompt=True)
         except UserError:
@@ -45,23 +47,25 @@ class Rendering:
 
     @property
     def plain(self) -> str:
-        """The full text as it reads."""
+        """Returns the full text with its placeholders spelled out."""
         return "".join(self._text.spelled(piece, self.placeholders) for piece in self._text.pieces(self.full))
 
     def text(self, count: int, *, generation_prompt: bool = False) -> str | None:
-        """The first `count` messages as text; None if the template refuses them by themselves."""
+        """Returns the first `count` messages as text; None if the template refuses them by themselves."""
         try:
             return self._render(self._messages[:count], generation_prompt=generation_prompt)
         except UserError:
             return None
 
     def end_of(self, count: int) -> int | None:
-        """Where the first `count` messages end in the full text; None where the template can't cut there."""
+        """Returns where the first `count` messages end in the full text; None where the template can't cut there."""
         part = self.text(count)
         return len(part) if part is not None and self.full.startswith(part) else None
 
     def end_of_text(self, text: str) -> int | None:
-        """Where `text`, as it reads, ends in the full text; None if the full text doesn't begin with it."""
+        """Returns where `text`, with its control strings spelled out, ends in the full text; None if the full text
+        doesn't begin with it.
+        """
         position = 0
         for piece in self._text.pieces(self.full):
             spelled = self._text.spelled(piece, self.placeholders)
@@ -76,7 +80,9 @@ class Rendering:
         return position if not text else None
 
     def closing_of_plain_text(self, known: int) -> str:
-        """What the template writes after an answer of plain text in the place of message number `known`."""
+        """Returns the text that the template writes after an answer of plain text in the place of message number
+        `known`.
+        """
         answer: Data = {"role": "assistant", "content": _MARK}
         try:
             rendered = self._render([*self._messages[: known - 1], answer], generation_prompt=False)
@@ -88,7 +94,9 @@ class Rendering:
         return self._template.render(messages, self._tools, generation_prompt=generation_prompt)
 
     def _stand_in(self, known: Sequence[Message]) -> None:
-        """Replace the messages that the template refuses; all of the model's own, if it doesn't refuse any by itself."""
+        """Replaces the messages that the template refuses; all of the model's own, if it doesn't refuse any by
+        itself.
+        """
         self.stands_in = True
         refused = [index for index, message in enumerate(known) if not self._template.takes(message)]
         for index in refused or range(len(known)):

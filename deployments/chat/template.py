@@ -1,7 +1,7 @@
-"""A model's chat template, and what has to be known of it before messages can be put through it.
+"""Renders a model's chat template, and finds out by probes which messages it takes.
 
-Templates differ in what they take: tools or none, arguments of calls as objects or as text, one speaker after another only. That is
-found out by rendering small probes once, so that nothing depends on the names of models.
+Templates differ in what they take: tools or none, arguments of calls as objects or as text, one speaker after another
+only. That is found out by rendering small probes once, so that nothing depends on the names of models.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ray_gym.messages import Message, ToolSchema
 from ray_gym.seeds import stable_id
 
 Data = dict[str, Any]
-"""A message as templates expect it: the OpenAI shape, with the arguments of calls parsed."""
+"""Message as templates expect it: the OpenAI shape, with the arguments of calls parsed."""
 
 _TOOL = ToolSchema("a_probe_of_the_template", "", {"type": "object", "properties": {}})
 _USER: Data = {"role": "user", "content": "x"}
@@ -27,14 +27,14 @@ _SHORT_ID, _LONG_ID = "abcdefghi", "call_of_the_probe_1"
 _TAKEN_BY_ALL = re.compile(r"[a-zA-Z0-9]{9}")
 
 BEGIN = "Begin."
-"""What a first speaker is told by a user's message, where a template takes no conversation without one."""
+"""Text of the user's message that is put first, where a template takes no conversation without one."""
 
 
 class Template:
-    """Safe in threads."""
+    """A template is probed once when it is made. It is safe in threads."""
 
     def __init__(self, tokenizer: Any, source: str, variables: Mapping[str, Any] | None = None) -> None:
-        """`source` is Jinja; `variables` are its own switches, such as enable_thinking."""
+        """Probes the template. `source` is Jinja; `variables` are its own switches, such as enable_thinking."""
         self.source = source
         self._tokenizer = tokenizer
         self._variables = dict(variables or {})
@@ -59,7 +59,9 @@ class Template:
         self._names_thinking = "thinking" in source
 
     def render(self, messages: Sequence[Data], tools: Sequence[Data], *, generation_prompt: bool) -> str:
-        """Errors: UserError if the template refuses the messages; templates raise whatever they like."""
+        """Renders messages as text. Errors: UserError if the template refuses the messages; templates raise whatever
+        they like.
+        """
         try:
             rendered: str = self._tokenizer.apply_chat_template(
                 self._as_taken(messages),
@@ -74,7 +76,7 @@ class Template:
         return rendered
 
     def data(self, message: Message) -> Data:
-        """The message in the form that this template takes."""
+        """Returns a message in the form that this template takes."""
         data: Data = {"role": message.role, "content": message.content}
         if message.reasoning is not None:
             data["reasoning_content"] = data["reasoning"] = message.reasoning
@@ -94,9 +96,8 @@ class Template:
         return data
 
     def stand_in(self, message: Message) -> Data:
-        """A message in place of one that the template refuses: its first call alone, or its text alone.
-
-        Only for messages whose exact ids are known, where all that counts is what the template writes after them.
+        """Returns a message in place of one that the template refuses: its first call alone, or its text alone.
+        Only for messages whose exact ids are known, where only the text that the template writes after them counts.
         """
         if message.role != "assistant":
             return self.data(message)
@@ -105,7 +106,7 @@ class Template:
         return self.data(Message("assistant", message.content or " "))  # some refuse an empty answer
 
     def _call_id(self, given: str) -> str:
-        """The id, or another for it where the template takes only ids of nine letters and digits."""
+        """Returns the id, or another for it where the template takes only ids of nine letters and digits."""
         if not self._shortens_ids or _TAKEN_BY_ALL.fullmatch(given):
             return given
         return stable_id(given)[: len(_SHORT_ID)]
@@ -120,7 +121,9 @@ class Template:
         return parsed if isinstance(parsed, dict) or self._takes_broken else {"arguments": text}
 
     def _as_taken(self, messages: Sequence[Data]) -> list[Data]:
-        """The messages in an order that this template takes: some want a user's first, and never two speakers of a kind in a row."""
+        """Puts messages in an order that this template takes: some want a user's first, and never two speakers of a
+        kind in a row.
+        """
         taken: list[Data] = []
         first = next((message["role"] for message in messages if message["role"] != "system"), None)
         if self._wants_user_first and first not in ("user", "tool"):
@@ -134,7 +137,7 @@ class Template:
         return taken
 
     def takes(self, message: Message) -> bool:
-        """Whether a message of the assistant can be shown by itself."""
+        """Says whether a message of the assistant can be shown by itself."""
         if message.role != "assistant":
             return True
         return not self._refuses([_USER, self.data(message)])
@@ -144,7 +147,7 @@ class Template:
         return rendered is not None and "'key'" not in rendered  # which is Python's way to write a dict, and not JSON
 
     def _asked_and_answered(self, arguments: Any, call_id: str = _SHORT_ID) -> list[Data]:
-        """A call of a tool, and its result."""
+        """Makes a probe: a call of a tool, and its result."""
         if isinstance(arguments, dict) and not getattr(self, "_takes_objects", True):
             arguments = json.dumps(arguments)
         call = {"type": "function", "id": call_id, "function": {"name": _TOOL.name, "arguments": arguments}}
@@ -152,7 +155,9 @@ class Template:
         return [_USER, asked, {"role": "tool", "content": _RESULT, "tool_call_id": call_id}]
 
     def _refuses(self, messages: list[Data], but_takes: list[Data] | None = None) -> bool:
-        """Whether these are refused, and not for what they have in common with others that are not."""
+        """Says whether messages are refused, though `but_takes` are not: then it is not for what both have in
+        common.
+        """
         return self._probe(messages) is None and (but_takes is None or self._probe(but_takes) is not None)
 
     def _probe(self, messages: list[Data], tools: Sequence[Data] = ()) -> str | None:
@@ -166,7 +171,7 @@ class Template:
 
 
 def _joined(first: Data, second: Data) -> Data:
-    """Two messages as one; the second speaks for itself no more."""
+    """Joins two messages to one. The second is no longer a message of its own."""
     made = {**second, **first}
     for key in ("content", "reasoning", "reasoning_content", "thinking"):
         if key in made:

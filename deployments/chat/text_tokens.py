@@ -1,8 +1,8 @@
-"""Tokenising a rendered conversation in which text is only ever text.
+"""Tokenises a rendered conversation so that participants' text never becomes control tokens.
 
-A participant who writes `<|im_end|>` must not end a turn. Before a template is rendered, every string in the data that spells
-a control token is exchanged for a placeholder character; after rendering, the placeholders are tokenised as plain
-text, in two pieces, so that the tokenizer cannot see the control token in them.
+A participant who writes `<|im_end|>` must not end a turn. Before a template is rendered, every string in the data that
+spells a control token is exchanged for a placeholder character; after rendering, the placeholders are tokenised as
+plain text, in two pieces, so that the tokenizer cannot see the control token in them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _HTML = re.compile(
 
 
 class Placeholders:
-    """The exchanges made in one rendering; the same literal always gets the same placeholder."""
+    """The placeholders are the exchanges made in one rendering; the same literal always gets the same placeholder."""
 
     def __init__(self) -> None:
         self.literals: list[str] = []
@@ -40,10 +40,12 @@ class Placeholders:
 
 
 class TextTokenizer:
-    """Wraps a Hugging Face tokenizer. Stateless beyond it, so safe in threads."""
+    """Wraps a Hugging Face tokenizer. It has no state of its own, so it is safe in threads."""
 
     def __init__(self, tokenizer: Any, templates: Iterable[str] = ()) -> None:
-        """What the `templates` write is control too, where the tokenizer has a token of its own for it."""
+        """Finds the control strings. Text of the `templates` is control too, where the tokenizer has a token of its own
+        for it.
+        """
         self._tokenizer = tokenizer
         placeholders = [chr(_FIRST_PLACEHOLDER), chr(_LAST_PLACEHOLDER)]
         self._placeholder = re.compile(f"([{placeholders[0]}-{placeholders[1]}])")
@@ -54,7 +56,7 @@ class TextTokenizer:
         self._needs_anchor = self._plain(_ANCHOR + "x") != self._anchor + self._plain("x")
 
     def protect(self, data: Any, placeholders: Placeholders) -> Any:
-        """The same nested data with the control strings in its text exchanged."""
+        """Returns the same nested data with the control strings in its text exchanged."""
         if isinstance(data, str):
             return self._control.sub(placeholders.exchange, data)
         if isinstance(data, dict):
@@ -64,7 +66,9 @@ class TextTokenizer:
         return data
 
     def encode(self, rendered: str, placeholders: Placeholders, *, continued: bool = False) -> list[int]:
-        """Ids of a rendering; control tokens are those that the template wrote. `continued`: other text comes before it."""
+        """Returns the ids of a rendering; its control tokens are those that the template wrote. `continued`: other text
+        comes before it.
+        """
         ids: list[int] = []
         for piece in self.pieces(rendered) if placeholders.literals else [rendered]:
             spelled = self.spelled(piece, placeholders)
@@ -76,11 +80,11 @@ class TextTokenizer:
         return ids
 
     def pieces(self, rendered: str) -> list[str]:
-        """A rendering cut around its placeholders, each of which is a piece."""
+        """Cuts a rendering around its placeholders, each of which is a piece."""
         return [piece for piece in self._placeholder.split(rendered) if piece]
 
     def spelled(self, piece: str, placeholders: Placeholders) -> str:
-        """What a piece reads as: the very piece, unless it is a placeholder."""
+        """Returns the literal of a placeholder, and any other piece unchanged."""
         return placeholders.literal(piece) if self._placeholder.fullmatch(piece) else piece
 
     def _plain(self, text: str) -> list[int]:
@@ -88,22 +92,26 @@ class TextTokenizer:
         return ids
 
     def _within_text(self, text: str) -> list[int]:
-        """Ids of a piece that other text comes before: some SentencePiece models write a space at every beginning."""
+        """Returns the ids of a piece that other text comes before: some SentencePiece models write a space at every
+        beginning.
+        """
         if not self._needs_anchor:
             return self._plain(text)
         ids = self._plain(_ANCHOR + text)
         return ids[len(self._anchor) :] if ids[: len(self._anchor)] == self._anchor else self._plain(text)
 
     def _as_text(self, literal: str) -> list[int]:
-        """A control string broken after its first character, and again if what is left spells another."""
+        """Returns the ids of a control string, broken after its first character, and again if the rest spells
+        another.
+        """
         if len(literal) < 2 or not self._control.search(literal):
             return self._within_text(literal)
         return self._within_text(literal[0]) + self._as_text(literal[1:])
 
 
 def _control_strings(tokenizer: Any, templates: str) -> set[str]:
-    """Special tokens, and added ones that mark something up (<|im_end|>, <tool_call>, </think>) or that a template writes.
-
+    """Returns special tokens, and added ones that mark something up (<|im_end|>, <tool_call>, </think>) or that a
+    template writes.
     Others are words: some tokenizers have added tokens for HTML tags and for runs of spaces.
     """
     added = tokenizer.added_tokens_decoder.values()
@@ -120,7 +128,7 @@ def _control_strings(tokenizer: Any, templates: str) -> set[str]:
 
 
 def _either(literals: Iterable[str]) -> str:
-    """A pattern for the longest of the literals. Thousands share their beginnings, and each is written once."""
+    """Returns a pattern for the longest of the literals. Thousands share their beginnings, and each is written once."""
     rests: dict[str, list[str]] = {}
     for literal in sorted(set(literals)):
         rests.setdefault(literal[:1], []).append(literal[1:])

@@ -1,4 +1,4 @@
-"""Token ids in, token ids out: what a completion needs of whatever runs the model."""
+"""Defines a token engine, which runs a model for a completion: token ids in, token ids out."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Literal, Protocol
 from ray_gym.models.base import Logprobs, Sampling, TokenIds, VersionSpan
 
 OWN = "tools"
-"""A grammar of our own, for the tools of an environment."""
+"""Name of our own grammars, for the tools of an environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """What holds a generation to a form; `kind` is vLLM's name for how `text` says it."""
+    """A grammar holds a generation to a form; `kind` is vLLM's name for the notation of `text`."""
 
     kind: Literal["structural_tag", "json"]
     text: str
     asked_by: str = OWN
-    """The field of the request that it is made of."""
+    """Field of the request that the grammar is made of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +30,12 @@ class GenerationRequest:
     session_id: str
     grammar: Grammar | None = None
     keep_control_tokens: bool = False
-    """Whether the text should spell control tokens, because a parser looks for them."""
+    """True if the text should spell control tokens, because a parser looks for them."""
 
     def sampling_fields(self) -> Mapping[str, Any]:
-        """Under vLLM's names, which are the same in its API and over HTTP. All of them: what is left out a server fills in."""
+        """Returns the sampling under vLLM's names, which are the same in its API and over HTTP. It returns all of them:
+        a server fills in any that is left out.
+        """
         sampling = self.sampling
         return {
             **sampling.shape(),
@@ -46,7 +48,10 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """`prompt_ids` is what the engine itself says that it was given; `text` leaves out the end-of-turn token."""
+    """A generation's `prompt_ids` are those that the engine itself says it was given; `text` leaves out the end-of-turn
+    token.
+    `token_ids` (int32 [n]) and `logprobs` (float32 [n]) are of the generated tokens.
+    """
 
     prompt_ids: list[int]
     token_ids: TokenIds
@@ -60,9 +65,12 @@ class Generation:
 class TokenEngine(Protocol):
     @property
     def max_model_len(self) -> int:
-        """Prompt and generation together, in tokens."""
+        """Returns the largest length of prompt and generation together, in tokens."""
         ...
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Errors: EpisodeFailure: infra when the engine breaks or can't be reached, data for a grammar that it does not take."""
+        """Generates from token ids.
+        Errors: EpisodeFailure: infra when the engine breaks or can't be reached, data for a grammar that it does not
+        take.
+        """
         ...

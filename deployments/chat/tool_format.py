@@ -1,6 +1,6 @@
-"""How a model writes tool calls and reasoning: the grammar that forces a call, and the parsers that read both.
+"""Writes and reads a model's tool calls and reasoning: the grammar that forces a call, and the parsers that read both.
 
-They are vLLM's, but for models without a tool format of their own (`plain_calls`).
+The parsers are vLLM's, except for models without a tool format of their own (`plain_calls`).
 """
 
 from __future__ import annotations
@@ -18,16 +18,18 @@ from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.seeds import stable_id
 
 HARMONY = ("openai", "openai_gptoss")
-"""vLLM's names for the tool and reasoning parser of gpt-oss."""
+"""Names in vLLM of the tool and reasoning parser of gpt-oss."""
 CALL_ID_LENGTH = 9
-"""Mistral's templates refuse any other; alphanumeric."""
+"""Length of a call's id, alphanumeric: Mistral's templates refuse any other."""
 
 
 class ToolFormat:
-    """One pair of parsers by their vLLM names (hermes and qwen3, say), over one tokenizer."""
+    """A tool format is one pair of parsers by their vLLM names (hermes and qwen3, say), over one tokenizer."""
 
     def __init__(self, tool_parser: str | None, reasoning_parser: str | None, tokenizer: Any) -> None:
-        """Errors: UserError for names that vLLM does not know, and parsers that the tokenizer doesn't fit."""
+        """Finds the parsers. Errors: UserError for names that vLLM does not know, and parsers that the tokenizer
+        doesn't fit.
+        """
         from vllm.reasoning import ReasoningParserManager
         from vllm.tool_parsers import ToolParserManager
 
@@ -50,7 +52,9 @@ class ToolFormat:
     def parse(
         self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None, id_seed: int
     ) -> Message:
-        """The message that a generation says. Calls that can't be read become calls that can only be refused."""
+        """Returns the message that a generation says. Calls that can't be read become calls that can only be
+        refused.
+        """
         try:
             reasoning, content, calls = self._read(generation, tools, grammar)
         except Exception:  # parsers meet whatever a model writes: what they can't read is words
@@ -78,7 +82,7 @@ class ToolFormat:
         return reasoning, rest, []
 
     def _parsed(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
-        """Reasoning, the rest, and the calls, as vLLM's parsers have it."""
+        """Returns the reasoning, the rest of the text, and the calls, as read by vLLM's parsers."""
         if self._parser is None:
             return None, generation.text, []
         reasoning, content, calls = self._parsed_by(self._parser, generation, tools)
@@ -102,12 +106,12 @@ class ToolFormat:
         return reasoning, content or "", [(call.id or "", call.name, call.arguments) for call in calls or []]
 
     def _reasons(self, generation: Generation) -> bool:
-        """Whether there is a mark of reasoning, in what was generated or as the end of what it continued."""
+        """Says whether there is a mark of reasoning in the generated text, or at the end of the prompt before it."""
         prompt = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
         return bool(REASONING_MARK.search(generation.text) or REASONING_MARK.search(prompt))
 
     def _grammar(self, tools_json: str, parallel: bool) -> Grammar:
-        """What forces a well-formed call of one of the tools."""
+        """Returns the grammar that forces a well-formed call of one of the tools."""
         from vllm.tool_parsers.utils import get_json_schema_from_tools
 
         tools = json.loads(tools_json)
@@ -124,7 +128,7 @@ class ToolFormat:
         return Grammar("json", schema if isinstance(schema, str) else json.dumps(schema))
 
     def _keeps_control_tokens(self, has_tools: bool) -> bool:
-        """Whether the parsers look for control tokens, which a text would else leave out."""
+        """Says whether the parsers look for control tokens, which a text would else leave out."""
         if self._parser is None:
             return False
         probe = ToolSchema("probe", "", {"type": "object", "properties": {}}).as_openai()
@@ -133,7 +137,7 @@ class ToolFormat:
         return not adjusted.skip_special_tokens
 
     def _composed(self, tool_parser: str | None, reasoning_parser: str | None) -> Any:
-        """vLLM's one parser for both; a class, made anew for every answer. Errors: UserError."""
+        """Returns vLLM's one parser for both: a class, of which every answer gets a new instance. Errors: UserError."""
         from vllm.parser.parser_manager import ParserManager
 
         try:
@@ -149,21 +153,25 @@ class ToolFormat:
 
 
 _Call = tuple[str, str, str]
-"""The id that a parser gave it, name, arguments as written."""
+"""Call as (the id that a parser gave it, name, arguments as written)."""
 
 
 def tools_key(tools: Sequence[ToolSchema]) -> str:
-    """Tools as text, to cache their grammar by."""
+    """Returns tools as text, a key to cache their grammar by."""
     return json.dumps([tool.as_openai() for tool in tools])
 
 
 def _call_id(own: str, text: str, seed: int, index: int) -> str:
-    """The model's own id where it wrote one; parsers make others up at random, which the same seed would not repeat."""
+    """Returns the model's own id where it wrote one; parsers make others up at random, which the same seed would not
+    repeat.
+    """
     return own if own and own in text else stable_id(seed, index)[:CALL_ID_LENGTH]
 
 
 def _cached(tokenizer: Any) -> Any:
-    """Parsers ask for the whole vocabulary, which takes a tokenizer as long as it is."""
+    """Returns a tokenizer that keeps its vocabulary, since parsers ask for the whole of it, which takes time in
+    proportion to its size.
+    """
     from vllm.tokenizers.hf import get_cached_tokenizer
 
     return get_cached_tokenizer(tokenizer) if tokenizer is not None else None
@@ -188,7 +196,9 @@ def _look_up(field: str, name: str | None, find: Any) -> Any:
 
 
 def compact(node: Any, parallel: bool) -> Any:
-    """A structural tag with at most one space between the parts of its JSON (small models lose themselves in more)."""
+    """Returns a structural tag with at most one space between the parts of its JSON (small models lose themselves in
+    more).
+    """
     if isinstance(node, list):
         return [compact(item, parallel) for item in node]
     if not isinstance(node, dict):
@@ -204,7 +214,7 @@ def compact(node: Any, parallel: bool) -> Any:
 
 
 def _without_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of tags that differ in whitespace only, the shortest: every forced token costs as much as a chosen one."""
+    """Keeps the shortest of tags that differ in whitespace only: every forced token costs as much as a chosen one."""
     shortest: dict[str, dict[str, Any]] = {}
     for tag in sorted(tags, key=lambda tag: len(tag["begin"] + tag["end"])):
         shortest.setdefault("".join(f"{tag['begin']}|{tag['end']}".split()), tag)
@@ -212,7 +222,9 @@ def _without_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
-    """vLLM's shape for forced calls of models without a tag of their own: [{"name": ..., "parameters": {...}}]."""
+    """Reads vLLM's shape for forced calls of models without a tag of their own: [{"name": ..., "parameters":
+    {...}}].
+    """
     try:
         return "", [("", call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]
     except (ValueError, TypeError, KeyError, RecursionError):

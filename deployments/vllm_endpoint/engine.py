@@ -1,7 +1,8 @@
-"""The engine of a config: `models: {policy: {engine: vllm_endpoint, base_url: http://host:8000/v1, model: NAME, tokenizer: ...}}`.
+"""Reads the engine of a config: `models: {policy: {engine: vllm_endpoint, base_url: http://host:8000/v1, model: NAME,
+tokenizer: ...}}`.
 
-The server only generates. Prompts are rendered and answers parsed in the workers, by the same code as in our own replicas, so that
-the samples are as exact. The server has to be started with `--logprobs-mode processed_logprobs`.
+The server only generates. Prompts are rendered and answers parsed in the workers, by the same code as in our own
+replicas, so that the samples are as exact. The server has to be started with `--logprobs-mode processed_logprobs`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _RAW_LOGPROB = -1e-4
 
 class VllmEndpointOptions(EndpointOptions, ChatOptions):
     tokenizer: str | None = None
-    """A checkpoint folder or a model hub's name, of the very model that is served. Default: `model`."""
+    """Checkpoint folder, or a model hub's name, of the very model that is served. Default: `model`."""
 
     @property
     def tokenizer_name(self) -> str:
@@ -38,7 +39,7 @@ class VllmEndpointOptions(EndpointOptions, ChatOptions):
 
 
 class VllmEndpointModel:
-    """Made in a worker; tokenizer and parsers are loaded there."""
+    """A model is made in a worker; tokenizer and parsers are loaded there."""
 
     def __init__(self, options: VllmEndpointOptions, key: str | None, uses_tools: bool, max_model_len: int) -> None:
         name = options.tokenizer_name
@@ -47,7 +48,7 @@ class VllmEndpointModel:
         self._completer = Completer(chat_format, tool_format, VllmServer(self._endpoint, options.model, max_model_len))
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Errors: EpisodeFailure, as `Completer` has them."""
+        """Returns the completion of a request. Errors: EpisodeFailure, as `Completer` raises it."""
         return await self._completer.complete(request)
 
     async def close(self) -> None:
@@ -59,13 +60,13 @@ class VllmEndpointEngine(Engine):
     Options = VllmEndpointOptions
     options: VllmEndpointOptions
     passes = PATHS[1:]
-    """Chats are rendered and read as in episodes."""
+    """Paths whose requests are passed on to the server. Chats are not: they are rendered and read as in episodes."""
     gives_tokens = True
 
     def __init__(self, options: VllmEndpointOptions) -> None:
         super().__init__(options)
         self._key: str | None = None
-        """The driver's, for workers whose environment lacks it."""
+        """Key of the driver, for workers whose environment lacks it."""
         self._uses_tools = False
         self._max_model_len = 0
 
@@ -87,7 +88,9 @@ class VllmEndpointEngine(Engine):
             self._check_tokens(check)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Nothing to bring up. Errors: UserError for a tokenizer or template that does not load or fit."""
+        """Brings nothing up, but loads the tokenizer and the formats once. Errors: UserError for a tokenizer or
+        template that does not load or fit.
+        """
         if not self._max_model_len:
             self.check(EngineCheck(name, {}, uses_tools=self._uses_tools))
         try:
@@ -106,7 +109,7 @@ class VllmEndpointEngine(Engine):
         return EndpointDoor(self.options, self.options.key() or self._key)
 
     def _check_tokens(self, check: EndpointCheck) -> None:
-        """One token, asked for so that the answer shows whether ids come back, and which logprobs."""
+        """Asks for one token, to see whether the answer gives ids back, and which logprobs. Errors: UserError."""
         body: dict[str, Any] = {"model": self.options.model, "prompt": PROBE_IDS, "max_tokens": 1, "temperature": 1.0}
         status, text = check.ask("POST", PATH, {**body, "top_k": 1, "logprobs": 0, "return_token_ids": True})
         if status in (400, 422):

@@ -1,4 +1,6 @@
-"""A vLLM server as a `TokenEngine`: its completions endpoint takes token ids for a prompt and gives token ids back."""
+"""Calls a vLLM server as a `TokenEngine`: its completions endpoint takes token ids for a prompt and gives token ids
+back.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ class VllmServer:
     max_model_len: int
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Errors: EpisodeFailure: infra when the server can't be reached, or refuses the request; data if it has a grammar."""
+        """Generates from token ids.
+        Errors: EpisodeFailure: infra when the server can't be reached, or refuses the request; data if it has a
+        grammar.
+        """
         body = request_body(request, self.model)
         try:
             return await self.endpoint.post(PATH, body, request.session_id, lambda answer: generation(decoded(answer)))
@@ -46,7 +51,7 @@ def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:
 
 
 def generation(answer: Any) -> Generation:
-    """Errors: ValueError if the answer is not what was asked for."""
+    """Reads a generation from the server's answer. Errors: ValueError if fields are missing or don't fit together."""
     try:
         (choice,) = answer["choices"]
         token_ids = np.array(choice["token_ids"], dtype=np.int32)

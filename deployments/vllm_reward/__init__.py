@@ -1,4 +1,4 @@
-"""The vllm_reward engine: a scalar reward model behind Serve, which answers a conversation with a number."""
+"""Provides the vllm_reward engine: a scalar reward model behind Serve, which answers a conversation with a number."""
 
 from ray_gym.deployments.vllm_reward.engine import VllmRewardEngine
 

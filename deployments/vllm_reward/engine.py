@@ -1,7 +1,7 @@
-"""The engine of a config: `models: {reward: {engine: vllm_reward, model: ..., verdict: {...}}}`.
+"""Reads the engine of a config: `models: {reward: {engine: vllm_reward, model: ..., verdict: {...}}}`.
 
-It is asked like any model, with the conversation as messages, and answers with the number as text: so its calls are recorded, replayed and
-retried like any other.
+It is asked like any model, with the conversation as messages, and answers with the number as text: so its calls are
+recorded, replayed and retried like any other.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class VllmRewardEngine(Engine):
 
     @property
     def app(self) -> str:
-        """The name of its Serve application, once it was started."""
+        """Returns the name of its Serve application, once it was started."""
         return self._application.name
 
     def check(self, request: EngineCheck) -> None:

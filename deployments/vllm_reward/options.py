@@ -1,4 +1,4 @@
-"""The keys of a `models.NAME` section whose engine is vllm_reward."""
+"""Defines the keys of a `models.NAME` section whose engine is vllm_reward."""
 
 from __future__ import annotations
 
@@ -10,21 +10,24 @@ from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
 class Verdict(BaseModel):
-    """A language model in the place of a reward model: it is asked a question about the conversation, and the reward is by how much one
-    answer is likelier than the other (the difference of their logits)."""
+    """A language model takes the place of a reward model: it is asked a question about the conversation, and the reward
+    is by how much one answer is likelier than the other (the difference of their logits).
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: str = "Was the assistant's last answer helpful, correct and harmless? Answer Yes or No."
-    """Put after the conversation, as the user's message."""
+    """Question that is put after the conversation, as the user's message."""
     good: str = "Yes"
     bad: str = "No"
-    """How the answers begin; each is one token."""
+    """Beginning of the bad answer (`good`: of the good one); each is one token."""
 
 
 class RewardOptions(ReplicaOptions):
     chat_template: str | None = None
-    """A Jinja file instead of the model's own template."""
+    """Path of a Jinja file instead of the model's own template."""
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
     verdict: Verdict | None = None
-    """For a checkpoint of a language model. A checkpoint of a reward model (a sequence classifier with one label) needs none."""
+    """Question to a checkpoint of a language model. A checkpoint of a reward model (a sequence classifier with one
+    label) needs none.
+    """

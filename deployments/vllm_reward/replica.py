@@ -1,4 +1,4 @@
-"""One replica of a reward model. A plain class; `engine` makes it a deployment."""
+"""Serves a reward model in one replica. It is a plain class; `engine` makes it a deployment."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ class RewardReplica(BatchedReplica):
         self._engine = _load(resolve_model(model), options, tokens.tokenizer)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """The reward of the conversation, written as a number.
-
+        """Returns the reward of the conversation, written as a number.
         Errors: EpisodeFailure: infra when the engine breaks, data when the template refuses the messages.
         """
         from vllm import PoolingParams
@@ -60,7 +59,7 @@ class RewardReplica(BatchedReplica):
         await self._engine.check_health()
 
     async def describe(self) -> dict[str, Any]:
-        """What a run that attaches wants to know."""
+        """Describes the replica for a run that attaches to it."""
         return {"model": self.options.model, "gpus": self.options.gpus, "rewards": True, "transport": self.transport}
 
     def _ids(self, messages: list[Message]) -> list[int]:
@@ -72,7 +71,7 @@ class RewardReplica(BatchedReplica):
         return ids
 
     def close(self) -> None:
-        """End the engine's processes."""
+        """Ends the engine's processes."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.shutdown()
@@ -109,7 +108,10 @@ def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:
 
 
 def _as_classifier(path: str, verdict: Verdict, tokenizer: Any) -> dict[str, Any]:
-    """A classifier with one label: the difference of two rows of the language model's head. Errors: UserError."""
+    """Returns engine arguments for a classifier with one label: the difference of two rows of the language model's
+    head.
+    Errors: UserError.
+    """
     from transformers import AutoConfig
 
     tokens = []
