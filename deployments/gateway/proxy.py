@@ -1,4 +1,6 @@
-"""In Serve's own HTTP proxy: headers that it would fail on, pages of its own that need no token, and what it answers itself."""
+"""Runs in Serve's own HTTP proxy. It refuses headers that the proxy would fail on, hides pages of its own that need no
+token, and rewords the proxy's own answers.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,13 @@ ENVIRONMENT: Mapping[str, str] = {
     "RAY_SERVE_PROXY_HEALTH_CHECK_PERIOD_S": "1",  # one that has died is replaced after three looks
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # else Serve ends one that takes 5 s to start, as it does on a busy machine
 }
-"""By which a proxy finds what is here, and is looked after; a Serve that somebody else has started does without."""
+"""Environment variables by which a proxy finds this module, and is watched; a Serve that somebody else has started does
+without.
+"""
 ROUTES = "/-/routes"
-"""Where Serve tells everybody which applications there are."""
+"""Path where Serve tells everybody which applications there are."""
 RETRY_S = 2
-"""When a replica is gone, or none has room."""
+"""Seconds after which a client should retry, when a replica is gone, or none has room."""
 
 
 def middlewares() -> list[Middleware]:
@@ -57,7 +61,9 @@ class ProxyGuard:
 
 
 class _Reworded:
-    """What Serve refuses itself, as the gateway would say it: all replicas are full, or there are none (yet, or any more)."""
+    """Serve's own refusals are reworded as the gateway would say them: all replicas are full, or there are none (yet,
+    or any more).
+    """
 
     def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._scope, self._receive, self._send = scope, receive, send
@@ -72,7 +78,9 @@ class _Reworded:
 
 
 def _is_refusal_of_serve(message: Message) -> bool:
-    """Serve's own answers say nothing of their length; those of applications do, or are streams, which are no refusals."""
+    """Says whether an answer is Serve's own refusal: it has no length; answers of applications have one, or are
+    streams, which are no refusals.
+    """
     headers = Headers(raw=[(bytes(name), bytes(value)) for name, value in message["headers"]])
     is_plain = headers.get("content-type", "").startswith("text/plain")
     return message["status"] in (404, 503) and is_plain and "content-length" not in headers

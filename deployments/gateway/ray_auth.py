@@ -1,4 +1,6 @@
-"""Whether this cluster asks for Ray's own token. Serve's port is another door: this guards the Jobs API, the dashboard and Ray's ports."""
+"""Checks whether this cluster asks for Ray's own token. Serve's port is another door: this guards the Jobs API, the
+dashboard and Ray's ports.
+"""
 
 from __future__ import annotations
 
@@ -11,5 +13,7 @@ WARNING = (
 
 
 def warning(address: str) -> str | None:
-    """None where there is nothing to warn of. For a process that is connected: both sides have the same mode, or it would not be."""
+    """Returns a warning, or None if there is nothing to warn of. For a process that is connected: both sides have the
+    same mode, or it would not be.
+    """
     return None if is_token_auth_enabled() else WARNING.format(address=address)

@@ -1,4 +1,6 @@
-"""The Service actor as a gateway reaches it: by name, each call with a deadline, found again after it was started anew."""
+"""Calls the Service actor from a gateway: by name, each call with a deadline; the actor is found again after it was
+started anew.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +19,14 @@ Result = TypeVar("Result")
 
 ANSWER_S = 30.0
 SUBMIT_S = 120.0
-"""Tasks may be read from files then."""
+"""Seconds for a call in which tasks may be read from files."""
 PROBE_S = 5.0
-"""For those who ask every few seconds."""
+"""Seconds for the calls of probes, which come every few seconds."""
 
 
 class RemoteService:
-    """Asks any method of `Service`: `await remote.ask(Service.rollout, caller, run_id)` is what that method returns, and is typed so.
+    """Asks any method of `Service`: `await remote.ask(Service.rollout, caller, run_id)` returns what that method
+    returns, and has its type.
 
     Errors: Refused (in a RayTaskError), TimeoutError, or Ray's errors for an actor that is gone.
     """

@@ -1,4 +1,6 @@
-"""Serve's HTTP proxy. Whoever starts Serve first settles its address for all, so what is running counts, not what was asked for."""
+"""Opens Serve's HTTP proxy. The first to start Serve settles its address for all, so the address in use counts, not the
+one asked for.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,14 @@ from ray_gym.errors import RunFailed, UserError
 
 LOCATION = "HeadOnly"
 KEEP_ALIVE_S = 75
-"""Longer than load balancers keep idle connections, which else send a request into one that is being closed."""
+"""Seconds that idle connections are kept: longer than load balancers keep them, which else send a request into one that
+is being closed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """`host` is None where Serve has no HTTP."""
+    """Serve's HTTP runs at this address. `host` is None where Serve has no HTTP."""
 
     host: str | None
     port: int
@@ -37,7 +41,9 @@ class Running:
 
 
 def open_http(host: str, port: int, guarded: bool, say: Callable[[str], None]) -> tuple[Running, bool]:
-    """Serve with HTTP at that address, and whether it was started for it. Errors: UserError, RunFailed."""
+    """Opens Serve's HTTP at that address. Returns the address in use, and True if Serve was started for it. Errors:
+    UserError, RunFailed.
+    """
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     found = running_http()
     if found is None:
@@ -52,7 +58,7 @@ def open_http(host: str, port: int, guarded: bool, say: Callable[[str], None]) -
 
 
 def running_http() -> Running | None:
-    """None if Serve is not up."""
+    """Returns the address of Serve's HTTP, or None if Serve is not up."""
     client = _get_global_client(raise_if_no_controller_running=False)
     if client is None:
         return None
@@ -63,7 +69,7 @@ def running_http() -> Running | None:
 
 
 def check_running(running: Running, host: str, port: int, guarded: bool, direct: bool = False) -> None:
-    """Errors: UserError that says what is running, and what to do."""
+    """Checks that Serve's HTTP fits the config. Errors: UserError that says what is running, and what to do."""
     settled = "whoever started Serve first on this cluster settled that"
     instead = "or end it for all its applications by `serve shutdown`, and start the service before anything else"
     if running.host is None:
@@ -88,8 +94,8 @@ def check_running(running: Running, host: str, port: int, guarded: bool, direct:
 
 
 def check_free(host: str, port: int) -> None:
-    """Serve itself would share the port with another Serve (SO_REUSEPORT), and each get some of the requests.
-
+    """Checks that the port is free. Serve itself would share it with another Serve (SO_REUSEPORT), and each get some of
+    the requests.
     Errors: UserError if something listens there.
     """
     try:
@@ -106,7 +112,7 @@ def check_free(host: str, port: int) -> None:
 
 
 def shut_down_if_idle() -> None:
-    """Serve itself, for whoever started it, unless others have come to use it."""
+    """Shuts Serve down for the process that started it, unless others have come to use it."""
     if not serve.status().applications:
         serve.shutdown()
 
@@ -119,12 +125,12 @@ def _start(host: str, port: int) -> None:
         serve.start(proxy_location=LOCATION, http_options=options, logging_config={"log_level": "WARNING"})
     except (RayError, OSError, RuntimeError) as error:  # of which TimeoutError is one
         reason = str(error).strip().splitlines()[-1:] or [type(error).__name__]
-        serve.shutdown()  # or its controller tries for ever
+        serve.shutdown()  # otherwise its controller tries for ever
         raise UserError(f"service.port: can't open {host}:{port}: {reason[0]}; choose another host or port") from None
 
 
 def _is_head_node() -> bool:
-    """Where Serve's proxy will be."""
+    """Says whether this node is the head, where Serve's proxy will be."""
     here = ray.get_runtime_context().get_node_id()
     return any(node["NodeID"] == here and "node:__internal_head__" in node["Resources"] for node in ray.nodes())
 

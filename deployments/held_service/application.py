@@ -1,4 +1,4 @@
-"""What `import_path` names in a config file of Serve, and the `args` that it takes."""
+"""Builds the application that `import_path` names in a config file of Serve, from the `args` in that file."""
 
 from __future__ import annotations
 
@@ -12,22 +12,26 @@ from ray_gym.config.file import validate
 from ray_gym.deployments.held_service.holder import STOP_S, Holder
 
 START_RETRIES = 1_000
-"""Serve gives up after so many. One that failed may succeed later: the service before it may still be going down."""
+"""Number of failed starts after which Serve gives up. A later start may succeed: the service before it may still be
+going down.
+"""
 
 
 class HeldService(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     config: str
-    """The path of a service's config, on the node of the holder."""
+    """Path of a service's config, on the node of the holder."""
     overrides: list[str] = []
-    """KEY=VALUE, as `ray-gym serve` takes them."""
+    """Overrides of the config, KEY=VALUE, as `ray-gym serve` takes them."""
 
 
 def build(args: dict[str, Any]) -> Application:
-    """From the `args` of the application. Errors: UserError for those that a service doesn't take.
+    """Builds the application from its `args`. Errors: UserError for those that a service doesn't take.
 
-    One replica, and no route: the gateway has the routes. It is up once the service is, and unhealthy once that has ended."""
+    It has one replica, and no route: the gateway has the routes. It is up once the service is, and unhealthy once that
+    has ended.
+    """
     held = validate(HeldService, args, "args")
     deployment = serve.deployment(
         Holder,

@@ -1,4 +1,4 @@
-"""`ray-gym`, told to end when the process that started it is gone, however that ended.
+"""Runs `ray-gym`, and has it told to end when the process that started it is gone, however that ended.
 
 python -m ray_gym.deployments.held_service.held PID COMMAND...     PID is the parent's
 """

@@ -1,4 +1,4 @@
-"""A replica that holds a `ray-gym serve`, a process of its own: the very command that one would type."""
+"""Holds a `ray-gym serve`, a process of its own, in a replica: the very command that one would type."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import ray
 from ray_gym.errors import RunFailed
 
 READY = "ready: "
-"""How the line begins that the command prints once the service is up."""
+"""Beginning of the line that the command prints once the service is up."""
 STOP_S = 120
-"""For the service to put away what is under way, and to take its models down."""
+"""Seconds for the service to put away the work under way, and to take its models down."""
 LAST_LINES = 20
-"""Of what it said, that are told when it has ended."""
+"""Number of the command's last lines that are told when it has ended."""
 OWN = ("RAY_JOB_ID", "RAY_CLIENT_MODE", "RAY_RAYLET_PID", "RAY_JOB_CONFIG_JSON_ENV_VAR")
-"""What makes a process a worker of Ray; the command is a driver."""
+"""Environment variables that make a process a worker of Ray; the command is a driver."""
 
 
 class Holder:
@@ -49,7 +49,9 @@ class Holder:
             raise RunFailed(f"the service did not come up: {self._last_words()}")
 
     async def check_health(self) -> None:
-        """Serve makes a new replica, and so the service anew, which goes on with what is in its directory. Errors: RunFailed."""
+        """Checks that the service runs. If not, Serve makes a new replica, and so a new service, which resumes from its
+        directory. Errors: RunFailed.
+        """
         if self._process.returncode is not None:
             raise RunFailed(f"the service has ended: {self._last_words()}")
 
@@ -65,7 +67,7 @@ class Holder:
         self._listening.cancel()
 
     async def _listen(self, ready: asyncio.Event) -> None:
-        """Until it ends; what it says goes into the replica's log."""
+        """Copies the command's output into the replica's log until it ends."""
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             text = line.decode(errors="replace").rstrip()
@@ -79,6 +81,6 @@ class Holder:
 
 
 def driver_environment(inherited: Mapping[str, str], gcs_address: str) -> dict[str, str]:
-    """Of a driver on the cluster of a worker whose environment is `inherited`."""
+    """Returns the environment of a driver on the cluster of a worker whose environment is `inherited`."""
     kept = {key: value for key, value in inherited.items() if key not in OWN}
     return {**kept, "RAY_ADDRESS": gcs_address, "PYTHONUNBUFFERED": "1"}

@@ -26,8 +26,8 @@ def prepare_cpu(options: ReplicaOptions) -> None:
 
 
 def cpu_engine_args(options: ReplicaOptions) -> dict[str, Any]:
-    """Returns engine arguments for CPUs. A single rank runs in the engine's own process: in another, the engine would
-    poll for the end of each step, and take the half of a core from it (measured, `benchmarks.saturation`).
+    """Returns engine arguments for CPUs. A single rank runs in the engine's own process: with the rank in another, the
+    engine would poll for the end of each step, and take half a core from the rank (measured, `benchmarks.saturation`).
     """
     executor = {"distributed_executor_backend": "uni"} if options.ranks == 1 else {}
     return {"dtype": cpu_dtype(), **executor}

@@ -1,1 +1,1 @@
-"""The routes of the gateway."""
+"""Defines the routes of the gateway."""

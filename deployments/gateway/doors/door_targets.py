@@ -1,4 +1,6 @@
-"""What answers behind the OpenAI-compatible door: replicas that speak the protocol themselves, or any model of a config."""
+"""Answers behind the OpenAI-compatible door: by replicas that speak the protocol themselves, or by any model of a
+config.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,20 @@ from ray_gym.openai_api.refused import Refused, unavailable
 
 EVENTS = "text/event-stream"
 RETRY_S = 1.0
-"""When to come back to a model that does not say it."""
+"""Seconds after which a caller should retry, for a model that does not say it."""
 
 
 class Target(Protocol):
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
-        """Errors: Refused. Cancelled, or its body left, it ends the generation."""
+        """Answers a request of one of OpenAI's paths. When cancelled, or when its body is not read to the end, it ends
+        the generation.
+        Errors: Refused.
+        """
         ...
 
 
 class DoorTarget:
-    """A model that has a door of its own, at its replicas or elsewhere."""
+    """The model has a door of its own, at its replicas or elsewhere."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
@@ -53,7 +58,9 @@ class DoorTarget:
 
 @dataclass(frozen=True, slots=True)
 class EndpointTarget:
-    """A model that is an endpoint: some paths are passed on, the others asked of the model as episodes ask it."""
+    """The model is an endpoint: requests of some paths are passed on, the others are asked of the model as episodes ask
+    it.
+    """
 
     passes: tuple[str, ...]
     passed_on: Target
@@ -65,7 +72,7 @@ class EndpointTarget:
 
 
 class ModelTarget:
-    """A model that only knows messages: chat completions, generated as a whole."""
+    """The model only knows messages: it answers chat completions, generated as a whole, within `deadline_s` seconds."""
 
     def __init__(self, model: Model, deadline_s: float) -> None:
         self._model = model
@@ -96,7 +103,7 @@ class ModelTarget:
 
 
 async def _streamed(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[bytes]:
-    """What goes wrong on the way is told as an event: the head of the answer has gone out."""
+    """Yields the pieces of a stream. A failure on the way becomes an event: the head of the answer has gone out."""
     async with aclosing(parts):
         try:
             async for part in parts:
@@ -108,7 +115,7 @@ async def _streamed(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[byte
 
 
 def _refusal(status: int, content: bytes) -> Refused:
-    """A replica's error in the one shape that all have here."""
+    """Converts a replica's error to the shape that all errors have here."""
     try:
         problem = json.loads(content)["error"]
         message, code, param = str(problem["message"]), problem.get("code"), problem.get("param")

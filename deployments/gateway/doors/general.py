@@ -1,4 +1,4 @@
-"""The doors that are about the service itself."""
+"""Defines the routes about the service itself."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
 
     @router.get("/healthz", tags=["service"])
     async def health() -> Health:
-        """Whether this gateway runs. Open to everybody."""
+        """Says whether this gateway runs. Open to everybody."""
         return Health(status="ok")
 
     @router.get("/readyz", tags=["service"], dependencies=guarded)
     async def ready() -> Readiness:
-        """Whether the models and the service are up; 503 until they are."""
+        """Says whether the models and the service are up; 503 until they are."""
         readiness = await service.ask_within(PROBE_S, Service.ready)
         if readiness.status != "ready":
             raise Refused(503, readiness.status, f"the service is {readiness.status}", retry_after_s=2)
@@ -39,16 +39,16 @@ def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
         responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}, "description": "Metrics"}},
     )
     async def text() -> Response:
-        """In Prometheus' text format."""
+        """Returns the metrics in Prometheus' text format."""
         try:
             counts = await service.ask_within(PROBE_S, Service.counts)
-        except (RayError, Refused, TimeoutError):  # the gateway's own are worth having also then
+        except (RayError, Refused, TimeoutError):  # the gateway's own metrics are useful also then
             counts = None
         return Response(metrics.text(counts), headers={"Content-Type": CONTENT_TYPE})
 
     @router.get("/v1/environments", tags=["service"], dependencies=guarded)
     async def environments() -> EnvironmentList:
-        """What can be played: environments with the schema of their tasks."""
+        """Lists what can be played: environments with the schema of their tasks."""
         return await service.ask(Service.environments)
 
     return router

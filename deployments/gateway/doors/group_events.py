@@ -1,4 +1,4 @@
-"""Groups as server-sent events, made once for all streams of a replica that are at the same place."""
+"""Encodes groups as server-sent events, once for all streams of a replica that are at the same place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ray_gym.service.pages import groups_after
 
 GROUPS_AT_ONCE = 8
 KEPT_BYTES = 64 * 2**20
-"""Of events that were asked for last: many streams follow one rollout."""
+"""Bytes of the last used events that are kept: many streams follow one rollout."""
 
 Place = tuple[str, str, bool]
 
@@ -21,12 +21,12 @@ Place = tuple[str, str, bool]
 @dataclass(frozen=True, slots=True)
 class Events:
     cursor: str
-    """The place after them."""
+    """Place after these events."""
     data: bytes
 
 
 class GroupEvents:
-    """To be used on one event loop."""
+    """Groups' events are kept in memory for all streams. They are to be used on one event loop."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._most = kept_bytes
@@ -35,9 +35,9 @@ class GroupEvents:
         self._making: dict[tuple[Place, int], asyncio.Task[Events | None]] = {}
 
     async def after(self, location: str, cursor: str, samples: bool, commits: int) -> Events | None:
-        """The next ones, as many as are fit to send at once; None if there are no more yet.
-
-        `commits`: how many files are known to be there; who knows of fewer may look too early. Errors: Refused.
+        """Returns the next events, as many as are fit to send at once; None if there are no more yet.
+        `commits`: number of files that the caller knows to be committed; a caller that knows of fewer may look too
+        early. Errors: Refused.
         """
         place = (location, cursor, samples)
         if (kept := self._kept.get(place)) is not None:
@@ -65,7 +65,7 @@ class GroupEvents:
 
 
 def event(kind: Literal["group", "end"], data: bytes, cursor: str | None = None) -> bytes:
-    """JSON has no line breaks, so it is one line of data."""
+    """Encodes an event. JSON has no line breaks, so it is one line of data."""
     named = f"id: {cursor}\nevent: {kind}\n" if cursor else f"event: {kind}\n"
     return named.encode() + b"data: " + data + b"\n\n"
 

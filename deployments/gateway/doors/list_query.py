@@ -1,4 +1,4 @@
-"""The query parameters of lists: which page, and how much of it."""
+"""Defines the query parameters of lists: the page, and its length."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Bodies of OpenAI's API: how the interface's description shows those of requests (their main fields), and the answers about models."""
+"""Describes bodies of OpenAI's API: requests (their main fields) in the interface's description, and the answers about
+models.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ _INPUTS: dict[str, tuple[str, Json, Any]] = {
     "completions": ("prompt", {}, "Hello"),
     "responses": ("input", {"anyOf": [_TEXT, {"type": "array", "minItems": 1}]}, "Hello"),
 }
-"""The field with what is said, its schema, and an example."""
+"""Field with the input of each path, its schema, and an example."""
 
 
 def model_list(names: Iterable[str]) -> Json:
@@ -34,7 +36,7 @@ def model_list(names: Iterable[str]) -> Json:
 
 
 def described_model(name: str, names: Iterable[str]) -> Json:
-    """Errors: Refused."""
+    """Describes the model of a name. Errors: Refused if there is none."""
     known = sorted(names)
     if name not in known:
         raise no_model(name, known)
@@ -51,7 +53,7 @@ def _model(name: str) -> Json:
 
 
 def request_body(path: str) -> Json:
-    """Of a path that ends like one of OpenAI's."""
+    """Describes the body for a path that ends like one of OpenAI's."""
     field, schema, example = _INPUTS[
         "chat/completions" if path.endswith("chat/completions") else path.rpartition("/")[2]
     ]

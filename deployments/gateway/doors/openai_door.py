@@ -1,7 +1,7 @@
-"""The OpenAI-compatible door: every named model of the service under OpenAI's paths. What is said there is not recorded.
+"""Opens the OpenAI-compatible door: every named model of the service under OpenAI's paths. Its calls are not recorded.
 
-The header X-Session-ID keeps a conversation on the replica that has its beginning in its cache. Raises `Refused`, for the gateway to
-answer.
+The header X-Session-ID keeps a conversation on the replica that has its beginning in its cache. Raises `Refused`, for
+the gateway to answer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_
 
 
 def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], str]) -> APIRouter:
-    """`targets` by the names that callers give as `model`."""
+    """Returns the routes of the door. `targets` are keyed by the names that callers give as `model`."""
     router = APIRouter(tags=["models"], dependencies=[Depends(bearer)])
 
     @router.get("/v1/models", summary="The models that answer here.")
@@ -73,7 +73,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
 
 
 def _session_id(caller: str, given: str | None) -> str:
-    """Of the caller's own: nobody meets another's conversation by its name. Errors: Refused."""
+    """Returns an id that is the caller's own: nobody meets another's conversation by its name. Errors: Refused."""
     if given is None:
         return ""
     if not _SESSION.fullmatch(given):
@@ -83,7 +83,7 @@ def _session_id(caller: str, given: str | None) -> str:
 
 
 async def json_object(request: Request) -> dict[str, Any]:
-    """Errors: Refused."""
+    """Returns the body, a JSON object. Errors: Refused."""
     body = await json_body(request)
     if not isinstance(body, dict):
         raise Refused(400, "invalid_request", "the body has to be an object")

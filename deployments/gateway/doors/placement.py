@@ -1,4 +1,4 @@
-"""Session commands on their way to the worker that holds the session, and to the next one when that has died."""
+"""Brings session commands to the worker that holds the session, and to the next one when that has died."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ray_gym.service.sessions.desk import GONE
 from ray_gym.service.sessions.sessions import Placed
 
 PATIENCE_S = 60.0
-"""How long a command is brought to workers that die; one is replaced in seconds."""
+"""Seconds for which a command is retried while workers die; one is replaced in seconds."""
 COMMAND_S = 3600.0
-"""A last resort: the worker ends what takes too long by the limits of the config, long before."""
+"""Seconds for one command, a last resort: long before, the worker ends it by the limits of the config."""
 COMMIT_S = 5.0
-"""How long whoever asks for an episode waits for its commit; after that it is told when to come back."""
+"""Seconds for which a request for an episode waits for its commit; after that it is answered with the time to retry."""
 REMEMBERED = 10_000
 
 
@@ -42,8 +42,8 @@ class Placement:
         self._apart: set[asyncio.Task[None]] = set()
 
     async def apart(self, step: Coroutine[Any, Any, None]) -> None:
-        """Carried out to its end, also when the request is cancelled. In a context of its own: with a
-        request that is cancelled Ray cancels whatever was asked in its name, also after that.
+        """Carries a step out to its end, also when the request is cancelled. The step has a context of its own: with a
+        request that is cancelled Ray cancels all that was asked in its context, also after that.
         """
         task = asyncio.create_task(step, context=Context())
         self._apart.add(task)
@@ -60,10 +60,10 @@ class Placement:
         return await self._service.ask(Service.sessions, caller, cursor, limit)
 
     async def at_desk(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
-        """What `Desk` answers; a command is given again to the next worker, under the same key. Errors: Refused, HasEnded.
-
-        When its caller goes, Serve cancels the request, and Ray what that asked the worker: what waits there gives its place back, what has
-        begun goes on.
+        """Returns the answer of the worker's `Desk`. A command is given again to the next worker, under the same key.
+        When its caller goes, Serve cancels the request, and Ray the call to the worker: a command that waits there
+        gives its place back, one that has begun goes on.
+        Errors: Refused, HasEnded.
         """
         began = time.monotonic()
         for tried in range(1_000):
@@ -91,7 +91,7 @@ class Placement:
         raise AssertionError("unreachable")
 
     async def episode(self, caller: str, session_id: str) -> Row:
-        """The record of a session that has ended. Errors: Refused."""
+        """Returns the record of a session that has ended. Errors: Refused."""
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         if placed.worker is not None:
             with contextlib.suppress(HasEnded):
@@ -109,7 +109,7 @@ class Placement:
         return row
 
     async def ended(self, caller: str, session_id: str) -> SessionInfo:
-        """Of a session whose episode is committed. Errors: Refused."""
+        """Describes a session whose episode is committed. Errors: Refused."""
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         return views.of_row(session_id, placed.offer, await self.episode(caller, session_id))
 

@@ -1,4 +1,6 @@
-"""The doors of rollouts: submit, look, cancel, and read episodes in pages or as a stream. Files are read, and JSON is made, in threads."""
+"""Defines the routes of rollouts: submit, look, cancel, and read episodes in pages or as a stream. Files are read, and
+JSON is made, in threads.
+"""
 
 import asyncio
 import contextlib
@@ -22,14 +24,16 @@ from ray_gym.service.service import Service
 
 KEEP_ALIVE_S = 15.0
 UNPACED_BYTES = 4 * 2**20
-"""After so many a stream ends where nothing holds it back (see `pace`): under a Serve that somebody else has started."""
+"""Bytes after which a stream ends where nothing holds it back (see `pace`): under a Serve that somebody else has
+started.
+"""
 START = str(Cursor())
 EVENT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"id": {"type": "string"}, "event": {"enum": ["group", "end"]}, "data": {"type": "string"}},
     "required": ["event", "data"],
 }
-"""Of each event. Its data is JSON: a GroupDone, at the end a RolloutStatus."""
+"""Schema of each event. Its data is JSON: a GroupDone, at the end a RolloutStatus."""
 
 CursorText = Annotated[str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to go on, from an answer.")]
 Samples = Annotated[bool, Query(description="Whether episodes come with their tokens.")]
@@ -38,7 +42,7 @@ EventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
 
 
 class Begun(NamedTuple):
-    """Where a stream is when it begins."""
+    """A begun stream has a place, the first events found there, and the state of its rollout."""
 
     location: str
     cursor: str
@@ -48,7 +52,7 @@ class Begun(NamedTuple):
 
 
 def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> APIRouter:
-    """`caller_of` is the dependency that gives the caller's name."""
+    """Returns the routes. `caller_of` is the dependency that gives the caller's name."""
     router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=ParsedBodyRoute)
     groups = GroupEvents()
     own: dict[int | str, dict[str, Any]] = {
@@ -70,7 +74,7 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         caller: Annotated[str, Depends(caller_of)],
         key: Key = None,
     ) -> RolloutStatus:
-        """Queue a rollout. With an Idempotency-Key the request can be sent again."""
+        """Put a rollout into the queue. With an Idempotency-Key the request can be sent again."""
         text = await asyncio.to_thread(written, request)
         status, made = await service.ask_within(SUBMIT_S, Service.submit_text, caller, text, key)
         response.status_code = 201 if made else 200
@@ -80,12 +84,12 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
     async def rollouts(
         caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
     ) -> RolloutList:
-        """The caller's, the newest first."""
+        """List the caller's rollouts, the newest first."""
         return await service.ask(Service.rollouts, caller, cursor, limit)
 
     @router.get("/{run_id}", responses=own)
     async def rollout(run_id: str, caller: Annotated[str, Depends(caller_of)]) -> RolloutStatus:
-        """How it stands."""
+        """Show the state of a rollout."""
         return await service.ask(Service.rollout, caller, run_id)
 
     @router.delete(
@@ -105,10 +109,10 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         limit: Annotated[int, Query(ge=1, le=500)] = 100,
         samples: Samples = True,
     ) -> Response:
-        """The episodes that are over, in the order in which they were committed."""
+        """Read the episodes that are over, in the order in which they were committed."""
         status, commits = await service.ask(
             Service.wait, caller, run_id, -1, 0
-        )  # first: what it says is over is all committed
+        )  # first: all that this counts as over is committed
         location = await service.ask(Service.location, caller, run_id)
         ended = status.ended_at is not None
         page = await asyncio.to_thread(_page, location, cursor, limit, samples, ended, commits)
@@ -150,7 +154,9 @@ async def _events(
     groups: GroupEvents,
     most_bytes: float,
 ) -> AsyncIterator[bytes]:
-    """A service that stops, or is gone, ends it without the event `end`, and so do `most_bytes`: whoever comes back goes on."""
+    """Yields a stream's events. If the service stops, or is gone, the stream ends without the event `end`, and so it
+    does after `most_bytes`: a client that comes back continues at its cursor.
+    """
     location, cursor, found, status, commits = begun
     sent = 0
     with contextlib.suppress(Refused):

@@ -1,4 +1,6 @@
-"""The doors of sessions: open one, call its tools, say something, score it, close it; and a black-box agent's own door."""
+"""Defines the routes of sessions: open one, call its tools, say something, score it, close it; and a black-box agent's
+own door.
+"""
 
 import asyncio
 import secrets
@@ -40,7 +42,7 @@ from ray_gym.service.sessions.views import DRIVEN
 
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 RETRIES = "x-stainless-retry-count"
-"""How OpenAI's clients say that they ask again."""
+"""Header by which OpenAI's clients say that a request is a retry."""
 
 OVER: dict[int | str, dict[str, Any]] = {
     409: {"model": ErrorAnswer, "description": "The episode is over, or the session was closed meanwhile"}
@@ -61,7 +63,9 @@ RECORD: dict[int | str, dict[str, Any]] = {
 def session_routes(
     placement: Placement, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
 ) -> APIRouter:
-    """`caller_of` is the dependency that gives the caller's name; `session_key` makes the key of a caller's session."""
+    """Returns the routes. `caller_of` is the dependency that gives the caller's name; `session_key` makes the key of a
+    caller's session.
+    """
     router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=ParsedBodyRoute)
 
     @router.post(
@@ -97,12 +101,12 @@ def session_routes(
     async def sessions(
         caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
     ) -> SessionList:
-        """The caller's, the newest first."""
+        """List the caller's sessions, the newest first."""
         return await placement.listed(caller, cursor, limit)
 
     @router.get("/{session_id}", responses=OWN)
     async def session(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> SessionInfo:
-        """What the policy sees of it, whether the episode is over, and its score."""
+        """Show what the policy sees of a session, whether the episode is over, and its score."""
         return await _info(placement, caller, session_id, "info")
 
     @router.delete("/{session_id}", status_code=204, responses=OWN)
@@ -150,7 +154,9 @@ def session_routes(
 
     @router.get("/{session_id}/episode", responses={**OWN, **RECORD})
     async def episode(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """Its row of the table of episodes, tokens and all, once it has ended; for its commit it waits a few seconds."""
+        """Read its row of the table of episodes, tokens and all, once it has ended; for its commit it waits a few
+        seconds.
+        """
         _refuse_agents(request)
         return await placement.episode(caller, session_id)
 
@@ -158,18 +164,18 @@ def session_routes(
 
     @router.get("/{session_id}/openai/models", responses=OWN)
     async def models(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """The one that plays."""
+        """List the one model that plays."""
         await _info(placement, caller, session_id, "info")
         return model_list([DRIVEN])
 
     @router.get("/{session_id}/openai/models/{name:path}", responses=OWN)
     async def model(session_id: str, name: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
-        """The one that plays, by its name."""
+        """Show the model that plays, by its name."""
         await _info(placement, caller, session_id, "info")
         return described_model(name, [DRIVEN])
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
-        """As OpenAI's API has it. Every call is a step of the policy in the session's record, token by token."""
+        """Answer as OpenAI's API does. Every call is a step of the policy in the session's record, token by token."""
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
         asked, call = await asyncio.to_thread(_read, kind, body, request.headers)
@@ -218,7 +224,7 @@ async def _command(placement: Placement, caller: str, session_id: str, method: s
 
 
 async def _settle(placement: Placement, caller: str, session_id: str, key: str, delivered: bool) -> None:
-    """Whoever asks again what was not delivered, repeats that call."""
+    """Tells the worker whether an answer was delivered. A retry of a call that was not delivered repeats that call."""
     try:
         async with asyncio.timeout(5):
             await placement.at_desk(caller, session_id, "settle", key, delivered)
@@ -244,7 +250,7 @@ async def _answered(
 
 
 def _read(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
-    """Errors: Refused."""
+    """Reads a call of an agent. Errors: Refused."""
     asked = read_responses(body, remembers=True) if kind == "responses" else read_chat(body)
     if "seed" in asked.sampling:
         raise Refused(
@@ -255,11 +261,11 @@ def _read(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest
 
 
 def _key(given: str | None) -> str:
-    """Of the caller's own, apart from those that are given here."""
+    """Returns the key of a command: the caller's own, kept apart from those that are made up here."""
     return f"given-{given}" if given else secrets.token_hex(16)
 
 
 def _refuse_agents(request: Request, participant: str | None = None) -> None:
-    """Who has only a session's key plays in it, and does no more. Errors: Refused."""
+    """Refuses callers with only a session's key that do more than play in the session. Errors: Refused."""
     if getattr(request.state, "is_agent", False) and participant != DRIVEN:
         raise Refused(403, "not_with_this_key", "a session's key lets its holder speak for the policy only")

@@ -1,1 +1,1 @@
-"""What a request has to pass before a route sees it."""
+"""Checks that a request has to pass before a route sees it."""

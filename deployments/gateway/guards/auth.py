@@ -1,4 +1,6 @@
-"""Who calls: a bearer token is a caller's, or the key of one session, which opens that session's doors only."""
+"""Finds out who calls: a bearer token is a caller's, or the key of one session, which opens that session's
+doors only.
+"""
 
 from __future__ import annotations
 
@@ -19,27 +21,27 @@ from ray_gym.deployments.gateway.guards.tokens import digest
 from ray_gym.openai_api.refused import Refused
 
 LOCAL = "local"
-"""The caller where there are no tokens."""
+"""Name of the caller where there are no tokens."""
 OPEN = frozenset({"/healthz"})
 SESSIONS = "/v1/sessions/"
 
 bearer = HTTPBearer(auto_error=False, description="A caller's token, or the `api_key` of a session for its own paths.")
-"""For the description of the interface; `Authentication` has looked before any route is reached."""
+"""Scheme in the description of the interface; `Authentication` has checked the token before any route is reached."""
 
 
 @dataclass(frozen=True)
 class Doorkeeper:
-    """`digests` by caller; empty where nobody needs a token."""
+    """A doorkeeper knows the callers' tokens by their `digests`, which are empty where nobody needs a token."""
 
     secret: bytes = field(repr=False)
     digests: Mapping[str, bytes] = field(repr=False)
 
     def caller(self, authorization: str | None, path: str) -> str:
-        """Errors: Refused."""
+        """Returns the caller's name. Errors: Refused."""
         return self.look(authorization, path)[0]
 
     def look(self, authorization: str | None, path: str) -> tuple[str, bool]:
-        """The caller, and whether it has the key of a session only. Errors: Refused."""
+        """Returns the caller, and True if it has the key of a session only. Errors: Refused."""
         scheme, _, given = (authorization or "").partition(" ")
         given = given.strip()
         if given and scheme.lower() == "bearer":
@@ -56,7 +58,9 @@ class Doorkeeper:
         raise Refused(401, "wrong_token", "this is no token of the service: Authorization: Bearer TOKEN")
 
     def session_key(self, caller: str, session_id: str) -> str:
-        """Can be checked without a table of sessions. Another token of the caller makes it void."""
+        """Returns a key that can be checked without a table of sessions. It is void once the caller has
+        another token.
+        """
         key = self.digests[caller] if self.digests else self._local
         return f"{session_id}.{_mac(key, session_id)}"
 
@@ -65,7 +69,9 @@ class Doorkeeper:
         return hmac.digest(self.secret, LOCAL.encode(), hashlib.sha256)
 
     def _of_token(self, given: str) -> str | None:
-        """Compared with all of them, whichever fits, so that the time it takes tells nothing."""
+        """Returns the caller of a token, or None. Compares it with all of them, even after a match, so that the time it
+        takes tells nothing.
+        """
         offered, found = digest(self.secret, given), None
         for name, known in self.digests.items():
             if hmac.compare_digest(offered, known):
@@ -100,8 +106,8 @@ class Authentication:
 
 
 def check_host(host: str) -> None:
-    """Without tokens only this machine may call, and a web page that gave its own name this machine's address is not of it.
-
+    """Refuses other hosts: without tokens only this machine may call, and a web page that gave its own name this
+    machine's address is not of it.
     Errors: Refused.
     """
     if not is_loopback(_name_in(f"//{host}")):
@@ -109,8 +115,8 @@ def check_host(host: str) -> None:
 
 
 def check_origin(origin: str | None) -> None:
-    """Browsers say which page asks. Also what a page could only send, and not read, would do harm without tokens.
-
+    """Refuses foreign pages: browsers say which page asks, and even a page that could only send, and not read, would do
+    harm without tokens.
     Errors: Refused.
     """
     if origin is not None and not is_loopback(_name_in(origin)):
@@ -118,7 +124,7 @@ def check_origin(origin: str | None) -> None:
 
 
 def _name_in(url: str) -> str:
-    """Empty if there is none."""
+    """Returns the host in an address, or "" if there is none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -126,7 +132,7 @@ def _name_in(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Names other than localhost may lead anywhere."""
+    """Says whether a host is this machine's loopback address. Names other than localhost may lead anywhere."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -134,19 +140,21 @@ def is_loopback(host: str) -> bool:
 
 
 def path_of(scope: Scope) -> str:
-    """As routes have it: without the prefix under which a proxy has put everything."""
+    """Returns the path as routes have it: without the prefix under which a proxy has put everything."""
     root, path = str(scope.get("root_path", "")), str(scope["path"])
     return path[len(root) :] if root and path.startswith(f"{root}/") else path
 
 
 async def caller_of(request: Request, _: Annotated[object, Depends(bearer)]) -> str:
-    """Asynchronous, for FastAPI runs others in a thread, which costs each request more than all that is in front of it."""
+    """Returns the caller. It is asynchronous, for FastAPI runs others in a thread, which costs each request more than
+    all that is in front of it.
+    """
     caller: str = request.state.caller
     return caller
 
 
 Caller = Annotated[str, Depends(caller_of)]
-"""The parameter of a route that is to know who calls."""
+"""Parameter of a route that needs the caller's name."""
 
 
 def _is_of_session(path: str, session_id: str) -> bool:

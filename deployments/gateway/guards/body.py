@@ -1,4 +1,6 @@
-"""Bodies: how large, how long they may take to arrive, and that they are JSON. Nothing behind this waits for a client to go on sending."""
+"""Limits bodies: how large, how long they may take to arrive, and that they are JSON. Nothing behind this waits for a
+client to go on sending.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,11 @@ from ray_gym.deployments.gateway.guards.json_body import parsed
 from ray_gym.openai_api.refused import Refused, unavailable
 
 BODIES = 32
-"""So many of the largest allowed size may be in memory at once."""
+"""Number of bodies of the largest allowed size that may be in memory at once."""
 IN_THREAD_BYTES = 64 * 2**10
-"""Larger ones are parsed in a thread, so that the event loop goes on."""
+"""Bytes above which a body is parsed in a thread, so that the event loop goes on."""
 BODY = "ray_gym.body"
-"""Where a scope has the parsed body."""
+"""Key of a scope that holds the parsed body."""
 
 
 class Closing(Refused):
@@ -50,7 +52,7 @@ class BodyLimits:
             await self._app(scope, _given(body, receive), send)
 
     def _announced(self, headers: Headers) -> int:
-        """Errors: Refused."""
+        """Returns the announced length of a body in bytes. Errors: Refused."""
         text = headers.get("content-length", "0")
         if not (text.isascii() and text.isdigit()):
             raise Refused(400, "bad_header", "the header Content-Length is no number", "Content-Length")
@@ -59,7 +61,7 @@ class BodyLimits:
         return int(text)
 
     async def _read(self, receive: Receive, hold: _Hold) -> bytes:
-        """Errors: Refused, ClientDisconnect."""
+        """Reads the whole body. Errors: Refused, ClientDisconnect."""
         chunks = []
         size = 0
         try:
@@ -92,14 +94,14 @@ class BodyLimits:
             self._held -= hold.size
 
     def take(self, size: int) -> None:
-        """Errors: Refused when too much is in memory."""
+        """Takes bytes of the memory for bodies. Errors: Refused when too much is in memory."""
         if self._held + size > BODIES * self._most:
             raise unavailable("the bodies of other requests fill the memory for them; come back in a moment")
         self._held += size
 
 
 class _Hold:
-    """What one request has of the memory for bodies."""
+    """A hold is the memory for bodies that one request has taken."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self._limits = limits
@@ -112,14 +114,16 @@ class _Hold:
 
 
 async def json_body(request: Request) -> Any:
-    """As it was parsed when it was checked, where that was done. Errors: Refused."""
+    """Returns the body as it was parsed when it was checked, or parses it now. Errors: Refused."""
     if BODY in request.scope:
         return request.scope[BODY]
     return await asyncio.to_thread(parsed, await request.body())
 
 
 class ParsedBodyRoute(APIRoute):
-    """Bodies may be large: the framework would parse them once more, and on the event loop."""
+    """Routes of this class use the parsed body. Bodies may be large: the framework would parse them once more, and on
+    the event loop.
+    """
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -140,14 +144,16 @@ def _has_body(headers: Headers) -> bool:
 
 
 def _check_type(headers: Headers) -> None:
-    """Also keeps forms of foreign web pages out, which browsers post without asking."""
+    """Refuses bodies that are not JSON, which also keeps out forms of foreign web pages: browsers post those without
+    asking. Errors: Refused.
+    """
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refused(415, "not_json", "the header Content-Type has to be application/json", "Content-Type")
 
 
 def _given(body: bytes, receive: Receive) -> Receive:
-    """The body at once, then whatever else the client does."""
+    """Returns a `receive` that gives the body at once, then the client's further messages."""
     message: dict[str, Any] | None = {"type": "http.request", "body": body, "more_body": False}
 
     async def replay() -> Message:

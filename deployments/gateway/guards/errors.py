@@ -1,4 +1,6 @@
-"""Whatever goes wrong, as an answer in the one shape that all errors have. Nothing of a traceback, and nothing of the input, is in it."""
+"""Converts every error to an answer in the one shape that all errors have. It contains nothing of a traceback, and
+nothing of the input.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +30,9 @@ from ray_gym.openai_api.refused import Refused, unavailable
 from ray_gym.service.api import ErrorAnswer, Problem
 
 MOST_PROBLEMS = 8
-"""Of one request that are told at once."""
+"""Largest number of problems of one request that are told at once."""
 LONGEST_FIELD = 200
-"""Keys of the input are part of where a problem is."""
+"""Largest length of a problem's place in characters: keys of the input are part of it."""
 
 _GONE = (RayActorError, ActorUnschedulableError, NodeDiedError, OwnerDiedError, WorkerCrashedError)
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -39,7 +41,7 @@ _PLACES = ("body", "query", "path", "header", "cookie")
 
 
 def register(app: FastAPI) -> None:
-    """What is raised in a route becomes an answer there; `surface` has the rest."""
+    """Has the app answer the errors that are raised in its routes; `surface` answers the rest."""
     for kind in (HTTPException, RequestValidationError, Refused, RayError, RayServeException, TimeoutError):
         app.add_exception_handler(kind, _handle)
 
@@ -55,14 +57,14 @@ async def _handle(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> list[str]:
-    """Of all routes with this path; the framework tells those of the first."""
+    """Returns the methods of all routes with this path; the framework tells those of the first only."""
     routes = (route for route in request.app.routes if isinstance(route, Route))
     fitting = [route.methods or set() for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted(set().union(*fitting))
 
 
 def refusal_of(error: BaseException) -> Refused | None:
-    """None for what nobody has foreseen."""
+    """Returns the refusal for an error, or None for an unforeseen one."""
     if isinstance(error, RayTaskError):  # also an instance of its cause's class, without being made like one
         return refusal_of(error.cause) if isinstance(error.cause, BaseException) else None
     if isinstance(error, Refused):
@@ -95,17 +97,17 @@ def answer(refused: Refused, headers: Mapping[str, str] | None = None) -> Respon
     problem = Problem(
         message=refused.message, type=_TYPES.get(refused.status, fallback), code=refused.code, param=refused.param
     )
-    body = json.dumps(ErrorAnswer(error=problem).model_dump())  # ASCII, so that it can be encoded whatever is in it
+    body = json.dumps(ErrorAnswer(error=problem).model_dump())  # ASCII, so that any text in it can be encoded
     return Response(body, refused.status, told, media_type="application/json")
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """For `responses` of routes."""
+    """Describes statuses for `responses` of routes."""
     return {status: {"model": ErrorAnswer, "description": HTTPStatus(status).phrase} for status in statuses}
 
 
 def _invalid(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
-    """A line a problem. Its input is left out: it may be long, or secret."""
+    """Lists the problems, one a line. Their input is left out: it may be long, or secret."""
     fields = [_field(problem, body) for problem in problems]
     lines = [
         f"{field or 'the body'}: {problem['msg']}"
@@ -117,7 +119,9 @@ def _invalid(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
 
 
 def _field(problem: Mapping[str, Any], body: Any) -> str:
-    """Where it is. In a body, without what pydantic adds to that: which member of a union it tried."""
+    """Returns the place of a problem. In a body, pydantic's additions are left out: which member of a union it
+    tried.
+    """
     location: Sequence[int | str] = problem["loc"]
     inside = location[1:] if location and location[0] in _PLACES else location
     if location and location[0] == "body" and problem["type"] != "missing":

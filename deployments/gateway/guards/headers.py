@@ -1,4 +1,4 @@
-"""Headers that no honest client sends are refused before anything looks at them."""
+"""Refuses headers that no honest client sends, before anything looks at them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ray_gym.openai_api.refused import Refused
 IDEMPOTENCY_KEY, SESSION_ID = "Idempotency-Key", "X-Session-ID"
 LONGEST_KEY = 200
 LONGEST_TARGET = 8 * 2**10
-"""Of the path with its query, in bytes."""
+"""Largest length of the path with its query, in bytes."""
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 64 * 2**10
 
@@ -20,7 +20,7 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _ROUTING = re.compile(
     rb"x[-_]session[-_]id|x[-_]request[-_]id|serve[-_]multiplexed[-_]model[-_]id|traceparent|tracestate"
 )
-"""Serve's proxy reads these itself, as UTF-8, and fails on what is none."""
+"""Names of headers that Serve's proxy reads itself, as UTF-8; it fails on values that are not."""
 _PRINTABLE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
 
 
@@ -35,7 +35,7 @@ class HeaderCheck:
 
 
 def check_headers(scope: Scope) -> None:
-    """Errors: Refused."""
+    """Checks the path and the headers of a request. Errors: Refused."""
     if len(scope["path"]) + len(scope["query_string"]) > LONGEST_TARGET:
         raise Refused(414, "target_too_long", f"the path and its query are longer than {LONGEST_TARGET:,} bytes")
     sizes = [len(name) + len(value) for name, value in scope["headers"]]

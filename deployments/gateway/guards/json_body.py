@@ -1,4 +1,6 @@
-"""Whether bytes are JSON that everything behind can take: not nested without end, numbers that are some, text that can be encoded."""
+"""Checks that bytes are JSON that everything behind can take: limited in depth, with finite numbers, and text that can
+be encoded.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ _STEPS[list(b"]}")] = -1
 
 
 def parsed(body: bytes) -> Any:
-    """Errors: Refused."""
+    """Parses a body. Errors: Refused."""
     if depth(body) > DEEPEST:
         raise _bad(f"it is nested deeper than {DEEPEST} levels", "too_deep")
     try:
@@ -40,7 +42,7 @@ def parsed(body: bytes) -> Any:
 
 
 def depth(body: bytes) -> int:
-    """Of brackets, without parsing, which would recurse."""
+    """Returns the depth of brackets, without parsing, which would recurse."""
     brackets = _TEXT.sub(b"", body).translate(None, _NO_BRACKETS)
     if not brackets:
         return 0
@@ -59,14 +61,14 @@ def _finite(text: str) -> float:
 
 
 def _whole(text: str) -> int:
-    """What no 64 bits hold, nothing behind this can write down."""
+    """Parses an integer. One that does not fit 64 bits is an error, since nothing behind this could write it down."""
     if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
         raise ValueError("a number is too large")
     return number
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Which of two values counts, not everybody who reads it may agree about."""
+    """Makes an object of pairs. A repeated key is an error, since readers may not agree which of its values counts."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key is twice in one object")

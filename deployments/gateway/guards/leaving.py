@@ -1,4 +1,4 @@
-"""Clients that go away before they are answered, or have their whole answer."""
+"""Handles clients that go away before they are answered, or before they have their whole answer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 GONE = 499
-"""Nobody reads this answer."""
+"""Status of an answer that nobody reads."""
 
 
 async def unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
-    """The answer, or none if the client goes away before: then it is cancelled."""
+    """Returns the answer, or an empty one if the client goes away before: then the answer is cancelled."""
     answering = asyncio.ensure_future(answer)
     leaving = asyncio.ensure_future(_left(request))
     try:
@@ -29,7 +29,7 @@ async def unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -
 
 
 class Watched(Response):
-    """An answer of which somebody is told whether it went out whole before its client left."""
+    """An answer is watched to tell whether it went out whole before its client left."""
 
     def __init__(self, answer: Response, tell: Callable[[bool], Awaitable[None]]) -> None:
         super().__init__(status_code=answer.status_code)
@@ -73,6 +73,8 @@ async def _until_left(receive: Receive) -> None:
 
 
 async def _never() -> Message:
-    """Who listens for the client's going in place of the answer itself has told it."""
+    """Never returns. It takes the place of the answer's `receive`, as `Watched` itself listens for the
+    client's going.
+    """
     await asyncio.Event().wait()
     raise AssertionError("unreachable")

@@ -1,4 +1,6 @@
-"""How many requests and streams one gateway has at once. What comes on top is told when to come back, and never waits here."""
+"""Limits how many requests and streams one gateway has at once. Further ones are told when to come back, and never wait
+here.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,12 @@ from ray_gym.openai_api.refused import busy, unavailable
 
 RETRY_S = 1
 UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
-"""How it goes can be asked also of a gateway that has all it can take."""
+"""Paths that are answered also by a gateway that is full, as they tell its state."""
 
 
 class Slots:
     def __init__(self, most: int, of_one: int, what: str) -> None:
-        """`of_one`: how many of them one caller may have."""
+        """Creates slots that are all free. `most` is their number; `of_one` is the number that one caller may have."""
         self._most = most
         self._of_one = of_one
         self._what = what
@@ -28,7 +30,7 @@ class Slots:
 
     @contextmanager
     def one(self, caller: str) -> Iterator[None]:
-        """Errors: Refused when all are taken, or all that this caller may have."""
+        """Takes one slot. Errors: Refused when all are taken, or all that this caller may have."""
         if self.taken >= self._most:
             raise unavailable(f"{self._most} {self._what} are open at this gateway already; come back later", RETRY_S)
         if self._taken_by[caller] >= self._of_one:
@@ -56,7 +58,7 @@ class RequestLimit:
 
 
 class StreamLimit:
-    """Stands behind the body, for that may ask for a stream."""
+    """Stands behind the check of the body, since a body may ask for a stream."""
 
     def __init__(self, app: ASGIApp, slots: Slots) -> None:
         self._app = app
@@ -71,12 +73,14 @@ class StreamLimit:
 
 
 def _caller_in(scope: Scope) -> str:
-    """Nobody's, where everybody may ask."""
+    """Returns the caller, or "" where everybody may ask."""
     return str(scope.get("state", {}).get("caller", ""))
 
 
 def asks_for_stream(scope: Scope) -> bool:
-    """As a rollout's stream does by its path, and a call of OpenAI's API by its body (vLLM takes 1 and "yes" for true)."""
+    """Says whether a request asks for a stream: a rollout's by its path, a call of OpenAI's API by its body (vLLM takes
+    1 and "yes" for true).
+    """
     body = scope.get(BODY)
     asked: bool = path_of(scope).endswith("/stream") or (
         isinstance(body, dict) and body.get("stream", False) not in (False, None)

@@ -1,7 +1,8 @@
-"""How far an answer may be ahead of whoever reads it. Serve holds no replica back: its proxy keeps what a client has not taken yet.
+"""Limits how far an answer may be ahead of its reader. Serve holds no replica back: its proxy keeps all that a client
+has not taken yet.
 
-Both ends are here. The one in the proxy tells the replica, as if the client had sent it, how many bytes the connection has taken; the one
-in the replica waits while more than a window of them is under way.
+Both ends are here. The one in the proxy tells the replica, as if the client had sent it, how many bytes the connection
+has taken; the one in the replica waits while more than a window of them is under way.
 """
 
 from __future__ import annotations
@@ -14,22 +15,22 @@ from typing import Any
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 WINDOW_BYTES = 2**20
-"""Of one answer, between the replica and the client's connection."""
+"""Bytes of one answer that may be between the replica and the client's connection."""
 PIECE_BYTES = 64 * 2**10
 """Larger pieces of an answer are sent in several: a connection takes each whole."""
 NEWS_BYTES = WINDOW_BYTES // 4
-"""After so many the replica is told. Short answers end before."""
+"""Bytes after which the replica is told. Short answers end before."""
 STALLED_S = 60.0
-"""A client that takes nothing for so long is cut off."""
+"""Seconds after which a client that takes nothing is cut off."""
 PACED = "ray_gym.paced"
-"""In the scope of a request whose proxy tells what is taken."""
+"""Key in the scope of a request whose proxy tells what is taken."""
 TAKEN = "ray_gym.taken"
-"""The type of a message that says how many bytes of the answer's body the connection has taken."""
+"""Type of a message that says how many bytes of the answer's body the connection has taken."""
 GONE: Message = {"type": "http.disconnect"}
 
 
 class _Mailbox:
-    """`receive` for others, with a hand on what arrives."""
+    """A mailbox is a `receive` for the application, whose messages are first shown to `on_message`."""
 
     def __init__(self, receive: Receive, on_message: Callable[[Message], None]) -> None:
         self._receive = receive
@@ -44,7 +45,7 @@ class _Mailbox:
     async def receive(self) -> Message:
         self.open()
         assert self._pumping is not None
-        if self._pumping.done() and self.messages.empty():  # whoever is gone stays so, however often one asks
+        if self._pumping.done() and self.messages.empty():  # a client that is gone stays so, however often one asks
             return GONE
         return await self.messages.get()
 
@@ -65,7 +66,7 @@ class _Mailbox:
 
 
 class Meter:
-    """The proxy's end, of one answer."""
+    """A meter is the proxy's end for one answer: it counts the bytes that the client's connection has taken."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
         self._mailbox = _Mailbox(receive, self._arrived)
@@ -74,11 +75,11 @@ class Meter:
         self._told = 0
         self.started = False
         self.is_gone = False
-        """Or stalled, which is the same."""
+        """True once the client has gone or stalled, which is treated alike."""
         self.receive, self.close = self._mailbox.receive, self._mailbox.close
 
     async def send(self, message: Message) -> None:
-        """Returns when the connection has room for more."""
+        """Sends a message, and returns when the connection has room for more."""
         self.started = True
         if self.is_gone:
             return
@@ -99,7 +100,7 @@ class Meter:
 
 
 class Pace:
-    """The replica's end: a layer of its application."""
+    """The replica's end is this layer of its application."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -140,7 +141,7 @@ class _Answer:
             self._news.clear()
             await self._news.wait()
         if self._is_gone:
-            await asyncio.sleep(0)  # for whoever is to end this, as nobody takes it
+            await asyncio.sleep(0)  # lets the task run that is to end this, as nobody takes the answer
             return
         self._sent += len(message.get("body", b""))
         await self._send(message)

@@ -1,4 +1,6 @@
-"""The outermost layer: every request has an id, every answer the headers that keep browsers from guessing, and no error gets through."""
+"""Wraps the whole application: every request has an id, every answer the headers that keep browsers from guessing, and
+no error gets through.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ class Surface:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":  # there are none, so nothing has to guard them
+        if scope["type"] == "websocket":  # no route has any, so nothing has to guard them
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
             await self._http(scope, receive, send)

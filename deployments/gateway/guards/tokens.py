@@ -1,4 +1,4 @@
-"""Where tokens come from. They stay in the process that reads them: what goes on to the gateways is keyed digests."""
+"""Reads callers' tokens. They stay in the process that reads them: gateways get keyed digests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from ray_gym.errors import UserError
 
 SHORTEST = 16
 SECRET = "secret"
-"""The file in a service's directory that digests and session keys are keyed with, the same over restarts and gateways."""
+"""Name of the file in a service's directory that digests and session keys are keyed with, the same over restarts and
+gateways.
+"""
 SECRET_BYTES = 32
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
@@ -25,7 +27,9 @@ _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 def read_tokens(section: TokensSection, folder: Path) -> dict[str, str]:
-    """Callers and their tokens. `folder` is where a relative file is looked for. Errors: UserError, which never shows a token."""
+    """Returns the callers' tokens by name. `folder` is where a relative file is looked for. Errors: UserError, which
+    never shows a token.
+    """
     if section.file is None and section.env is None:
         raise UserError("service.tokens: set file (lines of NAME TOKEN), env (an environment variable), or both")
     pairs: list[tuple[str, str, str]] = []
@@ -45,7 +49,7 @@ def digests(secret: bytes, tokens: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def make_secret(directory: Path) -> bytes:
-    """The service's own, made at its first start. Errors: UserError."""
+    """Returns the service's own secret, which is made at its first start. Errors: UserError."""
     path = directory / SECRET
     if not path.exists():
         draft = directory / f".{SECRET}-{secrets.token_hex(8)}"
@@ -53,7 +57,7 @@ def make_secret(directory: Path) -> bytes:
             directory.mkdir(parents=True, exist_ok=True)
             draft.touch(mode=0o600, exist_ok=False)
             draft.write_bytes(secrets.token_bytes(SECRET_BYTES))
-            with contextlib.suppress(FileExistsError):  # two that start at once: the first one's counts
+            with contextlib.suppress(FileExistsError):  # of two that start at once, the first one's secret counts
                 os.link(draft, path)
         except OSError as error:
             raise UserError(f"output.dir: can't write {path}: {error.strerror or error}") from None
@@ -63,7 +67,7 @@ def make_secret(directory: Path) -> bytes:
 
 
 def read_secret(directory: Path) -> bytes:
-    """Errors: UserError if it is not there, not whole, or others can read it."""
+    """Reads the service's secret. Errors: UserError if it is not there, not whole, or others can read it."""
     path = directory / SECRET
     found = _private_bytes(path, "the service's secret")
     if len(found) != SECRET_BYTES:
@@ -72,7 +76,7 @@ def read_secret(directory: Path) -> bytes:
 
 
 def _of_file(path: Path) -> Iterable[tuple[str, str, str]]:
-    """Where it was found, the name, the token."""
+    """Yields (where it was found, the name, the token) for each line. Errors: UserError."""
     try:
         text = _private_bytes(path, "service.tokens.file").decode()
     except UnicodeDecodeError:
@@ -121,7 +125,9 @@ def _checked(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
 
 
 def _private_bytes(path: Path, what: str) -> bytes:
-    """Errors: UserError if it can't be read, or if others than its owner can."""
+    """Reads a file that only its owner may read. Errors: UserError if it can't be read, or if others than its owner
+    can.
+    """
     try:
         with path.open("rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)
