@@ -1,4 +1,4 @@
-"""Models and the service's gateway on Ray Serve. They are imported as `ray_gym.deployments`."""
+"""Deploys models and the service's gateway on Ray Serve. It is imported as `ray_gym.deployments`."""
 
 if __name__ != "ray_gym.deployments":
     raise ImportError(

@@ -30,7 +30,10 @@ class ChatOptions(BaseModel):
         return value
 
     tool_parser: str | None = None
-    """vLLM's name for how the model writes tool calls (hermes, llama3_json, ...), or plain: lines of NAME {arguments}.
-    Default: guessed from the chat template and the model's name (`parsers`)."""
+    """Name in vLLM of the parser of the model's tool calls (hermes, llama3_json, ...), or plain: lines of NAME
+    {arguments}. Default: guessed from the chat template and the model's name (`parsers`).
+    """
     reasoning_parser: str | None = None
-    """vLLM's name for how the model marks its reasoning, or none: then it is part of the text. Default: guessed likewise."""
+    """Name in vLLM of the parser of the model's reasoning, or none: then reasoning is part of the text. Default:
+    guessed likewise.
+    """

@@ -10,7 +10,7 @@ from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolSchema
 
 _MARK = "\U000f8000"
-"""Stands for the text of an answer; no text has a use for it, and placeholders never get as far."""
+"""Character that stands for the text of an answer; no text has a use for it, and placeholders never get as far."""
 
 
 class Rendering:

@@ -59,8 +59,8 @@ class Template:
         self._names_thinking = "thinking" in source
 
     def render(self, messages: Sequence[Data], tools: Sequence[Data], *, generation_prompt: bool) -> str:
-        """Renders messages as text. Errors: UserError if the template refuses the messages; templates raise whatever
-        they like.
+        """Renders messages as text. Errors: UserError if the template refuses the messages, with any exception of its
+        own.
         """
         try:
             rendered: str = self._tokenizer.apply_chat_template(

@@ -51,8 +51,8 @@ class HttpGateway:
         self._application = Application(GRACE_S, named_by="service.name")
 
     def check(self) -> ServiceSection:
-        """Checks the config before anything starts, and returns the section with its limits shared by the callers.
-        Errors: UserError.
+        """Checks the config before anything starts, and returns the section for its callers: a single one may use all
+        of each limit. Errors: UserError.
         """
         section = self._section
         if section.tokens is not None:

@@ -76,7 +76,7 @@ def service_text(counts: Mapping[str, float] | None) -> bytes:
 
 
 class Counting:
-    """Stands outside of everything, so that it sees the refusals, too."""
+    """Counts requests from outside of all other layers, so that it sees the refusals, too."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

@@ -25,9 +25,9 @@ OWN = ("RAY_JOB_ID", "RAY_CLIENT_MODE", "RAY_RAYLET_PID", "RAY_JOB_CONFIG_JSON_E
 
 class Holder:
     async def __init__(self, config: str, overrides: tuple[str, ...]) -> None:  # type: ignore[misc]  # Serve awaits it
-        """Returns once the service is up. Errors: RunFailed with what the command said.
-
-        However long it takes: models are loaded, and with autoscaling their nodes are first got.
+        """Starts the command, and returns once the service is up, without a deadline: models are loaded, and with
+        autoscaling their nodes are first got.
+        Errors: RunFailed with the output of the command.
         """
         self._said: deque[str] = deque(maxlen=LAST_LINES)
         self._process = await asyncio.create_subprocess_exec(

@@ -85,8 +85,7 @@ class VllmEngine(Engine):
         return missing_files(self.options)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Blocks until every replica is up.
-
+        """Deploys the replicas, or attaches to an application, and blocks until every replica is up.
         Errors: UserError (a model that doesn't fit, an application that isn't there), RunFailed.
         """
         if self.options.app is not None:

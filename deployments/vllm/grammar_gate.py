@@ -22,7 +22,7 @@ COMPILE_S = 20.0
 REMEMBERED = 4096
 LONGEST_PROBLEM = 500
 KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
-"""vLLM's names for how a grammar is written."""
+"""Names in vLLM of the notations of a grammar."""
 
 Outputs = Mapping[str, Any]
 

@@ -53,7 +53,9 @@ class VllmRewardEngine(Engine):
         return missing_files(self.options)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Blocks until every replica is up. Errors: UserError for a model that is no reward model, RunFailed."""
+        """Deploys the replicas, or attaches to an application, and blocks until every replica is up.
+        Errors: UserError for a model that is no reward model, RunFailed.
+        """
         if self.options.app is None:
             from ray_gym.deployments.vllm_reward.replica import RewardReplica  # only for who deploys
 

@@ -30,7 +30,7 @@ class OpenAIOptions(EndpointOptions):
     probe: bool = True
     """Ask the endpoint for its models before the run starts. Without it, `token_ids: auto` means false."""
     extra_body: dict[str, Any] = Field(default_factory=dict)
-    """Added to every request, e.g. {chat_template_kwargs: {enable_thinking: false}}."""
+    """Fields that are added to every request, e.g. {chat_template_kwargs: {enable_thinking: false}}."""
 
     @field_validator("extra_body")
     @classmethod

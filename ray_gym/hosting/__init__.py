@@ -1,1 +1,1 @@
-"""Models behind Ray Serve: how an application comes up, and how a call reaches a replica."""
+"""Runs models behind Ray Serve: brings applications up, and brings calls to their replicas."""

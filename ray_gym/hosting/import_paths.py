@@ -8,7 +8,7 @@ from pathlib import Path
 from ray_gym.installed.place import PACKAGE, is_installed
 
 HERE = PACKAGE.parent
-"""The folder that `ray_gym` lies in."""
+"""Folder that contains the folder `ray_gym`."""
 
 
 def import_paths() -> list[str]:

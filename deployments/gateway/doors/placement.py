@@ -32,7 +32,7 @@ REMEMBERED = 10_000
 
 
 class HasEnded(Exception):
-    """The session's episode is committed."""
+    """Says that the session's episode is committed."""
 
 
 class Placement:

@@ -88,7 +88,9 @@ class Doorkeeper:
 
 
 class Authentication:
-    """Stands before every route, also those that are not there: nothing is open by being forgotten."""
+    """Stands before every route, and before paths without one, so that no route is open because its check was
+    forgotten.
+    """
 
     def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
         self._app = app

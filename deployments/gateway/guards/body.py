@@ -27,7 +27,7 @@ BODY = "ray_gym.body"
 
 
 class Closing(Refused):
-    """The client may still be sending: the connection ends with the answer."""
+    """Refuses a body that the client may still be sending: the connection ends with the answer."""
 
     headers = {"Connection": "close"}  # noqa: RUF012
 

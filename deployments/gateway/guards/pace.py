@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 WINDOW_BYTES = 2**20
 """Bytes of one answer that may be between the replica and the client's connection."""
 PIECE_BYTES = 64 * 2**10
-"""Larger pieces of an answer are sent in several: a connection takes each whole."""
+"""Largest size in bytes of a piece that is sent at once; larger ones are split: a connection takes each piece whole."""
 NEWS_BYTES = WINDOW_BYTES // 4
 """Bytes after which the replica is told. Short answers end before."""
 STALLED_S = 60.0

@@ -1,1 +1,3 @@
-"""Calls of one process to one replica of a model, on a connection past Serve; each answer comes as soon as it is there."""
+"""Carries calls of one process to the replicas of a model, on connections past Serve; each answer comes as soon as it
+is there.
+"""

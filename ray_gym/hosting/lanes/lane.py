@@ -22,11 +22,11 @@ OPEN_S = 5.0
 
 
 class Full(Exception):
-    """The replica has no slot free, and the call was not to wait for one."""
+    """The replica has no free slot, and the call may not wait for one."""
 
 
 class Broken(Exception):
-    """The replica's own code raised something that is no failure of an episode."""
+    """The replica's own code raised an exception that is no failure of an episode."""
 
 
 _TROUBLES: dict[wire.Outcome, type[Exception]] = {"full": Full, "unreachable": ConnectionError, "broken": Broken}

@@ -6,7 +6,9 @@ from ray.serve.config import RequestRouterConfig
 from ray.serve.experimental.consistent_hash_router import ConsistentHashRouter
 
 FALLBACKS = 7
-"""Replicas that a call of the ring falls back to; Serve has two. A call that waits for room holds up those behind it."""
+"""Number of replicas that a call of the ring falls back to; Serve has two. A call that waits for room holds up those
+behind it.
+"""
 
 
 def router_config() -> RequestRouterConfig:

@@ -49,7 +49,7 @@ class Call(msgspec.Struct, array_like=True):
 class Batch(msgspec.Struct, array_like=True):
     calls: list[Call]
     cancelled: list[int]
-    """Calls of earlier batches that nobody waits for any more."""
+    """Numbers of calls in earlier batches that nobody waits for any more."""
 
 
 class Failed(msgspec.Struct, array_like=True):
