@@ -60,11 +60,12 @@ $(PARTS:%=test-%): test-%: model adapters
 test-fast: model adapters  ## without Ray and without an engine, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadfile --group=plain
 
-lint: setup  ## ruff, spelling, who may import whom, and mypy
+lint: setup  ## ruff, spelling, who may import whom, docstrings, and mypy
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/typos
 	$(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python .ci/check_docstrings.py
 	$(BIN)/mypy
 
 format: setup  ## ruff's formatting and fixes

@@ -131,7 +131,7 @@ def not_finite(value: Any, field: str = "") -> str:
 
 
 def not_json(fields: dict[str, Any]) -> str:
-    """Why a row couldn't be read again from a file; "" if it can."""
+    """Says why a row could not be read again from a file; "" if it can."""
     try:
         return not_finite(fields)
     except RecursionError:
