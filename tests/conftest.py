@@ -85,8 +85,13 @@ def cluster() -> Iterator[dict[str, str]]:
 
 
 @contextlib.contextmanager
-def standing_cluster(python: str = sys.executable) -> Iterator[dict[str, str]]:
-    """Starts a cluster as the fixture `cluster` does, for a test that needs one of its own, maybe of another environment's `python`."""
+def standing_cluster(
+    more: Mapping[str, str] | None = None, *, python: str = sys.executable
+) -> Iterator[dict[str, str]]:
+    """Starts a cluster as the fixture `cluster` does, for a test that needs one of its own.
+
+    `more` are further environment variables; `python` is the interpreter of another environment whose Ray is started.
+    """
     directory = tempfile.mkdtemp(prefix="ray_gym_test_")  # short: Ray puts sockets below it
     port, dashboard = free_port(), free_port()
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}
@@ -97,6 +102,7 @@ def standing_cluster(python: str = sys.executable) -> Iterator[dict[str, str]]:
         "PATH": path,
         "RAY_AUTH_MODE": "token",
         "RAY_AUTH_TOKEN": "a-token-of-the-tests-only-0123456789",
+        **(more or {}),
     }
     start = [
         str(Path(python).parent / "ray"),

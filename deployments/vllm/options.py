@@ -86,7 +86,7 @@ class ReplicaOptions(BaseModel):
     flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
     transport: Transport | None = None
     """batched: the calls of a worker to a replica go together, on a connection past Ray Serve. handle: each goes alone, by Serve's handle.
-    Default: batched, but handle with `autoscaling`, which counts what Serve sees."""
+    Default: batched, but handle with `autoscaling`, which counts what Serve sees. Under RAY_USE_TLS always handle."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
 
     @model_validator(mode="after")

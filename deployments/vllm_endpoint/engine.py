@@ -21,6 +21,7 @@ from ray_gym.engines.endpoint import Endpoint, EndpointOptions, error_text
 from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import UserError
+from ray_gym.hosting import tls
 from ray_gym.installed.extras import require
 from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
@@ -100,6 +101,8 @@ class VllmEndpointEngine(Engine):
         except UserError as error:
             raise UserError(f"models.{name}: {error}") from None
         say(f"model {name}: {self.options.model} at {self.options.base_url}, given exact token ids")
+        if note := tls.endpoint_note(name, self.options.base_url):
+            say(note)
 
     def connect(self) -> VllmEndpointModel:
         key = self.options.key() or self._key

@@ -19,6 +19,7 @@ from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, 
 from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
+from ray_gym.hosting import tls
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineCheck
 from ray_gym.models.door import PATHS
@@ -102,6 +103,8 @@ class OpenAIEngine(Engine):
         """Brings nothing up. Checks the endpoint, if it was not checked before."""
         if not self._checked:
             self.check(EngineCheck(model=name, samplings={}, uses_tools=False))
+        if note := tls.endpoint_note(name, self.options.base_url):
+            say(note)
 
     def connect(self) -> OpenAIModel:
         return OpenAIModel(self.options, self.options.key() or self._key, self.gives_tokens)

@@ -33,7 +33,7 @@ class ScriptedOptions(BaseModel):
     max_ongoing_requests: Annotated[int, Field(ge=1)] = 200
     """A replica's; what comes on top waits at the workers."""
     transport: Transport = "batched"
-    """batched: the calls of a worker to a replica go together. handle: each goes alone."""
+    """batched: the calls of a worker to a replica go together. handle: each goes alone. Under RAY_USE_TLS always handle."""
     cpus: Annotated[float, Field(ge=0)] = 0
     """A replica's."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 120

@@ -10,7 +10,7 @@ import logging
 import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import ray
@@ -19,6 +19,7 @@ from ray import serve
 from ray.serve.schema import ApplicationStatus
 
 from ray_gym.errors import RunFailed, UserError
+from ray_gym.hosting import tls
 from ray_gym.hosting.import_paths import as_variable
 from ray_gym.hosting.lease import GRACE_S, Lease, digest_of, dismiss, find_janitor, start_janitor
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
@@ -105,8 +106,13 @@ class Application:
     def start(self, run_id: str, model: str, replicas: Replicas, say: Callable[[str], None]) -> None:
         """Blocks until every replica is up. One that an earlier driver of the run left is taken over if it is the same.
 
+        Under TLS it is deployed for calls by handles, which is said in one line.
+
         Errors: UserError (another run's application; what the replica found wrong), RunFailed.
         """
+        if replicas.batched and tls.is_on():
+            say(tls.handles_note(model))
+            replicas = replace(replicas, batched=False)
         start_serve()
         if self.hold(name_of(run_id, model), run_id, replicas.digest):
             say(f"model {model}: found {self.name} up, left by an earlier driver of this run")

@@ -18,6 +18,7 @@ from ray.serve.schema import ApplicationStatus
 from ray_gym.aio.backoff import pauses
 from ray_gym.aio.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.hosting import tls
 from ray_gym.hosting.admission import AdmissionLimits, Load, room
 from ray_gym.hosting.affinity import Affinity, Transport, routing_key
 from ray_gym.hosting.lanes.lane import Broken
@@ -44,9 +45,9 @@ class ServeModel:
         *,
         transport: Transport,
     ) -> None:
-        """`transport` has to be the one that the application was deployed for."""
+        """`transport` has to be the one that the application was deployed for; under TLS handles are used all the same."""
         self._app = app
-        self._transport = transport
+        self._transport = tls.allowed(transport)
         self._affinity = affinity
         self._limits = limits
         self._handle: Any = None

@@ -104,7 +104,7 @@ def test_a_submitted_checkout_is_what_runs(installed: Installation, tmp_path: Pa
     assert text.count('rewards = {"X": 0.5, "O": 0.5}') == text.count("state.winner: 1.0") == 1
     text = text.replace('{"X": 0.5, "O": 0.5}', '{"X": 0.25, "O": 0.25}').replace("winner: 1.0", "winner: 0.75")
     changed.write_text(text)
-    with standing_cluster(installed.python) as environment:
+    with standing_cluster(python=installed.python) as environment:
         variables = {"RAY_GYM_RUNS": str(tmp_path / "runs"), "RAY_AUTH_TOKEN": environment["RAY_AUTH_TOKEN"]}
         submit = [str(installed.folder / "bin" / "ray"), "job", "submit", "--working-dir", "."]
         submit += ["--runtime-env-json", json.dumps({"env_vars": variables})]

@@ -13,6 +13,7 @@ import ray
 from ray import serve
 
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
+from ray_gym.hosting import tls
 from ray_gym.hosting.affinity import Transport
 from ray_gym.hosting.lanes import wire
 from ray_gym.hosting.lanes.caller import Caller
@@ -101,7 +102,7 @@ class ReplicaEnd:
 
 class BatchedReplica:
     """A batched replica also listens for callers. Serve configures it with its slots (`user_config`) where calls come
-    past Serve.
+    past Serve. Under TLS it never listens, as lanes are in plain text.
     """
 
     _end: ReplicaEnd | None = None
@@ -114,7 +115,7 @@ class BatchedReplica:
         """Listens for callers, with `config["slots"]` slots. Serve also calls it when it counts its replicas anew, with
         a config that already holds.
         """
-        if self._whereabouts is not None and self._whereabouts.slots == config["slots"]:
+        if tls.is_on() or (self._whereabouts is not None and self._whereabouts.slots == config["slots"]):
             return
         replica, before = serve.get_replica_context().replica_id.unique_id, self._end
         self._end = ReplicaEnd(replica, self.complete, config["slots"])
@@ -135,5 +136,5 @@ class BatchedReplica:
 
     async def whereabouts(self) -> Whereabouts:
         if self._whereabouts is None:
-            raise RuntimeError("this replica was deployed without slots; reach it by its handle")
+            raise RuntimeError("this replica does not listen; reach it by its handle")
         return self._whereabouts

@@ -1,0 +1,117 @@
+"""Under `RAY_USE_TLS` nobody listens for lanes, and nobody opens one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+from certificates import make_certificates
+from plain_text import Look
+
+from ray_gym.engines.openai import OpenAIEngine, OpenAIOptions
+from ray_gym.hosting import application, tls
+from ray_gym.hosting.application import Application, Replicas
+from ray_gym.hosting.lanes.replica import BatchedReplica, ReplicaEnd
+from ray_gym.hosting.transport import ServeModel
+from ray_gym.models.base import Completion, CompletionRequest
+
+
+@pytest.mark.parametrize("said", ["1", "true", "True", "TRUE"])
+def test_is_on_where_ray_would_say_so(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
+    monkeypatch.setenv("RAY_USE_TLS", said)
+    assert tls.is_on() and tls.allowed("batched") == "handle" == tls.allowed("handle")
+
+
+@pytest.mark.parametrize("said", [None, "", "0", "false", "yes"])
+def test_is_off_where_ray_would_say_so(monkeypatch: pytest.MonkeyPatch, said: str | None) -> None:
+    monkeypatch.delenv("RAY_USE_TLS", raising=False)
+    if said is not None:
+        monkeypatch.setenv("RAY_USE_TLS", said)
+    assert not tls.is_on() and tls.allowed("batched") == "batched" and tls.allowed("handle") == "handle"
+
+
+async def test_a_replica_that_was_deployed_for_lanes_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_USE_TLS", "1")
+    replica = BatchedReplica()
+    await replica.reconfigure({"slots": 5})
+    assert replica.transport == "handle"
+    with pytest.raises(RuntimeError, match="does not listen"):
+        await replica.whereabouts()
+
+
+async def test_a_caller_opens_no_lane_whatever_its_application_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RAY_USE_TLS", "true")
+    monkeypatch.setattr("ray.serve.get_app_handle", lambda app: Handle())
+    model = ServeModel("app", transport="batched")
+    request = CompletionRequest([], None, "episode", 1)  # type: ignore[arg-type]
+    assert await model.complete(request) == "by the handle"
+    await model.close()
+
+
+class Handle:
+    """Serve's, of which only a call by itself is expected."""
+
+    @property
+    def complete(self) -> Handle:
+        return self
+
+    def options(self, **_: Any) -> Handle:
+        return self
+
+    def remote(self, _: CompletionRequest) -> asyncio.Future[str]:
+        answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        answer.set_result("by the handle")
+        return answer
+
+
+@pytest.mark.parametrize(("under_tls", "lines"), [("1", 1), ("0", 0)])
+def test_the_driver_says_once_that_handles_are_used(
+    monkeypatch: pytest.MonkeyPatch, under_tls: str, lines: int
+) -> None:
+    monkeypatch.setenv("RAY_USE_TLS", under_tls)
+    monkeypatch.setattr(application, "start_serve", lambda: None)
+    taken_over, said = Application(), list[str]()
+    monkeypatch.setattr(taken_over, "hold", lambda *_: True)
+    replicas = Replicas(object, (), 1, 1, {}, 1, "", "", "digest", batched=True)
+    taken_over.start("run", "policy", replicas, said.append)
+    told = [line for line in said if "RAY_USE_TLS" in line]
+    assert len(told) == lines and all("model policy: calls go by Serve's handles" in line for line in told)
+
+
+@pytest.mark.parametrize(
+    ("under_tls", "url", "lines"),
+    [
+        ("1", "http://10.0.0.7:8000/v1", 1),
+        ("1", "http://judge.example/v1", 1),
+        ("1", "https://judge.example/v1", 0),
+        ("1", "http://127.0.0.1:8000/v1", 0),
+        ("1", "http://[::1]:8000/v1", 0),
+        ("1", "http://localhost:8000/v1", 0),
+        ("0", "http://10.0.0.7:8000/v1", 0),
+    ],
+)
+def test_the_driver_says_that_an_endpoint_is_reached_in_plain_text(
+    monkeypatch: pytest.MonkeyPatch, under_tls: str, url: str, lines: int
+) -> None:
+    monkeypatch.setenv("RAY_USE_TLS", under_tls)
+    engine, said = OpenAIEngine(OpenAIOptions(base_url=url, model="judge", probe=False, token_ids=False)), list[str]()
+    engine.start("run", "judge", said.append)
+    assert len(said) == lines and all(line.startswith(f"note: models.judge.base_url: {url}") for line in said)
+
+
+async def test_a_lane_is_seen_from_outside(tmp_path: Path) -> None:
+    """So the test of a cluster under TLS would see one."""
+
+    async def complete(request: CompletionRequest) -> Completion:
+        raise NotImplementedError
+
+    end = ReplicaEnd("r", complete, 1)
+    whereabouts = await end.open("127.0.0.1")
+    look = Look(make_certificates(tmp_path))
+    await asyncio.to_thread(look.at, [psutil.Process(os.getpid())])
+    await end.close()
+    assert whereabouts.address in look.in_plain_text
