@@ -60,7 +60,7 @@ def eventually(condition: Callable[[], Any], within_s: float) -> Any:
 
 
 STANDING = ("model_cluster", "cluster")
-"""Fixtures of the session whose tests come first, in this order: what they start is measured by the clock, and later not alone."""
+"""Fixtures of the session whose tests come first, in this order: promises about time hold less while other clusters are up."""
 
 
 def pytest_configure() -> None:
@@ -71,6 +71,8 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def order(item: pytest.Item) -> int:
+        if item.get_closest_marker("first"):
+            return -1
         fixtures = item.fixturenames if isinstance(item, pytest.Function) else ()
         return next((place for place, name in enumerate(STANDING) if name in fixtures), len(STANDING))
 

@@ -49,6 +49,7 @@ def scraped(cluster: dict[str, str]) -> Sums:
     return sums
 
 
+@pytest.mark.first
 def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, str], tmp_path: Path) -> None:
     overrides = ["tasks.limit=8", "tasks.repeats=2", "log.level=debug", f"output.dir={tmp_path}"]
     done = ray_gym("rollout", "configs/tic_tac_toe_scripted.yaml", "--log", "json", *overrides, environment=cluster)
