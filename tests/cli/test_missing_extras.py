@@ -44,6 +44,9 @@ def hide(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == module]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, module, None)
+    if "ray_gym.envs.reasoning_gym.items" in sys.modules:  # imported by an earlier test, and the library by it
+        monkeypatch.delitem(sys.modules, "ray_gym.envs.reasoning_gym.items")
+        monkeypatch.delattr("ray_gym.envs.reasoning_gym.items")
 
 
 @pytest.mark.parametrize(("module", "extra", "arguments"), CASES, ids=[" ".join(case[2])[:50] for case in CASES])

@@ -269,5 +269,5 @@ def test_the_command_of_the_readme_passes() -> None:
 
 def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "aviary.core", None)
-    with pytest.raises(UserError, match=r"install ray-gym\[adapters\]"):
+    with pytest.raises(UserError, match=r"install 'ray-gym\[adapters\]'"):
         environment(environment="dummy")

@@ -273,7 +273,7 @@ async def test_example_rows_are_played() -> None:
 
 def test_without_the_library_it_is_listed_and_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(UserError, match=r"install ray-gym\[adapters\]"):
+    with pytest.raises(UserError, match=r"install 'ray-gym\[adapters\]'"):
         environment(**LAKE)
 
 

@@ -217,5 +217,5 @@ def test_without_the_library_it_says_what_to_install(monkeypatch: pytest.MonkeyP
     monkeypatch.delattr("ray_gym.envs.reasoning_gym.items")
     monkeypatch.delitem(sys.modules, "ray_gym.envs.reasoning_gym.items")
     monkeypatch.setitem(sys.modules, "reasoning_gym", None)
-    with pytest.raises(UserError, match=r"install ray-gym\[adapters\]"):
+    with pytest.raises(UserError, match=r"install 'ray-gym\[adapters\]'"):
         environment(**SUM)

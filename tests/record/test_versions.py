@@ -82,6 +82,7 @@ def test_a_file_of_a_later_version_is_refused_in_a_line(
     with pytest.raises(Refused, match="the episodes of commit 2 are lost or damaged"):
         episodes_after(str(run), None, 10)
     monkeypatch.setattr("sys.argv", ["ray-gym", "show", str(run)])
+    capsys.readouterr()  # what the service logs of it
     with pytest.raises(SystemExit) as ended:
         main()
     said = capsys.readouterr().err
