@@ -51,7 +51,8 @@ def scraped(cluster: dict[str, str]) -> Sums:
 
 @pytest.mark.first
 def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, str], tmp_path: Path) -> None:
-    overrides = ["tasks.limit=8", "tasks.repeats=2", "log.level=debug", f"output.dir={tmp_path}"]
+    lasting = "models.random.delay_s=0.2"  # long enough for the workers to look at their loops
+    overrides = ["tasks.limit=8", "tasks.repeats=2", lasting, "log.level=debug", f"output.dir={tmp_path}"]
     done = ray_gym("rollout", "configs/tic_tac_toe_scripted.yaml", "--log", "json", *overrides, environment=cluster)
     assert done.returncode == 0 and not done.stdout, done.stderr + done.stdout
     lines = [json.loads(line) for line in done.stderr.splitlines()]
