@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,8 @@ def test_code_is_told_apart_by_what_is_in_it(tmp_path: Path, monkeypatch: pytest
     (package / "rules.py").write_text("REWARD = 2\n")
     after = versions_here(("an_environment", "ray_gym", "no_such_package"))
     assert before["an_environment"] != after["an_environment"] and before["ray_gym"] == after["ray_gym"]
-    assert after["no_such_package"] == MISSING and after["ray"] != MISSING and after["vllm"] != MISSING
+    assert after["no_such_package"] == MISSING and after["ray"] != MISSING
+    assert (after["vllm"] == MISSING) == (find_spec("vllm") is None)
 
 
 # ---- resources ----

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from conftest import REPOSITORY
+from conftest import PATIENT, REPOSITORY
 
 VERSIONS = ("3.11", "3.12", "3.13")
 INSTALL_S = 1500
@@ -38,7 +38,7 @@ class Installation:
         left_out = ("PYTHON", "PYTEST_", "RAY_", "VIRTUAL_ENV")
         kept = {name: value for name, value in os.environ.items() if not name.startswith(left_out)}
         cache = {name: value for name, value in os.environ.items() if name == "RAY_GYM_CACHE"}
-        return {**kept, **cache, "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}", **more}
+        return {**kept, **cache, **PATIENT, "PATH": f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}", **more}
 
     def run(self, folder: Path, *command: str, **more: str) -> subprocess.CompletedProcess[str]:
         """Runs a command in a folder, and gives its code and what it said."""

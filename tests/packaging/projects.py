@@ -22,6 +22,9 @@ class Mine(Environment[Task, None]):
     def generate(self, rng, index):
         return Task()
 
+    def setup(self, task, episode):
+        return None
+
     def opening(self, task, state):
         return Opening(messages={"policy": f"{FIRST} and {SECOND}?"})
 
