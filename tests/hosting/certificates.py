@@ -1,12 +1,14 @@
-"""Certificates for a cluster of tests: an authority, and one certificate by it that every process has."""
+"""Makes certificates for a cluster of tests: an authority, and one certificate by it that every process has."""
 
 from __future__ import annotations
 
 import datetime
 import ipaddress
+import socket
 from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -22,7 +24,7 @@ class Certificates:
     key: Path
 
     def environment(self) -> dict[str, str]:
-        """What Ray reads."""
+        """Gives the variables that Ray reads."""
         return {
             "RAY_USE_TLS": "1",
             "RAY_TLS_CA_CERT": str(self.authority),
@@ -32,7 +34,7 @@ class Certificates:
 
 
 def make_certificates(folder: Path) -> Certificates:
-    """Writes them as PEM files, for 127.0.0.1 and localhost."""
+    """Writes them as PEM files, for this machine: Ray's processes connect by addresses, and check that the certificate has them."""
     authority_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority = _certificate("authority", authority_key, "authority", authority_key)
     certificate = _certificate("node", key, "authority", authority_key)
@@ -48,7 +50,7 @@ def _certificate(
     subject: str, key: ec.EllipticCurvePrivateKey, issuer: str, issuer_key: ec.EllipticCurvePrivateKey
 ) -> x509.Certificate:
     now = datetime.datetime.now(datetime.UTC)
-    names = [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
+    names = [x509.DNSName("localhost"), *(x509.IPAddress(address) for address in _addresses())]
     return (
         x509.CertificateBuilder()
         .subject_name(_name(subject))
@@ -61,6 +63,11 @@ def _certificate(
         .add_extension(x509.BasicConstraints(ca=subject == issuer, path_length=None), critical=True)
         .sign(issuer_key, hashes.SHA256())
     )
+
+
+def _addresses() -> set[ipaddress.IPv4Address]:
+    found = [one for interface in psutil.net_if_addrs().values() for one in interface if one.family == socket.AF_INET]
+    return {ipaddress.IPv4Address(one.address) for one in found}
 
 
 def _name(text: str) -> x509.Name:

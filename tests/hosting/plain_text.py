@@ -35,7 +35,7 @@ class Look:
         return {end: answer for end, answer in self.answers.items() if answer is not None}
 
     def _ask(self, end: End) -> str | None:
-        """Gives why there was no TLS handshake."""
+        """Gives why there was no TLS handshake; None also for an end that is gone by now."""
         given = self.certificates
         context = ssl.create_default_context(cafile=str(given.authority))
         context.load_cert_chain(given.certificate, given.key)
@@ -44,6 +44,8 @@ class Look:
         try:
             with socket.create_connection(end, timeout=HANDSHAKE_S) as plain, context.wrap_socket(plain):
                 return None
+        except ConnectionRefusedError:
+            return None
         except OSError as error:
             return f"{type(error).__name__}: {error}"
 

@@ -53,7 +53,7 @@ async def test_a_caller_opens_no_lane_whatever_its_application_says(monkeypatch:
 
 
 class Handle:
-    """Serve's, of which only a call by itself is expected."""
+    """Stands for Serve's, and answers a call by itself."""
 
     @property
     def complete(self) -> Handle:
@@ -104,7 +104,7 @@ def test_the_driver_says_that_an_endpoint_is_reached_in_plain_text(
 
 
 async def test_a_lane_is_seen_from_outside(tmp_path: Path) -> None:
-    """So the test of a cluster under TLS would see one."""
+    """Shows that the test of a cluster under TLS would see one."""
 
     async def complete(request: CompletionRequest) -> Completion:
         raise NotImplementedError
