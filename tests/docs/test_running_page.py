@@ -37,8 +37,9 @@ def test_commands_without_a_model(
     told: dict[str, str] = {}
     for arguments in WITHOUT_A_MODEL:
         code = exit_code(arguments, monkeypatch)
-        told[" ".join(arguments[:2])] = capsys.readouterr().out
-        assert code == 0, (arguments, told)
+        shown = capsys.readouterr()
+        told[" ".join(arguments[:2])] = shown.out
+        assert code == 0, (arguments, shown.err)
     assert "workplace_assistant" in told["envs"] and "# 32 episodes" in told["config configs/tic_tac_toe.yaml"]
     assert "tic_tac_toe_scripted" in told["configs"] and told["config tic_tac_toe"].startswith("# A copy of the config")
     assert told["data validate"].startswith("tasks.jsonl: 1,000 rows, 1,000 good")
