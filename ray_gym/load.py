@@ -1,17 +1,19 @@
-"""Reads a run directory back: `ray_gym.load(run_dir).episodes` and `.samples`."""
+"""Reads a run directory back: `ray_gym.load(run_dir).episodes`, `.samples` and `.summary`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from ray_gym.errors import UserError
 from ray_gym.record.schema import SCHEMA
+from ray_gym.record.versions import read_summary
 from ray_gym.run.directory.location import storage_at
-from ray_gym.run.directory.storage import EPISODES, Storage
+from ray_gym.run.directory.storage import EPISODES, SUMMARY, Storage
 
 EPISODE_COLUMNS = ("run_id", "episode_id", "group_id", "task_id", "env_id", "status", "stop_reason")
 """Columns of an episode that `.samples` repeats for each of its samples."""
@@ -48,6 +50,19 @@ class Run:
         """
         tables = list(self.storage.tables(_OF_SAMPLES))
         return flat_samples(pa.concat_tables(tables) if tables else SCHEMA.empty_table())
+
+    @cached_property
+    def summary(self) -> dict[str, Any] | None:
+        """Reads summary.json, also of earlier versions; None while the run has not ended.
+
+        Errors: UserError if the file is damaged.
+        """
+        if not self.storage.exists(SUMMARY):
+            return None
+        try:
+            return read_summary(self.storage.read(SUMMARY))
+        except ValueError as error:
+            raise UserError(f"{self.location}/{SUMMARY}: it is damaged ({error})") from None
 
 
 def flat_samples(episodes: pa.Table) -> pa.Table:

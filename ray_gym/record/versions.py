@@ -1,11 +1,13 @@
-"""Reads tables of every version that the episode record has had, as tables under today's schema.
+"""Reads tables of every version that the episode record has had, as tables under today's schema, and summaries.
 
 Authors who raise `ray_gym.record.schema.VERSION` add a line to `READERS` and two stored runs to `tests/record/versions/`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -55,6 +57,26 @@ def _read_2(table: pa.Table, columns: Sequence[str]) -> pa.Table:
 
 READERS: Mapping[int, Reader] = {1: _read_1, 2: _read_2}
 """Readers by the version of the files that they read."""
+
+
+EARLIER_KEYS: Mapping[str, str] = {
+    "episodes_gone_on_with": "episodes_resumed",
+    "episodes_tried_again": "episodes_retried",
+    "calls_from_the_journal": "calls_replayed",
+}
+"""Keys of summary.json as they were up to version 0.1, and as they are today."""
+
+
+def read_summary(content: bytes) -> dict[str, Any]:
+    """Reads a summary.json of any version, under today's keys. Errors: ValueError if it is no JSON object."""
+    summary = json.loads(content, object_hook=_under_todays_keys)
+    if not isinstance(summary, dict):
+        raise ValueError("summary.json holds no object")
+    return summary
+
+
+def _under_todays_keys(found: dict[str, Any]) -> dict[str, Any]:
+    return {EARLIER_KEYS.get(key, key): value for key, value in found.items()}
 
 
 def _as_today(table: pa.Table, columns: Sequence[str], later: Sequence[str] = ()) -> pa.Table:

@@ -18,11 +18,13 @@ import pytest
 from conftest import ray_gym
 
 from ray_gym.cli import main
+from ray_gym.errors import UserError
 from ray_gym.load import load
 from ray_gym.plugins import find_environment
 from ray_gym.record.schema import SCHEMA, VERSION
 from ray_gym.record.versions import READERS, version_of
 from ray_gym.run.directory.posix_storage import PosixStorage
+from ray_gym.run.driver.tally import Tally
 from ray_gym.service.pages import episodes_after, find_episode, groups_after
 from ray_gym.stream.group import Files, Finished
 
@@ -74,6 +76,21 @@ def test_every_version_has_stored_runs() -> None:
     assert sorted(READERS) == STORED and STORED[-1] == VERSION
     for version in STORED:
         assert all(set(versions_of(VERSIONS / str(version) / name)) == {version} for name in EPISODES), version
+
+
+@pytest.mark.parametrize("version", STORED)
+def test_summaries_are_read_under_todays_keys(copy: Copy, version: int) -> None:
+    run = copy("finished", version)
+    recovery = (load(run).summary or {})["recovery"]
+    assert (
+        {"episodes_resumed", "episodes_retried", "calls_replayed"}
+        <= set(recovery)
+        <= set(Tally(0).summary()["recovery"])
+    )
+    assert load(copy("interrupted", version)).summary is None
+    (run / "summary.json").write_text("[")
+    with pytest.raises(UserError, match=r"summary\.json: it is damaged"):
+        _ = load(run).summary
 
 
 @pytest.mark.parametrize("version", STORED)

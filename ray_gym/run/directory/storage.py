@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Read = TypeVar("Read")
 
 EPISODES = "episodes"
+SUMMARY = "summary.json"
 STAGING = ".staging"
 READERS = 8
 """Number of files read at once: an object store answers each after tens of milliseconds."""

@@ -51,9 +51,9 @@ class Tally:
     model_calls: int = 0
     turns: int = 0
     workers_lost: int = 0
-    gone_on_with: int = 0
-    """Number of episodes that went on from what an older attempt had recorded."""
-    tried_again: int = 0
+    resumed: int = 0
+    """Number of episodes that were resumed from what an older attempt had recorded."""
+    retried: int = 0
     """Number of episodes that were played from their start more than once."""
     replayed_calls: int = 0
     refused_files: int = 0
@@ -88,8 +88,8 @@ class Tally:
         self.tokens += sign * receipt.tokens
         self.model_calls += sign * receipt.model_calls
         self.turns += sign * receipt.turns
-        self.gone_on_with += sign * (receipt.replayed > 0)
-        self.tried_again += sign * (receipt.try_ > 0)
+        self.resumed += sign * (receipt.replayed > 0)
+        self.retried += sign * (receipt.try_ > 0)
         self.replayed_calls += sign * receipt.replayed
         self.by_status[receipt.status] += sign
         self.by_stop[receipt.stop_reason] += sign
@@ -143,9 +143,9 @@ class Tally:
             "failures": dict(+self.failures),
             "recovery": {
                 "workers_lost": self.workers_lost,
-                "episodes_gone_on_with": self.gone_on_with,
-                "episodes_tried_again": self.tried_again,
-                "calls_from_the_journal": self.replayed_calls,
+                "episodes_resumed": self.resumed,
+                "episodes_retried": self.retried,
+                "calls_replayed": self.replayed_calls,
                 "stale_files_refused": self.refused_files,
                 "stale_journal_bytes_refused": self.refused_bytes,
             },

@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.errors import describe
-from ray_gym.run.directory.directory import SUMMARY, RunDirectory
+from ray_gym.record.versions import read_summary
+from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.location import storage_at
+from ray_gym.run.directory.storage import SUMMARY
 from ray_gym.run.driver.driver import Outcome
 from ray_gym.run.driver.tally import Tally
 from ray_gym.service.api import RolloutState, RolloutStatus
@@ -142,7 +144,7 @@ def recovered(folder: Path) -> Rollout | None:
     """Reads a rollout from its directory; None if the directory holds none, or can't be read. Blocks."""
     try:
         kept = json.loads((folder / REQUEST).read_bytes())
-        summary = json.loads((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
+        summary = read_summary((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
         kept = {name: kept[name] for name in ("caller", "body", "environment", "episodes", "created_at")}
         rollout = Rollout(folder.name, **kept, commits=last_commit(str(folder)))
         if summary is not None:
