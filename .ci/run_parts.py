@@ -15,11 +15,14 @@ from pathlib import Path
 
 PARTS = {
     "gate": "the tests of every change",
+    "runs": "runs, services and streams in forms beside those that the gate plays",
     "chaos": "processes that are killed, and what goes on without them",
     "models": "the small real model: its weights, streams, routing, and all ready configs",
     "nodes": "several Ray nodes on this machine, SLURM, KubeRay's held service",
     "clock": "promises about time, and the commands of benchmarks",
-    "packaging": "the wheel, installed on every Python there is",
+    "packaging": "the wheel, installed on every Python there is, and what `new-env` writes",
+    "docs": "what the pages do, with a service or a trainer of its own",
+    "environments": "environments in all their datasets and options",
 }
 PASSED = Path(".reports/passed.json")
 

@@ -35,6 +35,7 @@ PATIENT = {
     "RAY_raylet_start_wait_time_s": "120",
     "RAY_SERVE_PROXY_READY_CHECK_TIMEOUT_S": "60",  # as the service has it, for other tests that start Serve
     "RAY_worker_niceness": "0",
+    "RAY_prestart_worker_first_driver": "0",  # it starts a worker for each CPU, and ours have an environment of their own
 }
 """Ray on a machine that is busy, with other tests for one thing."""
 

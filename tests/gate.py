@@ -7,19 +7,29 @@
 
 from __future__ import annotations
 
+import gc
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-PARTS = ("chaos", "models", "nodes", "clock", "packaging")
+PARTS = ("runs", "chaos", "models", "nodes", "clock", "packaging", "docs", "environments")
 GROUPS = ("engine", "cluster", "service", "plain")
 MODEL_FIXTURES = {"model_cluster", "small_model_service", "small_model_app", "vllm_endpoint"}
 SERVICE_FIXTURES = {"service", "guarded_service", "joined_cluster"}
 CLUSTER_FIXTURES = {"cluster"}
-COSTLY = ("mark.ray", "mark.engine")
-"""What the text of a file says that has tests of other groups than `plain`."""
+WORDS = {
+    "engine": re.compile(rf"mark\.engine|\b({'|'.join(MODEL_FIXTURES)})\b"),
+    "service": re.compile(rf"mark\.service|\b({'|'.join(SERVICE_FIXTURES)})\b[:,)\"]"),
+    "cluster": re.compile(r"mark\.ray"),
+}
+"""What the text of a file matches that has tests of a group."""
+NOT_PLAIN = re.compile(r"^pytestmark = .*mark\.(ray|engine)", re.MULTILINE)
+"""What the text of a file matches that has no test of the group `plain`."""
+OF_A_PART = re.compile(rf"^pytestmark = .*mark\.({'|'.join(PARTS)})", re.MULTILINE)
+"""What the text of a file matches that has no test of the gate."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,11 +39,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Spares the costly groups the imports of files that have nothing for them."""
-    group = config.getoption("--group")
-    if group in (None, "plain") or collection_path.suffix != ".py":
+    """Spares groups and parts the imports of files that have nothing for them."""
+    group, part = config.getoption("--group"), config.getoption("--part")
+    if (group is None and part is None) or collection_path.suffix != ".py":
         return None
-    return None if any(word in collection_path.read_text() for word in COSTLY) else True
+    text = collection_path.read_text()
+    return None if may_have_tests(text, group, part) else True
+
+
+def may_have_tests(text: str, group: str | None, part: str | None) -> bool:
+    """Says by the text of a file whether it may have tests of a part, or of a group of the gate."""
+    if part is not None:
+        return f"mark.{part}" in text
+    if OF_A_PART.search(text):
+        return False
+    return bool(WORDS[group].search(text)) if group in WORDS else not NOT_PLAIN.search(text)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -44,6 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     chosen = [item for item in chosen if group is None or group_of(item) == group]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
+
+
+def pytest_collection_finish() -> None:
+    """Spares every later look for cycles the half a million objects that the tests and their imports are."""
+    gc.collect()
+    gc.freeze()
 
 
 def part_of(item: pytest.Item) -> str | None:

@@ -50,7 +50,7 @@ def print_summary(console: Console, location: str, summary: dict[str, Any]) -> N
     console.print(f"  {location}", soft_wrap=True, highlight=False)
     if summary["interrupted"]:
         console.print(
-            f"  go on with: ray-gym rollout --resume {shell_quoted(location)}", soft_wrap=True, highlight=False
+            f"  resume it with: ray-gym rollout --resume {shell_quoted(location)}", soft_wrap=True, highlight=False
         )
     else:
         console.print(f"  look at it with: ray-gym show {shell_quoted(location)}", soft_wrap=True, highlight=False)

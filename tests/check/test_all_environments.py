@@ -16,6 +16,8 @@ from ray_gym.plugins import find_environment
 TASKS = 3
 FEWER_TASKS = {"math": 1, "reasoning_gym": 1}
 """Of those whose graders take their time."""
+COSTLY = ("aviary", "math", "reasoning_gym")
+"""Environments that the gate leaves to a part, as it leaves all further options."""
 FURTHER: list[tuple[str, dict[str, Any]]] = [
     ("calendar", {"mode": "live"}),
     ("calendar", {"mode": "live", "first_speaker": "policy", "stop_text": "[DONE]"}),
@@ -31,7 +33,14 @@ def other_process() -> Iterator[OtherProcess]:
         yield process
 
 
-@pytest.mark.parametrize(("name", "options"), [*((name, options_of(name)) for name in NAMES), *FURTHER])
+IN_THE_GATE = [(name, options_of(name)) for name in NAMES if name not in COSTLY]
+IN_A_PART = [*((name, options_of(name)) for name in COSTLY), *FURTHER]
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [*IN_THE_GATE, *(pytest.param(*subject, marks=pytest.mark.environments) for subject in IN_A_PART)],
+)
 async def test_an_environment_passes(name: str, options: dict[str, Any], other_process: OtherProcess) -> None:
     environment_class = find_environment(name)
     given, count = environment_class.Options.model_validate(options), FEWER_TASKS.get(name, TASKS)

@@ -34,6 +34,7 @@ def generated_rows(environment: Environment[Any, Any], count: int) -> list[dict[
     return rows_of(list(generate_tasks(environment, 0, count)))
 
 
+@pytest.mark.clock
 @pytest.mark.parametrize("name", ["mcqa", "workplace_assistant", "calendar"])
 def test_ten_thousand_rows_within_ten_seconds(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], record_property: Any

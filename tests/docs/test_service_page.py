@@ -19,7 +19,7 @@ PYTHON = re.findall(r"^```python\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 CURL = [block for block in re.findall(r"^```sh\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE) if "curl" in block]
 ADDRESS = "http://127.0.0.1:8000"
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.docs]
 
 
 @pytest.fixture(scope="module")

@@ -20,6 +20,7 @@ def test_the_loop_is_that_of_the_example() -> None:
 
 
 @pytest.mark.ray
+@pytest.mark.docs
 def test_the_example_goes_on_where_it_was(tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(REPOSITORY / "examples")
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}

@@ -16,6 +16,7 @@ from conftest import free_port
 
 from ray_gym.deployments.vllm.engine import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
+from ray_gym.doctor import ports
 from ray_gym.doctor.auth import check_auth, check_dashboard
 from ray_gym.doctor.clock import ClockReading, check_clock
 from ray_gym.doctor.needs import needs_of
@@ -154,7 +155,8 @@ def listening() -> Iterator[int]:
         yield holder.getsockname()[1]
 
 
-def test_a_port_that_another_holds(listening: int) -> None:
+def test_a_port_that_another_holds(listening: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "LOOK_S", 0.5)  # what listens there never answers
     assert port_problem("127.0.0.1", free_port()) is None
     assert "Address already in use" in (port_problem("127.0.0.1", listening) or "")
     assert "Address already in use" in (port_problem("0.0.0.0", listening) or "")

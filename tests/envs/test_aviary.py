@@ -251,6 +251,7 @@ async def test_example_rows_are_played() -> None:
         assert reward_of(await play(game, message(STORY), task=task)) == 1
 
 
+@pytest.mark.environments
 def test_the_command_of_the_readme_passes() -> None:
     readme = (REPOSITORY / "envs/aviary/README.md").read_text()
     (command,) = [line for line in readme.splitlines() if "ray-gym check-env" in line]

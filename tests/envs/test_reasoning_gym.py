@@ -64,6 +64,7 @@ def directly(task: ReasoningGymTask, entry: dict[str, Any], answer: str | None) 
 
 
 @on_one_loop
+@pytest.mark.environments
 async def test_every_dataset_scores_its_own_answer_as_the_library_does(runner: ToolRunner) -> None:
     assert len(DATASETS) > 100
     for dataset in items.names():
@@ -85,6 +86,7 @@ async def test_every_dataset_scores_its_own_answer_as_the_library_does(runner: T
 
 
 @on_one_loop
+@pytest.mark.environments
 async def test_a_perfect_player_gets_the_most(runner: ToolRunner) -> None:
     mixture = [{"dataset": "gcd"}, {"dataset": "leg_counting"}, {"dataset": "propositional_logic"}, {"dataset": "lcm"}]
     game = environment(mixture=mixture)
@@ -120,6 +122,7 @@ async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> N
 
 
 @on_one_loop
+@pytest.mark.environments
 async def test_the_same_task_is_the_same_item_in_every_process(runner: ToolRunner) -> None:
     """Also for datasets that go by the order of sets; and what is given on is the item as it was."""
     others = ToolRunner()

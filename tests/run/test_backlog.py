@@ -14,7 +14,7 @@ PLACES, WORKERS = 32, 2
 FEW = 5
 """Games that have no move left, or one of the model that answers at once."""
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.runs]
 
 
 def told(cluster: dict[str, str], folder: Path, delay_s: float, games: int) -> list[tuple[int, int]]:

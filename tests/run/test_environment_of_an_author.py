@@ -14,7 +14,7 @@ from conftest import RAY, REPOSITORY
 
 from ray_gym.load import load
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.runs]
 
 Environment = dict[str, str]
 SECONDS = 60

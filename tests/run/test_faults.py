@@ -204,6 +204,7 @@ def test_threads_that_never_come_back_cost_nobody_else_anything(cluster: dict[st
     assert ended.summary["recovery"]["workers_lost"] >= 1
 
 
+@pytest.mark.runs
 def test_a_spent_budget_of_failures_stops_the_run_and_says_so(cluster: dict[str, str], tmp_path: Path) -> None:
     """A share of all episodes; with a larger number the run is gone on with, and ends well."""
     faults = [*["setup"] * 4, *["none"] * 36]
@@ -248,6 +249,7 @@ def test_a_generator_that_raises_is_wrong_input(cluster: dict[str, str], tmp_pat
 GROUP = ["tasks.repeats=4", "limits.retries.user=0"]
 
 
+@pytest.mark.runs
 def test_groups_are_scored_and_settled(cluster: dict[str, str], tmp_path: Path) -> None:
     """Four episodes a group; `minimum` is three."""
     faults = ["score_group", "score_group counts wrong", "score_group hangs", "score_group exits"]

@@ -68,6 +68,7 @@ def test_bundles_without_gpus_ask_for_none() -> None:
 
 
 @pytest.mark.ray
+@pytest.mark.runs
 def test_too_many_gpus_are_refused_at_once_or_waited_for(cluster: dict[str, str], tmp_path: Path) -> None:
     asks = ["rollout", "configs/tic_tac_toe.yaml", f"output.dir={tmp_path}", "models.small.gpus=1"]
     refused = ray_gym(*asks, environment=cluster)

@@ -344,6 +344,7 @@ def start_slow(environment: Environment, store: str, journals: Path) -> subproce
 
 
 @pytest.mark.ray
+@pytest.mark.runs
 def test_a_run_is_written_shown_and_gone_on_with(cluster: Environment, store: str, tmp_path: Path) -> None:
     """The cluster's processes know no keys: the driver's go to the workers with the storage."""
     environment = {**cluster, **KEYS}

@@ -62,6 +62,7 @@ def start_of(row: dict[str, Any]) -> tuple[str, str]:
     return "".join(cells), "X" if not moves or moves[-1]["mark"] == "O" else "O"
 
 
+@pytest.mark.runs
 def test_five_thousand_scripted_episodes(cluster: Environment, tmp_path: Path) -> None:
     """12 s is the promise once Ray is up. Same seed, same rows; another seed, other games; minimax keeps what is its due."""
     first = play(cluster, tmp_path / "a")
@@ -132,6 +133,7 @@ def test_submitted_job_with_a_relative_directory_is_refused(jobs: Jobs) -> None:
     assert done.returncode != 0
 
 
+@pytest.mark.runs
 def test_two_runs_at_once(cluster: Environment, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ray_gym", "rollout", SCRIPTED, "tasks.limit=300"]
     runs = [

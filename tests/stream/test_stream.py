@@ -108,6 +108,7 @@ async def test_groups_come_whole_once_and_again_until_they_are_acknowledged(conf
         assert not set(numbers(await take(stream, 2))) & set(numbers(groups))
 
 
+@pytest.mark.runs
 async def test_a_trainer_that_does_nothing_holds_the_fan_out_back(config: Path) -> None:
     async with open_stream(config, max_open_groups=3) as stream:
         counts = await until(stream, lambda counts: counts["waiting"] + counts["small"] == counts["begun"] >= 3)
@@ -118,6 +119,7 @@ async def test_a_trainer_that_does_nothing_holds_the_fan_out_back(config: Path) 
         await until(stream, lambda now: now["begun"] > counts["begun"] and now["open"] == 3)
 
 
+@pytest.mark.runs
 async def test_whoever_is_cancelled_while_he_waits_loses_no_group(config: Path) -> None:
     async with open_stream(config, max_open_groups=2) as stream:
         first = await take(stream, 2)
@@ -128,6 +130,7 @@ async def test_whoever_is_cancelled_while_he_waits_loses_no_group(config: Path) 
         assert sorted(numbers(first) + numbers(await take(stream, 2))) == [0, 1, 2, 3]
 
 
+@pytest.mark.runs
 async def test_what_is_too_old_is_dropped_for_good(config: Path, tmp_path: Path) -> None:
     async with open_stream(config, max_staleness=1, max_open_groups=6) as stream:
         await until(stream, lambda counts: counts["waiting"] == 6)
@@ -150,6 +153,7 @@ async def test_what_is_too_old_is_dropped_for_good(config: Path, tmp_path: Path)
             assert not {group.group_id for group in again} & {one["group_id"] for one in dropped}
 
 
+@pytest.mark.runs
 async def test_no_more_is_begun_than_the_versions_allow(config: Path) -> None:
     async with open_stream(config, max_staleness=1, groups_per_version=2, max_open_groups=50) as stream:
         groups = await take(stream, 2)
@@ -161,6 +165,7 @@ async def test_no_more_is_begun_than_the_versions_allow(config: Path) -> None:
         assert counts["begun"] == 6 + counts["small"] and counts["stale"] == 0
 
 
+@pytest.mark.runs
 async def test_the_version_is_what_the_models_serve(tmp_path: Path) -> None:
     made, path = config_of(tmp_path), tmp_path / "config.yaml"
     made["models"]["toy"] |= {"engine": "held_engine:HeldEngine", "weights_version": 3}
@@ -185,12 +190,14 @@ async def test_the_version_is_what_the_models_serve(tmp_path: Path) -> None:
         await until(stream, lambda counts: counts["stale"] > 0)
 
 
+@pytest.mark.runs
 async def test_weights_that_are_changed_elsewhere_are_not_changed_here(config: Path) -> None:
     async with open_stream(config) as stream:
         with pytest.raises(UserError, match="its weights can't be changed from here"):
             stream.weights("toy")
 
 
+@pytest.mark.runs
 async def test_epochs_end_and_every_group_was_delivered_or_dropped(tmp_path: Path) -> None:
     rows = tmp_path / "tasks.jsonl"
     rows.write_text("".join(json.dumps({"number": number}) + "\n" for number in range(20)))
@@ -215,8 +222,9 @@ async def test_an_evaluation_goes_first(config: Path, tmp_path: Path) -> None:
     evaluation.write_text(
         yaml.safe_dump(config_of(tmp_path, tasks={"generate": 24}, fanout={"workers": 1, "concurrency": 2}))
     )
-    async with open_stream(config, max_open_groups=500) as stream:
+    async with open_stream(config) as stream:
         stream.acknowledge(*await take(stream, 2))
+        trainer = asyncio.create_task(acknowledge_all(stream))
         playing = asyncio.create_task(stream.evaluate(evaluation, name="evaluation-1"))
         held = await until(stream, lambda counts: counts["held_for"] > 0)
         still = await until(stream, lambda counts: 0 < counts["held_for"] < held["held_for"])
@@ -230,8 +238,16 @@ async def test_an_evaluation_goes_first(config: Path, tmp_path: Path) -> None:
         evaluation.write_text(yaml.safe_dump(other))
         with pytest.raises(UserError, match=r"models\.toy: it is another one than the stream's"):
             await stream.evaluate(evaluation, name="evaluation-2")
+        trainer.cancel()
 
 
+async def acknowledge_all(stream: Stream) -> None:
+    """Takes groups for as long as the stream has some, so that the stream always has room."""
+    async for group in stream:
+        stream.acknowledge(group)
+
+
+@pytest.mark.runs
 async def test_a_generator_that_breaks_ends_the_stream(tmp_path: Path) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(yaml.safe_dump(config_of(tmp_path, environment={"id": "lucky_questions:Ask", "breaks_at": 9})))
