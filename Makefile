@@ -10,7 +10,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 WITH_ENGINE := $(filter-out no,$(ENGINE))
 
-PARTS := gate runs chaos models nodes clock packaging docs environments
+PARTS := gate runs services chaos models nodes clock packaging docs environments
 
 .PHONY: help setup adapters model rollout test test-all $(PARTS:%=test-%) test-fast lint format bench nemo-gym lock clean
 .DEFAULT_GOAL := rollout

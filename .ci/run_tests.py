@@ -2,7 +2,7 @@
 
     python .ci/run_tests.py [PYTEST ARGUMENT ...]
 
-The groups share nothing: `engine` has the small real model, `cluster` and `service` have a Ray cluster each, `plain` has neither.
+The groups share nothing: `engine` has the small real model, `cluster` a Ray cluster, `plain` neither.
 Reports with the duration of every test, and what each group prints, are in `.reports/`. Exit code 1 if a group failed.
 """
 
@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-LANES = (("engine", "service"), ("cluster",), ("plain",))
+LANES = (("engine", "cluster"), ("plain",))
 """Groups by lane, in their order; both lanes take about as long."""
 REPORTS = Path(".reports")
 BUDGET_S = 120

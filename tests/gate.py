@@ -1,6 +1,6 @@
 """Which tests belong to the gate, and to which group of it, and how long each of them may take.
 
---group NAME    only the gate's tests of that group: engine, cluster, service, plain
+--group NAME    only the gate's tests of that group: engine, cluster, plain
 --part NAME     only the tests of that part, which the gate leaves out: they have a marker of its name
 --budget S      a test that takes longer fails, fixtures apart
 """
@@ -15,14 +15,12 @@ from typing import Any
 
 import pytest
 
-PARTS = ("runs", "chaos", "models", "nodes", "clock", "packaging", "docs", "environments")
-GROUPS = ("engine", "cluster", "service", "plain")
+PARTS = ("runs", "services", "chaos", "models", "nodes", "clock", "packaging", "docs", "environments")
+GROUPS = ("engine", "cluster", "plain")
 MODEL_FIXTURES = {"model_cluster", "small_model_service", "small_model_app", "vllm_endpoint"}
-SERVICE_FIXTURES = {"service", "guarded_service", "joined_cluster"}
-CLUSTER_FIXTURES = {"cluster"}
+CLUSTER_FIXTURES = {"cluster", "service", "guarded_service"}
 WORDS = {
     "engine": re.compile(rf"mark\.engine|\b({'|'.join(MODEL_FIXTURES)})\b"),
-    "service": re.compile(rf"mark\.service|\b({'|'.join(SERVICE_FIXTURES)})\b[:,)\"]"),
     "cluster": re.compile(r"mark\.ray"),
 }
 """What the text of a file matches that has tests of a group."""
@@ -84,14 +82,12 @@ def group_of(item: pytest.Item) -> str:
     """Returns the group of the gate that a test belongs to. Errors: UsageError for one that needs Ray, and does not say so."""
     fixtures = shared_fixtures(item)
     marks = {name for name in ("ray", "engine") if item.get_closest_marker(name)}
-    if fixtures & (MODEL_FIXTURES | SERVICE_FIXTURES | CLUSTER_FIXTURES) and not marks:
+    if fixtures & (MODEL_FIXTURES | CLUSTER_FIXTURES) and not marks:
         raise pytest.UsageError(
             f"{item.nodeid} has fixtures with Ray or an engine, and none of the marks ray and engine"
         )
     if "engine" in marks or fixtures & MODEL_FIXTURES:
         return "engine"
-    if fixtures & SERVICE_FIXTURES or item.get_closest_marker("service"):
-        return "service"
     return "cluster" if marks else "plain"
 
 

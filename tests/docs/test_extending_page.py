@@ -115,6 +115,7 @@ def test_bad_options_are_told(extras: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.ray
+@pytest.mark.docs
 def test_an_engine_and_a_form_of_another_package(extras: Path, cluster: dict[str, str]) -> None:
     done = command_line(extras, cluster, "rollout", *command("ray-gym rollout "))
     assert done.returncode == 0, done.stdout + done.stderr

@@ -59,6 +59,7 @@ def test_a_wrong_key_exits_with_2_and_names_it(
 
 
 @pytest.mark.ray
+@pytest.mark.docs
 def test_a_run_is_played_shown_and_loaded(
     cluster: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,6 +48,7 @@ def test_bad_input(alone: dict[str, str], arguments: list[str], address: str | N
     assert done.returncode == 2 and told in done.stderr and "Traceback" not in done.stderr
 
 
+@pytest.mark.runs
 @pytest.mark.ray
 def test_what_is_well_and_what_is_not(cluster: dict[str, str], tmp_path: Path) -> None:
     well = ray_gym("doctor", CONFIG, f"output.dir={tmp_path}/runs", f"service.port={free_port()}", environment=cluster)

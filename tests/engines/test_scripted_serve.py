@@ -230,6 +230,7 @@ def test_what_a_killed_trainer_left_goes_if_its_weights_are_not_those_of_its_con
     eventually(lambda: ours.has_nothing_of("changed"), 10)
 
 
+@pytest.mark.runs
 def test_a_lease_that_is_let_go_ends(ours: Cluster) -> None:
     """Whoever forgets to give it back."""
     said = ours.python(

@@ -19,7 +19,7 @@ from conftest import eventually
 from guarded_service import TOKENS, GuardedService
 from raw_http import head, send
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.services]
 
 JSON = "Content-Type: application/json"
 LENGTH = "Content-Length: "

@@ -17,7 +17,7 @@ import pytest
 from conftest import REPOSITORY, eventually
 from guarded_service import TOKENS, GuardedService
 
-pytestmark = [pytest.mark.ray, pytest.mark.runs, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.ray, pytest.mark.services, pytest.mark.timeout(900)]
 
 EXAMPLES = int(os.environ.get("RAY_GYM_TEST_EXAMPLES", "2"))
 MOST_ROUNDS = 4

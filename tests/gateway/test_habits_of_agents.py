@@ -17,7 +17,7 @@ from served import Served
 
 from examples import langgraph_agent
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.services]
 
 
 @pytest.fixture

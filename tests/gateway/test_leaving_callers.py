@@ -22,7 +22,7 @@ from services import MOST_WAITING
 from ray_gym.client import Session
 from ray_gym.client.errors import ServiceError
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.services]
 
 ON_TOP = 6
 GONE = 60

@@ -12,7 +12,7 @@ import pytest
 from black_box import Agent, result, samples, shopping, user
 from served import Served
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.services]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from conftest import PATIENT, REPOSITORY, eventually, free_port
 from gateway_app import problem
 
-pytestmark = [pytest.mark.ray, pytest.mark.runs]
+pytestmark = [pytest.mark.ray, pytest.mark.services]
 
 TOKEN = "a-caller-of-the-tests-0123456789"
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}

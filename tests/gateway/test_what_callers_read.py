@@ -17,7 +17,7 @@ from served import TOKEN, Served
 
 from ray_gym.client import SessionRequest
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.services]
 
 STALLED = 12
 PATH = f"/v1/rollouts/{RUN}/stream"

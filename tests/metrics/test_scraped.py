@@ -50,6 +50,7 @@ def scraped(cluster: dict[str, str]) -> Sums:
 
 
 @pytest.mark.first
+@pytest.mark.runs
 def test_the_totals_that_are_scraped_are_those_of_the_rows(cluster: dict[str, str], tmp_path: Path) -> None:
     lasting = "models.random.delay_s=0.2"  # long enough for the workers to look at their loops
     overrides = ["tasks.limit=8", "tasks.repeats=2", lasting, "log.level=debug", f"output.dir={tmp_path}"]

@@ -110,6 +110,7 @@ with connected():
 
 
 @pytest.mark.ray
+@pytest.mark.runs
 def test_who_is_cancelled_waits_for_no_gpus_and_asks_for_none(cluster: dict[str, str]) -> None:
     command = [sys.executable, "-c", CANCELLED]
     done = subprocess.run(

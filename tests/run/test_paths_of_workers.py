@@ -25,7 +25,7 @@ with connected():
 
 
 @pytest.mark.ray
-@pytest.mark.parametrize("on", ["a cluster", "none"])
+@pytest.mark.parametrize("on", ["a cluster", pytest.param("none", marks=pytest.mark.runs)])
 def test_the_driver_s_paths_are_in_front(on: str, cluster: dict[str, str], tmp_path: Path) -> None:
     project, second = tmp_path / "project", tmp_path / "second"
     project.mkdir()

@@ -216,6 +216,7 @@ async def test_epochs_end_and_every_group_was_delivered_or_dropped(tmp_path: Pat
     assert len(small) == counts["small"]
 
 
+@pytest.mark.runs
 async def test_an_evaluation_goes_first(config: Path, tmp_path: Path) -> None:
     """While one of its episodes waits for a worker no group of the stream is begun, though the trainer has room."""
     evaluation = tmp_path / "evaluation.yaml"

@@ -18,7 +18,7 @@ from ray_gym.deployments.chat.checkpoint import load_tokens
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import NO_TOKENS
 
-pytestmark = [pytest.mark.ray, pytest.mark.engine]
+pytestmark = [pytest.mark.ray, pytest.mark.engine, pytest.mark.models]
 
 PARAMETERS = {
     "type": "object",
