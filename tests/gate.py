@@ -2,6 +2,7 @@
 
 --group NAME    only the gate's tests of that group: engine, cluster, plain
 --part NAME     only the tests of that part, which the gate leaves out: they have a marker of its name
+--shard I/N     only files of shard I of N, into which all files are divided by their paths
 --budget S      a test that takes longer fails, fixtures apart
 """
 
@@ -12,6 +13,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -26,6 +28,8 @@ WORDS = {
 """What the text of a file matches that has tests of a group."""
 NOT_PLAIN = re.compile(r"^pytestmark = .*mark\.(ray|engine)", re.MULTILINE)
 """What the text of a file matches that has no test of the group `plain`."""
+OF_THE_ENGINE = re.compile(r"^pytestmark = .*mark\.engine", re.MULTILINE)
+"""What the text of a file matches that has no test of the group `cluster`."""
 OF_A_PART = re.compile(rf"^pytestmark = .*mark\.({'|'.join(PARTS)})", re.MULTILINE)
 """What the text of a file matches that has no test of the gate."""
 
@@ -33,23 +37,37 @@ OF_A_PART = re.compile(rf"^pytestmark = .*mark\.({'|'.join(PARTS)})", re.MULTILI
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--group", choices=GROUPS, help="only the tests of a group of the gate")
     parser.addoption("--part", choices=PARTS, help="only the tests of a part that the gate leaves out")
+    parser.addoption("--shard", type=shard_of, help="only files of a shard, as 1/2")
     parser.addoption("--budget", type=float, help="seconds that a test may take, fixtures apart")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Spares groups and parts the imports of files that have nothing for them."""
     group, part = config.getoption("--group"), config.getoption("--part")
-    if (group is None and part is None) or collection_path.suffix != ".py":
+    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
+        return None
+    number, shards = config.getoption("--shard") or (1, 1)
+    if crc32(str(collection_path.relative_to(config.rootpath)).encode()) % shards != number - 1:
+        return True
+    if group is None and part is None:
         return None
     text = collection_path.read_text()
     return None if may_have_tests(text, group, part) else True
+
+
+def shard_of(text: str) -> tuple[int, int]:
+    """Reads the number of a shard and that of all shards, as in 1/2. Errors: ValueError."""
+    number, shards = map(int, text.split("/"))
+    if not 1 <= number <= shards:
+        raise ValueError(text)
+    return number, shards
 
 
 def may_have_tests(text: str, group: str | None, part: str | None) -> bool:
     """Says by the text of a file whether it may have tests of a part, or of a group of the gate."""
     if part is not None:
         return f"mark.{part}" in text
-    if OF_A_PART.search(text):
+    if OF_A_PART.search(text) or (group == "cluster" and OF_THE_ENGINE.search(text)):
         return False
     return bool(WORDS[group].search(text)) if group in WORDS else not NOT_PLAIN.search(text)
 

@@ -105,6 +105,7 @@ def test_the_engine_is_small() -> None:
     assert len(FILES["extras/canned_engine.py"].splitlines()) <= 40
 
 
+@pytest.mark.docs
 def test_bad_options_are_told(extras: Path, tmp_path: Path) -> None:
     """Both are found before Ray is started."""
     rollout, export = command("ray-gym rollout "), command("ray-gym export ")
@@ -135,6 +136,7 @@ def test_a_limit(tmp_path: Path) -> None:
     assert run_in(tmp_path, "-c", LIMIT) == "max_tool_calls 2 tool calls 2\n"
 
 
+@pytest.mark.docs
 def test_an_endpoint(tmp_path: Path) -> None:
     change(copied(tmp_path), "An HTTP endpoint")
     assert run_in(tmp_path, "-c", ENDPOINT) == "max_episodes=7 max_sessions=3\nTrue\n"

@@ -21,8 +21,7 @@ from ray_gym.record.schema import without_volatile
 
 pytestmark = pytest.mark.ray
 
-TRANSPORTS = pytest.mark.parametrize("transport", [pytest.param("handle", marks=pytest.mark.runs), "batched"])
-KILLED = pytest.mark.parametrize("transport", ["handle", "batched"])
+TRANSPORTS = pytest.mark.parametrize("transport", ["handle", "batched"])
 SCRIPTED = "configs/tic_tac_toe_scripted.yaml"
 Run = subprocess.Popen[str]
 
@@ -107,6 +106,7 @@ def files(run: Path) -> int:
 
 
 @TRANSPORTS
+@pytest.mark.runs
 def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tmp_path: Path, transport: str) -> None:
     """Although the replicas take one call at a time, and 48 episodes wait for them."""
     slow = ["models.random.delay_s=0.005", "models.random.max_ongoing_requests=1"]
@@ -119,7 +119,7 @@ def test_plays_the_same_games_as_in_process_and_leaves_nothing(ours: Cluster, tm
     assert len(served) == 48 and served == rows(tmp_path / "in-process")
 
 
-@KILLED
+@TRANSPORTS
 @pytest.mark.chaos
 def test_killed_processes_of_serve_cost_no_episode(ours: Cluster, tmp_path: Path, transport: str) -> None:
     by = f"models.random.transport={transport}"
@@ -144,7 +144,7 @@ def test_a_player_that_raises_in_a_replica_is_its_own_failure(ours: Cluster, tmp
     assert [row["failure"] for row in rows(tmp_path / "raising").values()] == 8 * [in_process]
 
 
-@KILLED
+@TRANSPORTS
 @pytest.mark.chaos
 def test_calls_of_an_application_that_was_deleted_fail_soon(ours: Cluster, tmp_path: Path, transport: str) -> None:
     by = f"models.random.transport={transport}"

@@ -19,6 +19,8 @@ from ray_gym.run.plan import make_environment
 from ray_gym.tools.runner import ToolRunner
 
 CONFIGS = sorted(Path("configs").rglob("*.yaml"))
+COSTLY = ("math", "reasoning_gym")
+"""Configs that the gate leaves to a part."""
 TASKS = 20
 GENEROUS = {"max_turns": 100, "max_steps_per_turn": 100}
 
@@ -28,7 +30,11 @@ def needed_variables(config: Path) -> list[str]:
     return [name for name in re.findall(r"\$\{oc\.env:(\w+)\}", config.read_text()) if name not in os.environ]
 
 
-@pytest.mark.parametrize("path", CONFIGS, ids=str)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=pytest.mark.environments) if path.stem in COSTLY else path for path in CONFIGS],
+    ids=str,
+)
 async def test_perfect_players_get_the_top_reward_within_its_limits(path: Path) -> None:
     if missing := needed_variables(path):
         pytest.skip(f"its models are elsewhere: it needs {', '.join(missing)}")
