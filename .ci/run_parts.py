@@ -17,7 +17,7 @@ PARTS = {
     "gate": "the tests of every change",
     "runs": "runs, services and streams in forms beside those that the gate plays",
     "services": "a service as it runs, called by agents, readers and attackers",
-    "chaos": "processes that are killed, and what goes on without them",
+    "chaos": "processes that are killed, and what outlives them",
     "models": "the small real model: its weights, streams, routing, and all ready configs",
     "nodes": "several Ray nodes on this machine, SLURM, KubeRay's held service",
     "clock": "promises about time, and the commands of benchmarks",

@@ -26,7 +26,7 @@ from benchmarks.lag import LAGS, LagFile, Lags, export_beside_ray, lags_between
 from benchmarks.measure import MeasurementFailed
 from benchmarks.openai_answers import NAME
 from benchmarks.openai_double import start_double
-from benchmarks.rollout import planned
+from benchmarks.rollout import open_plan
 from ray_gym.config.sections import RunConfig
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.episode.stage import Stage
@@ -89,14 +89,14 @@ class Played:
 
 def on_ray(load: Load) -> Played:
     """Plays by the run's own driver and workers, on a Ray cluster of their own. Errors: MeasurementFailed."""
-    with _prepared(load) as prepared, _ray(prepared.lags):
-        return prepared.played(_carry_out)
+    with _prepare(load) as prepared, _ray(prepared.lags):
+        return prepared.play_and_count(_carry_out)
 
 
 def in_one_process(load: Load) -> Played:
     """Plays, records and writes files without Ray, workers, dispatcher and journal. Errors: MeasurementFailed."""
-    with _prepared(load) as prepared:
-        return prepared.played(lambda prepared: asyncio.run(_play_all(prepared, load.concurrency)))
+    with _prepare(load) as prepared:
+        return prepared.play_and_count(lambda prepared: asyncio.run(_play_all(prepared, load.concurrency)))
 
 
 def config_of(load: Load, output: Path, base_url: str = "") -> RunConfig:
@@ -130,7 +130,7 @@ class _Prepared:
     lags: Path
     double: int | None
 
-    def played(self, play_all: Callable[[_Prepared], float | None]) -> Played:
+    def play_and_count(self, play_all: Callable[[_Prepared], float | None]) -> Played:
         """Plays all episodes and counts their rows. `play_all` may return the moment of its end.
 
         Errors: MeasurementFailed if no episode was committed.
@@ -179,11 +179,11 @@ class _Counts:
 
 
 @contextmanager
-def _prepared(load: Load) -> Iterator[_Prepared]:
+def _prepare(load: Load) -> Iterator[_Prepared]:
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output, ExitStack() as opened:
         double = opened.enter_context(start_double(load.delay_ms)) if load.models == "http" else None
         config = config_of(load, Path(output), double.base_url if double else "")
-        plan, directory = opened.enter_context(planned(config))
+        plan, directory = opened.enter_context(open_plan(config))
         lags = Path(output) / "lags"
         lags.mkdir()
         yield _Prepared(plan, directory, lags, double.pid if double else None)

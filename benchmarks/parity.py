@@ -223,7 +223,7 @@ def _add(compared: Compared, sample: Mapping[str, Any], reference: Reference, gr
 
 def measure(dtype: str, names: Sequence[str], episodes: int, output: Path, same: bool) -> list[Compared]:
     """Plays all cases of a data type, then compares them. Errors: MeasurementFailed, RunFailed, UserError."""
-    with cluster.connected(), start_engine(dtype) as app:
+    with cluster.connect(), start_engine(dtype) as app:
         runs = {}
         for name in names:
             say(f"playing {dtype}-{name}")

@@ -127,14 +127,14 @@ class Grammars:
         stop_ids = {tokenizer.eos_token_id, *(listed if isinstance(listed, list) else [listed])} - {None}
         return Grammars(tokenizer, AutoConfig.from_pretrained(checkpoint).vocab_size, sorted(stop_ids))
 
-    def allowed(self, grammar: str, token_ids: Sequence[int]) -> torch.Tensor:
+    def mark_allowed(self, grammar: str, token_ids: Sequence[int]) -> torch.Tensor:
         """Marks the ids that the grammar allows at each token: bool, shape (tokens, vocabulary).
 
         Errors: ValueError for a token that the grammar does not allow.
         """
         import xgrammar
 
-        matcher = xgrammar.GrammarMatcher(self._compiled(grammar), override_stop_tokens=self._stop_ids)
+        matcher = xgrammar.GrammarMatcher(self._compile(grammar), override_stop_tokens=self._stop_ids)
         packed = xgrammar.allocate_token_bitmask(len(token_ids), self._vocabulary)
         for position, token_id in enumerate(token_ids):
             if matcher.is_terminated():
@@ -142,16 +142,16 @@ class Grammars:
             matcher.fill_next_token_bitmask(packed, position)
             if not matcher.accept_token(token_id):
                 raise ValueError(f"the grammar does not allow token {position}, {token_id}")
-        return unpacked(packed, self._vocabulary)
+        return unpack(packed, self._vocabulary)
 
-    def _compiled(self, grammar: str) -> Any:
+    def _compile(self, grammar: str) -> Any:
         if json.loads(grammar).get("type") == "structural_tag":
             return self._compiler.compile_structural_tag(grammar)
         separators = None if self._any_whitespace else (",", ":")
         return self._compiler.compile_json_schema(grammar, any_whitespace=self._any_whitespace, separators=separators)
 
 
-def unpacked(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
+def unpack(packed: torch.Tensor, vocabulary: int) -> torch.Tensor:
     """Turns xgrammar's bits (int32 of 32 ids, the first in the lowest bit) into bool of shape (tokens, vocabulary)."""
     bits = (packed.unsqueeze(-1) >> torch.arange(32, dtype=torch.int32)) & 1
     return bits.flatten(start_dim=-2)[..., :vocabulary].to(torch.bool)
@@ -210,7 +210,7 @@ def sample_logprobs(
     for span, logits in zip(spans, rows, strict=True):
         prompt_ids, drawn = token_ids[: span["start"]], token_ids[span["start"] : span["end"]]
         sampling, grammar = recorded_sampling(span["sampling"]), span["sampling"]["grammar"]
-        allowed = grammars.allowed(grammar, drawn.tolist()) if grammar else None
+        allowed = grammars.mark_allowed(grammar, drawn.tolist()) if grammar else None
         computed = token_logprobs(logits, prompt_ids, drawn, sampling, allowed)
         wanted = recorded[span["start"] : span["end"]]
         for side in both_sides(sampling, edge):

@@ -20,7 +20,7 @@ CONFIG = Path("benchmark.yaml")
 
 
 @contextmanager
-def planned(config: RunConfig) -> Iterator[tuple[Plan, RunDirectory]]:
+def open_plan(config: RunConfig) -> Iterator[tuple[Plan, RunDirectory]]:
     """Yields a run's plan and its new directory, which stays open for the block."""
     plan, directory = make_plan(config, CONFIG), plan_directory(config, CONFIG)
     create(directory)
@@ -37,7 +37,7 @@ def play(config: RunConfig, lags: Path | None = None) -> Path:
     Errors: MeasurementFailed if the run failed or was interrupted.
     """
     export = RayExport if lags is None else partial(export_beside_ray, lags)
-    with planned(config) as (plan, directory):
+    with open_plan(config) as (plan, directory):
         outcome = carry_out(plan, directory, lambda text: None, lambda tally, in_flight: None, export=export)
     if outcome.failure or outcome.interrupted:
         raise MeasurementFailed(f"{directory.name}: {outcome.failure or 'interrupted'}")

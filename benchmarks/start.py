@@ -34,7 +34,7 @@ from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.load import load
 from ray_gym.models.base import EngineCheck
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SCRIPTED = REPOSITORY / "configs" / "tic_tac_toe_scripted.yaml"
@@ -63,12 +63,12 @@ class Started:
     cores_elsewhere: float
 
 
-def scripted() -> Config:
+def scripted_config() -> Config:
     config: Config = yaml.safe_load(SCRIPTED.read_text())
     return {**config, "tasks": {"generate": 2, "repeats": 1}}
 
 
-def attached_to(app: str) -> Config:
+def attached_config(app: str) -> Config:
     """Makes the config of a run that attaches to the small model at the Serve application `app`; the user moves at random."""
     config: Config = yaml.safe_load(SMALL.read_text())
     config["tasks"] = {"generate": 2, "repeats": 1}
@@ -112,7 +112,7 @@ def start(config: Config, environment: Environment, output: Path) -> Started:
 def cluster() -> Iterator[Environment]:
     """Starts a cluster for the block and yields the variables that lead to it."""
     os.environ["RAY_ADDRESS"] = "local"
-    with connected():
+    with connect():
         yield {**os.environ, "RAY_ADDRESS": str(ray.get_runtime_context().gcs_address)}
 
 
@@ -136,7 +136,7 @@ def compile_ours() -> None:
         compileall.compile_dir(REPOSITORY / folder, quiet=1)
 
 
-def repeated(rounds: int, case: str, config: Config, environment: Environment) -> list[Started]:
+def repeat(rounds: int, case: str, config: Config, environment: Environment) -> list[Started]:
     runs = []
     for _ in range(rounds):
         with tempfile.TemporaryDirectory(prefix="ray_gym_start_") as output:
@@ -167,15 +167,15 @@ def measure(cases: Sequence[str], rounds: int) -> Iterator[tuple[str, list[Start
     """Plays the cases one after the other. Errors: CalledProcessError, UserError, RunFailed."""
     if "no cluster" in cases:
         alone = {**os.environ, "RAY_ADDRESS": "local"}
-        yield "no cluster", repeated(rounds, "no cluster", scripted(), alone)
+        yield "no cluster", repeat(rounds, "no cluster", scripted_config(), alone)
     with ExitStack() as up:
         if {"cluster", "attached"} & set(cases):
             reach = up.enter_context(cluster())
         if "cluster" in cases:
-            yield "cluster", repeated(rounds, "cluster", scripted(), reach)
+            yield "cluster", repeat(rounds, "cluster", scripted_config(), reach)
         if "attached" in cases:
-            config = attached_to(up.enter_context(small_model()))
-            yield "attached", repeated(rounds, "attached", config, reach)
+            config = attached_config(up.enter_context(small_model()))
+            yield "attached", repeat(rounds, "attached", config, reach)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

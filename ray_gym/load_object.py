@@ -25,7 +25,7 @@ def load_module(name: str) -> ModuleType:
         is_missing = error.name is not None and f"{name}.".startswith(f"{error.name}.")
         if not is_missing or name.partition(".")[0] not in FORMER_PACKAGES:
             raise
-        renamed = called_today(name)
+        renamed = name_of_today(name)
         try:
             module = importlib.import_module(renamed)
         except ModuleNotFoundError:
@@ -34,7 +34,7 @@ def load_module(name: str) -> ModuleType:
     return module
 
 
-def called_today(name: str) -> str:
+def name_of_today(name: str) -> str:
     """Give the name that a module of a former package has now; other names stay as they are."""
     return f"ray_gym.{name}" if name.partition(".")[0] in FORMER_PACKAGES else name
 

@@ -14,7 +14,7 @@ from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, Target
 from ray_gym.deployments.gateway.doors.openai_door import openai_router
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.openai_api.refused import Refused
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 from ray_gym.service.api import ErrorAnswer, Problem
 
 
@@ -38,7 +38,7 @@ def main(app: str, port: int) -> None:
     door = door_app(
         {"small": DoorTarget(ServeDoor(app, silence_s=60)), "gone": DoorTarget(ServeDoor("not-there", silence_s=2))}
     )
-    with connected():
+    with connect():
         server = uvicorn.Server(uvicorn.Config(door, port=port, log_level="warning"))
 
         def wait_for_the_end() -> None:

@@ -16,7 +16,7 @@ from benchmarks.chaos import cases
 from benchmarks.chaos.cluster import Raylets, start_raylets
 from benchmarks.chaos.compare import differences, inconsistent, whole, without_tokens
 from benchmarks.chaos.disturb import Progress, disturb, play, survivors
-from benchmarks.chaos.journals import recorded_in
+from benchmarks.chaos.journals import read_answers
 from benchmarks.chaos.kills import SCRIPTED_KINDS, VLLM_KINDS, Killer, schedule
 from benchmarks.chaos.players import CallKey, FinishedCalls
 from benchmarks.chaos.processes import OURS, Processes, kill
@@ -96,10 +96,10 @@ class _Case:
 class _Scripted(_Case):
     def run(self, cluster: Raylets, processes: Processes) -> list[str]:
         given = self.given
-        total = cases.scripted_calls(given.episodes)
-        undisturbed = None if given.nonce else self._undisturbed(cluster)
-        calls, config = self._prepared("disturbed")
-        disturbed = self.disturb(cluster, processes, config, total, _counting(calls))
+        total = cases.count_scripted_calls(given.episodes)
+        undisturbed = None if given.nonce else self._play_undisturbed(cluster)
+        calls, config = self._prepare("disturbed")
+        disturbed = self.disturb(cluster, processes, config, total, _progress_of(calls))
         self._count_calls(disturbed, calls)
         if undisturbed is None:
             missing, checked = disturbed.missing_nonces()
@@ -114,25 +114,27 @@ class _Scripted(_Case):
         self.show()
         return self.problems
 
-    def _undisturbed(self, cluster: Raylets) -> list[dict[str, Any]]:
-        calls, config = self._prepared("undisturbed")
+    def _play_undisturbed(self, cluster: Raylets) -> list[dict[str, Any]]:
+        calls, config = self._prepare("undisturbed")
         rollout = Rollout(self.output, "undisturbed", cluster.address)
         try:
-            seconds = play(rollout, config, _counting(calls))
+            seconds = play(rollout, config, _progress_of(calls))
         finally:
             rollout.end()
         calls.read()
-        expected = cases.scripted_calls(self.given.episodes)
+        expected = cases.count_scripted_calls(self.given.episodes)
         if calls.distinct != expected or len(calls.calls) != expected:
             raise ChaosFailed(f"undisturbed, {len(calls.calls)} calls were made, not {expected}")
         self.table["seconds undisturbed"] = round(seconds, 1)
         say(f"undisturbed: {expected} calls in {seconds:.1f} s")
         return rollout.rows()
 
-    def _prepared(self, name: str) -> tuple[FinishedCalls, dict[str, Any]]:
+    def _prepare(self, name: str) -> tuple[FinishedCalls, dict[str, Any]]:
         folder = self.output / f"{name}-calls"
         folder.mkdir()
-        return FinishedCalls(folder), cases.scripted(self.given.episodes, self.given.seed, folder, self.given.nonce)
+        return FinishedCalls(folder), cases.scripted_config(
+            self.given.episodes, self.given.seed, folder, self.given.nonce
+        )
 
     def _count_calls(self, disturbed: Disturbed, calls: FinishedCalls) -> None:
         calls.read()
@@ -152,7 +154,7 @@ class _Vllm(_Case):
         def progress() -> int:
             """Counts the calls that are, or were, in a journal."""
             journal = self.rollout.journal
-            for one in recorded_in(journal) if journal.is_dir() else ():
+            for one in read_answers(journal) if journal.is_dir() else ():
                 known.add((one.episode, one.try_, one.thread, one.number))
             return len(known)
 
@@ -170,7 +172,7 @@ def _share_kept(made_again: Mapping[CallKey, bool]) -> float:
     return 1 - sum(made_again.values()) / len(made_again) if made_again else 0.0
 
 
-def _counting(calls: FinishedCalls) -> Progress:
+def _progress_of(calls: FinishedCalls) -> Progress:
     def progress() -> int:
         calls.read()
         return calls.distinct

@@ -17,7 +17,7 @@ ROLL_S = 2
 REPEATS = 2
 
 
-def scripted(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, Any]:
+def scripted_config(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, Any]:
     """Makes the config with scripted players, who note their finished calls in the folder `calls`."""
     arguments = {"calls": str(calls), "nonce": nonce}
     player: dict[str, Any] = {"engine": "scripted", "player": "benchmarks.chaos.players:player", "arguments": arguments}
@@ -34,7 +34,7 @@ def scripted(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, An
     }
 
 
-def scripted_calls(episodes: int) -> int:
+def count_scripted_calls(episodes: int) -> int:
     """Counts the calls of all scripted episodes."""
     tasks = episodes // REPEATS
     with_drafts = -(-tasks // 3)

@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.chaos.journals import Zombies, recorded_in
+from benchmarks.chaos.journals import Zombies, read_answers
 from benchmarks.chaos.kills import Killer, Kind
 from benchmarks.chaos.processes import Processes, describe
 from benchmarks.chaos.report import Disturbed
@@ -84,7 +84,7 @@ def disturb(
             kind, victim = _next(left, killer)
             patience.waited_for = "progress after the last kill" if victim else f"a victim for {left[0]}"
             if victim is not None:
-                disturbed.remember(recorded_in(rollout.journal))
+                disturbed.remember(read_answers(rollout.journal))
                 disturbed.kills.append((kind, time.time()))
                 say(f"{time.monotonic() - began:6.1f} s  {kind:10} at call {done:5}: {describe(victim)}")
                 killer.kill(kind, victim)
@@ -109,7 +109,9 @@ def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) ->
     """Waits until no process of these titles (of any, if there are none) is alive, and lists those that are after `within_s`."""
     deadline = time.monotonic() + within_s
     while True:
-        alive = processes.titled(*titles) if titles else sorted(processes.alive(), key=lambda process: process.pid)
+        alive = (
+            processes.find_processes(*titles) if titles else sorted(processes.alive(), key=lambda process: process.pid)
+        )
         if not alive or time.monotonic() > deadline:
             return [describe(process) for process in alive]
         time.sleep(0.2)

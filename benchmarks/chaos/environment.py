@@ -87,6 +87,6 @@ class StonesEnvironment(Environment[StonesTask, Stones]):
         return state.looked_up / 2
 
 
-def said(messages: list[Message]) -> int:
+def count_answers(messages: list[Message]) -> int:
     """Counts the messages that the model has spoken."""
     return sum(message.role == "assistant" for message in messages)

@@ -15,7 +15,7 @@ from ray_gym.journal.history import late_bytes
 from ray_gym.journal.records import Called, decode
 from ray_gym.models import stored as answers
 from ray_gym.models.base import Completion
-from ray_gym.run.directory.commit_order import staged_name
+from ray_gym.run.directory.commit_order import name_when_staged
 from ray_gym.run.directory.storage import EPISODES, STAGING
 
 _FENCED = re.compile(r"^(\d+-\d+)\.(\d+)\.(\d+)\.fenced$")
@@ -37,7 +37,7 @@ class Recorded:
         return NONCE.findall(self.completion.message.content)
 
 
-def recorded_in(folder: Path) -> list[Recorded]:
+def read_answers(folder: Path) -> list[Recorded]:
     """Reads all answers that count, of all files that are there now."""
     while True:
         try:
@@ -98,8 +98,8 @@ class Zombies:
 
     @property
     def was_refused(self) -> bool:
-        return bool(self.late) or self.refused_files() > 0
+        return bool(self.late) or self.count_refused_files() > 0
 
-    def refused_files(self) -> int:
+    def count_refused_files(self) -> int:
         """Counts the staged files that are no part of the run."""
-        return len(self.staged - {staged_name(path.name) for path in (self.run / EPISODES).glob("*.parquet")})
+        return len(self.staged - {name_when_staged(path.name) for path in (self.run / EPISODES).glob("*.parquet")})

@@ -102,7 +102,7 @@ class Killer:
     def aim(self, kind: Kind) -> psutil.Process | None:
         """Chooses a victim, or None if there is none now. No driver is killed while a worker is cut off: both would end."""
         if kind == "driver":
-            if not self.is_idle or not self._processes.titled("ray::Worker.exchange"):
+            if not self.is_idle or not self._processes.find_processes("ray::Worker.exchange"):
                 return None
             return psutil.Process(self._rollout.pid)
         victims = self._victims(kind)
@@ -155,11 +155,11 @@ class Killer:
         if kind in ("raylet", "cut off"):
             if not self.is_idle:
                 return []
-            workers = {worker.ppid() for worker in self._processes.titled("ray::Worker") if journals_of(worker)}
+            workers = {worker.ppid() for worker in self._processes.find_processes("ray::Worker") if journals_of(worker)}
             return [psutil.Process(pid) for pid in sorted(self._raylets.raylets() & workers)]
         if kind == "freeze" and not self.is_idle:
             return []
-        found = self._processes.titled(TITLES[kind])
+        found = self._processes.find_processes(TITLES[kind])
         spared = {*self._orphans, self.frozen.process if self.frozen else None}
         found = [process for process in found if process not in spared]
         return [process for process in found if journals_of(process)] if "Worker" in TITLES[kind] else found

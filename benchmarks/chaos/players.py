@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.chaos.environment import said
+from benchmarks.chaos.environment import count_answers
 from benchmarks.chat_environment import SENTENCES
 from ray_gym import Message, ToolCall
 from ray_gym.models.base import CompletionRequest
@@ -22,7 +22,7 @@ LOOKS_UP_AT = (0, 3)
 
 async def player(request: CompletionRequest, rng: random.Random, calls: str, nonce: bool = False) -> Message:
     """Answers for both sides. `calls` is the folder for the notes; `nonce` puts random bytes into every answer."""
-    number = said(request.messages)
+    number = count_answers(request.messages)
     secret = f" nonce-{os.urandom(8).hex()}" if nonce else ""
     text = rng.choice(SENTENCES) + secret
     if request.tools and request.thread == "policy" and number in LOOKS_UP_AT:

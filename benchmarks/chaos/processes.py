@@ -31,7 +31,7 @@ class Processes:
         self._seen = {process for process in found if is_alive(process)}
         return self._seen
 
-    def titled(self, *titles: str) -> list[psutil.Process]:
+    def find_processes(self, *titles: str) -> list[psutil.Process]:
         """Lists the living processes of these titles, the oldest first."""
         found = [process for process in self.alive() if title_of(process).startswith(titles)]
         return sorted(found, key=lambda process: (float(process.create_time()), int(process.pid)))

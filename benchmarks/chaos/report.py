@@ -45,7 +45,7 @@ class Disturbed:
             "calls answered from the journal": len(answered),
             "late bytes refused": sum(self.zombies.late.values()),
             "... in the journals": ", ".join(f"{name} ({late})" for name, late in self.zombies.late.items()) or "none",
-            "staged files refused": self.zombies.refused_files(),
+            "staged files refused": self.zombies.count_refused_files(),
         }
 
     def at_stake(self, calls: FinishedCalls) -> dict[CallKey, bool]:

@@ -33,7 +33,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.deployments.small_model import NAME
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.models.base import EngineCheck
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 
 LEAST_RATIO = 0.97
 PARTICIPANTS = ("policy", "user")
@@ -154,10 +154,10 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int, lags: Path) ->
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output:
         run = play(config_of(work, apps, Path(output)), lags)
         require_completed(run, work.episodes)
-    return fed_by("rollouts", number, work, apps, lags)
+    return read_fed("rollouts", number, work, apps, lags)
 
 
-def fed_by(by: str, number: int, work: Work, apps: Mapping[str, str], lags: Path) -> Fed:
+def read_fed(by: str, number: int, work: Work, apps: Mapping[str, str], lags: Path) -> Fed:
     """Collects what the engines did. Errors: MeasurementFailed if the full number never was in flight."""
     fed = Fed(by, number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()))
     try:
@@ -173,7 +173,7 @@ def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
     ask(apps, "begin")
     ports = {name: ask({name: app}, "open_directly", calls[name])[name] for name, app in apps.items()}
     asyncio.run(replay(ports, steps(calls), fed.work.concurrency))
-    again = fed_by("directly", fed.round, fed.work, apps, lags)
+    again = read_fed("directly", fed.round, fed.work, apps, lags)
     generated, before = (sum(call.tokens for call in of.all_calls) for of in (again, fed))
     if abs(generated - before) > MOST_ROUNDING * before:
         raise MeasurementFailed(f"the engine generated {generated} tokens when it was asked directly, {before} before")
@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     measured: dict[int, list[Fed]] = {}
     failed = False
     try:
-        with connected():
+        with connect():
             for engines in given.engines:
                 measure(replace(work, engines=engines), given.rounds, measured.setdefault(engines, []))
     except (MeasurementFailed, UserError, RunFailed, ConnectionError, TimeoutError) as error:

@@ -106,7 +106,7 @@ class RecordingReplica(VllmReplica):
     async def open_directly(self, calls: list[Call]) -> int:
         """Opens a port that takes numbers of calls, one a line, and answers with each number when its call was made again."""
 
-        async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def answer_calls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             async def make(number: int) -> None:
                 await self._generate(calls[number])
                 writer.write(b"%d\n" % number)
@@ -118,7 +118,7 @@ class RecordingReplica(VllmReplica):
 
         if self._server is not None:
             self._server.close()
-        self._server = await asyncio.start_server(connected, "127.0.0.1", 0)
+        self._server = await asyncio.start_server(answer_calls, "127.0.0.1", 0)
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 

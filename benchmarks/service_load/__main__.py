@@ -83,7 +83,7 @@ async def put_load_on(service: Service, given: argparse.Namespace) -> Load:
         left = sum(game.ended_at is None for game in load.games)
         unwritten = f"{len(load.unwritten)} not written{''.join(f' {one}' for one in load.unwritten[:SHOWN])}"
         unended = f"{sum(not one.state for one in load.followed)} of {len(load.followed)} streams"
-        told = f"{left} of {len(load.games)} games and {unended} are not over, {unwritten}; {_told(counts)}"
+        told = f"{left} of {len(load.games)} games and {unended} are not over, {unwritten}; {_errors_text(counts)}"
         raise MeasurementFailed(told) from None
     except WrongAnswer as error:
         raise MeasurementFailed(str(error)) from None
@@ -128,7 +128,7 @@ async def _open_sessions(connection: Connection) -> list[str]:
         cursor = f"&cursor={page['next']}"
 
 
-def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
+def show_results(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
     """Prints the results and lists what is wrong."""
     counts, seconds = load.counts, given.seconds
     say(table(counts.lines()))
@@ -153,7 +153,7 @@ def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
     }
     width = max(map(len, facts))
     say("\n" + "\n".join(f"{name:{width}}  {value}" for name, value in facts.items()) + "\n")
-    problems = [_told(counts)] if counts.errors else []
+    problems = [_errors_text(counts)] if counts.errors else []
     problems += check_games([row for row in rows if row["episode_id"] != load.warm_up], load.games)
     problems += check_streams(directory / "rollouts", load.followed, given.groups)
     for one in load.series.values():
@@ -164,7 +164,7 @@ def shown(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
     return problems
 
 
-def _told(counts: Counts) -> str:
+def _errors_text(counts: Counts) -> str:
     kinds = Counter(error[:160] for error in counts.errors).most_common(SHOWN)
     return "\n  ".join([f"{len(counts.errors)} errors", *(f"{times} x {error}" for error, times in kinds)])
 
@@ -179,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with start_service(folder, given.concurrency) as service:
             told = service.said
             load = asyncio.run(put_load_on(service, given))
-            problems += shown(load, given, service.directory)
+            problems += show_results(load, given, service.directory)
     except MeasurementFailed as error:
         problems.append(str(error))
     finally:

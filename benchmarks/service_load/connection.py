@@ -43,7 +43,7 @@ class Connection:
                     text = await answer.text()
             except (aiohttp.ClientError, TimeoutError) as error:
                 raise WrongAnswer(f"{route}: {type(error).__name__}: {error}") from None
-            self._counts.answered(route, answer.status, time.monotonic() - began)
+            self._counts.count_answer(route, answer.status, time.monotonic() - began)
             if answer.status in BUSY and "Retry-After" in answer.headers:
                 await asyncio.sleep(float(answer.headers["Retry-After"]))
                 continue

@@ -21,7 +21,7 @@ class Counts:
     errors: list[str] = field(default_factory=list)
     """Answers that no client should get."""
 
-    def answered(self, route: str, status: int, seconds: float) -> None:
+    def count_answer(self, route: str, status: int, seconds: float) -> None:
         self.seconds[route].append(seconds)
         self.statuses[route][status] += 1
 

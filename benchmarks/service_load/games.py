@@ -91,7 +91,7 @@ class Play:
             self._agent = [{"role": one["role"], "content": one["content"]} for one in messages]
             self._tools = view["tools"]
         while self._outcome is None and not self._pace.over.is_set():
-            await (self._captured_round() if captured else self._round())
+            await (self._play_captured_round() if captured else self._round())
             if self._outcome is None and rng.random() < LOOKED_AT:
                 await self._pace.pause(rng)
                 self._compare((await self._connection.ask(LOOK, self._path))["participants"]["policy"])
@@ -124,7 +124,7 @@ class Play:
         if self._outcome is None:
             await self._say(f"{self.game.key}: word {len(self.game.actions)}")
 
-    async def _captured_round(self) -> None:
+    async def _play_captured_round(self) -> None:
         assert self._agent is not None
         said = await self._complete()
         [call] = said["tool_calls"]

@@ -99,7 +99,7 @@ async def _follow(http: httpx.AsyncClient, one: Followed, counts: Counts, stays_
     url = f"/v1/rollouts/{one.rollout}/stream"
     async with aconnect_sse(http, "GET", url, params={"samples": "false"}, headers=headers) as source:
         answer = source.response
-        counts.answered(STREAM, answer.status_code, time.monotonic() - began)
+        counts.count_answer(STREAM, answer.status_code, time.monotonic() - began)
         if answer.status_code in BUSY and "Retry-After" in answer.headers:
             await asyncio.sleep(float(answer.headers["Retry-After"]))
             return

@@ -62,7 +62,7 @@ class HttpGateway:
                 f"service.tokens: service.host is {section.host}, which others can reach: set service.tokens.file or "
                 "service.tokens.env, or service.host=127.0.0.1"
             )
-        self._section = section.shared_by(max(1, len(self._tokens)))  # without tokens all are one
+        self._section = section.share_for(max(1, len(self._tokens)))  # without tokens all are one
         return self._section
 
     def open(self, say: Callable[[str], None]) -> str:

@@ -98,25 +98,25 @@ async def carry_out(
         evidence = await gather_evidence(subject, theatre, other_process)
         for check in CHECKS:
             tell(check.name)
-            waits_for = next(_failed(evidence, check), None)
+            waits_for = next(_failed_before(evidence, check), None)
             findings = [] if waits_for else await check.look(evidence)
             if findings:
                 evidence.failed.add(check.name)
             outcomes.append(CheckOutcome(check, findings, waits_for))
         return CheckReport(outcomes, _notes(evidence))
     except WaitsForEver as error:
-        return CheckReport([*outcomes, *_cut_short(CHECKS[len(outcomes) :], error.finding)], [])
+        return CheckReport([*outcomes, *_outcomes_cut_short(CHECKS[len(outcomes) :], error.finding)], [])
     finally:
         await theatre.close()
 
 
-def _cut_short(left: Sequence[Check], finding: Finding) -> Iterator[CheckOutcome]:
+def _outcomes_cut_short(left: Sequence[Check], finding: Finding) -> Iterator[CheckOutcome]:
     """Yields outcomes for the checks that are left when a hook waits for ever, since that stands in their way."""
     for check in left:
         yield CheckOutcome(check, [finding]) if check is HOOKS else CheckOutcome(check, [], HOOKS.name)
 
 
-def _failed(evidence: Evidence, check: Check) -> Iterator[str]:
+def _failed_before(evidence: Evidence, check: Check) -> Iterator[str]:
     """Yields the names of failed checks that this one comes after."""
     return (name for name in check.after if name in evidence.failed)
 

@@ -26,7 +26,7 @@ async def look(evidence: Evidence) -> list[Finding]:
     """
     raised = [finding for play in evidence.plays for finding in _errors_raised(play)]
     by_place = {finding.where: finding for finding in reversed(raised)}
-    return [*by_place.values(), *_returned(evidence), *_not_closed(evidence)]
+    return [*by_place.values(), *_check_result(evidence), *_not_closed(evidence)]
 
 
 def _not_closed(evidence: Evidence) -> Iterator[Finding]:
@@ -57,7 +57,7 @@ def _last_words(play: Play) -> str:
     return f"; last said by {said.participant}: {shorten(f'{said.content} {calls}'.strip(), 80)!r}"
 
 
-def _returned(evidence: Evidence) -> Iterator[Finding]:
+def _check_result(evidence: Evidence) -> Iterator[Finding]:
     environment = evidence.subject.make()
     speakers = (None, *environment.participants)
     wanted: dict[str, tuple[str, Callable[[Any], bool]]] = {

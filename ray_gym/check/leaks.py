@@ -67,7 +67,7 @@ def _leaks(play: Play) -> Iterator[Finding]:
                 if is_new and secret.line not in said[secret.owner] and secret.line not in seen[listener]:
                     yield _finding(play, listener, event, secret)
         if event.kind == "tool_result" and event.error is None:
-            secrets |= dict.fromkeys(_answered(play, listener, event, called.get((listener, event.tool_call_id))))
+            secrets |= dict.fromkeys(_answer_lines(play, listener, event, called.get((listener, event.tool_call_id))))
         seen[listener] += f"\n{event.content}"
 
 
@@ -91,7 +91,7 @@ def _told_at_first(play: Play) -> Iterator[Secret]:
                 yield Secret(line, name, "", frozenset(others))
 
 
-def _answered(play: Play, owner: str, event: Event, name: str | None) -> Iterator[Secret]:
+def _answer_lines(play: Play, owner: str, event: Event, name: str | None) -> Iterator[Secret]:
     """Yields the lines of a tool's answer, as secrets from those who may not call that tool, too."""
     tool = play.played.episode.tools.get(name or "")
     if tool is None:

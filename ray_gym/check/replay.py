@@ -61,9 +61,7 @@ async def _cut_and_replay(evidence: Evidence, play: Play, folder: Path) -> list[
         if found is None and total and again.answered > whole.answered - _model_calls(payloads[:end]):
             found = f"{again.answered} models were called, though {answers} of {total} answers were recorded"
         if found is not None:
-            what = (
-                f"gone on with after {answers} of {total} recorded answers it went another way: {found} ({play.scene})"
-            )
+            what = f"resumed after {answers} of {total} recorded answers it went another way: {found} ({play.scene})"
             return [Finding(name, what, _MEND)]
     return []
 

@@ -68,7 +68,13 @@ class Trace:
             if hook is not None:
                 self.returned[hook].append(given)
             return
-        called = self._outside(frame, given) if event == "c_call" else _unseeded(frame) if event == "call" else None
+        called = (
+            self._outside(frame, given)
+            if event == "c_call"
+            else _unseeded_generator(frame)
+            if event == "call"
+            else None
+        )
         if called is not None and (place := self._authors_place(frame)) is not None:
             self.outside[f"{place} calls {called}"] += 1
 
@@ -129,7 +135,7 @@ def _arguments_given(caller: FrameType) -> int | None:
     return code[place + 1] if dis.opname[code[place]] in ("CALL", "PRECALL") else None
 
 
-def _unseeded(frame: FrameType) -> str | None:
+def _unseeded_generator(frame: FrameType) -> str | None:
     """Names a random generator that is made without a seed."""
     if frame.f_code is _SEED and frame.f_locals.get("a") is None:
         return "random.Random() without a seed"

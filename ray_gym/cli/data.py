@@ -50,7 +50,7 @@ def validate(
     from ray_gym.data.rows import TaskFile
     from ray_gym.data.validation import validate
 
-    report = validate(TaskFile(_existing(file)), _environment(env, option), _ruler(tokenizer))
+    report = validate(TaskFile(_check_file(file)), _environment(env, option), _ruler(tokenizer))
     typer.echo("\n".join(report_lines(report, show_all)))
     if report.bad:
         raise UserError(f"{file}: bad rows: {len(report.bad):,} of {report.rows:,}")
@@ -93,7 +93,7 @@ def prepare(
     if out.exists() and not out.is_dir():
         raise UserError(f"--out: {out} is no directory")
     settings = Settings(env, environment.options.model_dump(mode="json"), validation, seed)
-    prepared = prepare_rows([_existing(file) for file in files], environment, settings, _ruler(tokenizer))
+    prepared = prepare_rows([_check_file(file) for file in files], environment, settings, _ruler(tokenizer))
     for report in prepared.reports:
         typer.echo("\n".join(report_lines(report, show_all)))
     if prepared.bad:
@@ -161,7 +161,7 @@ def _environment(name: str, options: list[str] | None) -> Any:
     )
 
 
-def _existing(file: Path) -> Path:
+def _check_file(file: Path) -> Path:
     if not file.is_file():
         raise UserError(f"there is no file {file}")
     return file

@@ -60,7 +60,7 @@ def export(
     given = {**_read(options or []), **{name: value for name, value in flags.items() if value is not None}}
     read = read_options(form, chosen, given)
     loaded = load(run)
-    with chosen.opened(read, loaded) as wanted:
+    with chosen.open_form(read, loaded) as wanted:
         counts = writing.export(loaded, wanted, out, partial=partial, overwrite=overwrite)
     typer.echo("\n".join(writing.report_lines(counts, out)))
 

@@ -16,7 +16,7 @@ from rich.table import Table
 from ray_gym.cli import configs, data, doctor, export, model, serve, weights
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.installed.configs import find_config
-from ray_gym.installed.version import described
+from ray_gym.installed.version import describe_version
 from ray_gym.logs import is_json
 
 logger = logging.getLogger(__name__)
@@ -46,7 +46,7 @@ app.command("model")(model.model)
 
 def _print_version(asked: bool) -> None:
     if asked:
-        typer.echo(f"ray-gym {described()}")
+        typer.echo(f"ray-gym {describe_version()}")
         raise typer.Exit
 
 
@@ -103,7 +103,7 @@ def rollout(
     elif config is not None:
         submitted = submit.submit(find_config(Path(config)), given, console, wait=wait, wait_deadline_s=wait_deadline)
     else:
-        raise UserError("give a CONFIG to play, or --resume RUN to go on with one")
+        raise UserError("give a CONFIG to play, or --resume RUN to resume one")
     if is_json():
         logger.info("the run has ended", extra={"data": {"location": submitted.location, **submitted.summary}})
     else:

@@ -34,7 +34,7 @@ def serve(
 ) -> None:
     """Open the models and environments of a config to callers over HTTP: rollouts, sessions, an OpenAI-compatible door.
 
-    Stays until Ctrl-C or SIGTERM, and takes down what it started. Started again, it goes on with what is in its directory
+    Stays until Ctrl-C or SIGTERM, and takes down what it started. Started again, it resumes what is in its directory
     (`output.dir`/`service.name`). Whoever calls needs a token (`service.tokens`), unless only this machine can.
 
     Examples:

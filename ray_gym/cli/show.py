@@ -181,9 +181,9 @@ def _readable(text: str) -> str:
     lines = []
     for key, value in answer.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        lines.append(f"  {key}:\n{_indented(shown)}" if "\n" in shown else f"  {key}: {shown}")
+        lines.append(f"  {key}:\n{_indent(shown)}" if "\n" in shown else f"  {key}: {shown}")
     return "\n" + "\n".join(lines)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"    {line}" for line in text.splitlines())

@@ -33,7 +33,7 @@ def weights(
     from typing import cast, get_args
 
     from ray_gym.errors import UserError
-    from ray_gym.run.cluster.cluster import check_running, connected
+    from ray_gym.run.cluster.cluster import check_running, connect
     from ray_gym.weights.client import Weights
     from ray_gym.weights.orders import PauseMode
 
@@ -43,7 +43,7 @@ def weights(
     if mode not in get_args(PauseMode):
         raise UserError(f"--mode: {mode!r} is none of {', '.join(get_args(PauseMode))}")
     check_running()
-    with connected():
+    with connect():
         found = Weights(app)
         if version is not None:
             here, there = path and path.absolute(), adapter and adapter.absolute()

@@ -23,7 +23,7 @@ class Address:
     token: str | None = field(repr=False)
 
     @classmethod
-    def found(cls, url: str | None, token: str | None) -> Address:
+    def check_address(cls, url: str | None, token: str | None) -> Address:
         """Checks the URL and the token. If one is not given, it is read from the environment. Errors: ValueError."""
         said = "base_url" if url else URL
         url = url or os.environ.get(URL)

@@ -66,7 +66,7 @@ class AsyncClient(ServiceClient):
             try:
                 async with self._http.stream(**stream.call().request(), timeout=silence) as response:
                     if response.status_code == 200:
-                        stream.opened()
+                        stream.note_opened()
                         async for event in EventSource(response).aiter_sse():
                             if (group := stream.receive(event)) is not None:
                                 yield group

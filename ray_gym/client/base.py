@@ -16,7 +16,7 @@ class ServiceClient:
         self, base_url: str | None = None, token: str | None = None, *, patience: Patience | None = None
     ) -> None:
         """Takes the address and the token, or reads them from RAY_GYM_URL and RAY_GYM_TOKEN. Errors: ValueError."""
-        self._address = Address.found(base_url, token)
+        self._address = Address.check_address(base_url, token)
         self._patience = patience or Patience()
         self._exchanges = Exchanges(self._address, self._patience)
 

@@ -105,7 +105,7 @@ def session(session_id: str) -> Call[api.SessionInfo]:
 
 
 def close_session(session_id: str) -> Call[None]:
-    return Call("DELETE", _session(session_id), _nothing)
+    return Call("DELETE", _session(session_id), _ignore_body)
 
 
 def call_tool(session_id: str, request: api.ToolCallRequest, key: str | None) -> Call[api.ToolCallAnswer]:
@@ -145,5 +145,5 @@ def _page(cursor: str | None, limit: int | None) -> dict[str, str]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _nothing(body: bytes) -> None:
+def _ignore_body(body: bytes) -> None:
     return None

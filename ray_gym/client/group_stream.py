@@ -37,7 +37,7 @@ class GroupStream:
         """Returns the call that opens the next connection, which goes on after the last event that came."""
         return calls.stream(self._run_id, self._last_id or None, self._samples)
 
-    def opened(self) -> None:
+    def note_opened(self) -> None:
         self._opened_at = time.monotonic()
 
     def receive(self, event: ServerSentEvent) -> tuple[str, GroupDone] | None:
@@ -56,13 +56,13 @@ class GroupStream:
 
     def pause_s(self, outcome: Outcome | None) -> float:
         """Returns the seconds to wait before the next connection. Errors: those of `Retries`."""
-        if self._went_on or self._lasted_s(outcome) >= self._patience.lasting_s:
+        if self._went_on or self._duration_s(outcome) >= self._patience.lasting_s:
             self._retries = self._exchanges.retries(self.call())
         self._went_on, self._opened_at = False, None
         cut_off = httpx.RemoteProtocolError("the stream ended before the rollout did")
         return max(self._retries.pause_s(outcome or cut_off), min(self._told_pause_s, self._patience.silence_s))
 
-    def _lasted_s(self, outcome: Outcome | None) -> float:
+    def _duration_s(self, outcome: Outcome | None) -> float:
         """Returns the seconds for which the connection was of use; -inf if there was none.
 
         The silence at the end that made the client give up does not count.

@@ -60,7 +60,7 @@ class Retries:
         self._tries += 1
         pause_s = self._pause_s(outcome)
         if pause_s is None or pause_s >= self.left_s():
-            raise self._given_up(outcome)
+            raise self._error_of(outcome)
         return pause_s
 
     def _pause_s(self, outcome: Outcome) -> float | None:
@@ -74,7 +74,7 @@ class Retries:
         self._failures += 1
         return backoff.pause_s(self._failures - 1, patience.first_pause_s) if self._failures < patience.tries else None
 
-    def _given_up(self, outcome: Outcome) -> Exception:
+    def _error_of(self, outcome: Outcome) -> Exception:
         if isinstance(outcome, Reply):
             return refusal(outcome, self._tries)
         if isinstance(outcome, httpx.TimeoutException):

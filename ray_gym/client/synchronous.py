@@ -79,7 +79,7 @@ class Client(ServiceClient):
             try:
                 with self._http.stream(**stream.call().request(), timeout=silence) as response:
                     if response.status_code == 200:
-                        stream.opened()
+                        stream.note_opened()
                         for event in EventSource(response).iter_sse():
                             if (group := stream.receive(event)) is not None:
                                 yield group

@@ -61,16 +61,16 @@ def as_yaml(data: Mapping[str, Any]) -> str:
     do backslashes before it.
     """
 
-    def escaped(node: Any) -> Any:
+    def escape(node: Any) -> Any:
         if isinstance(node, Verbatim):
             return str(node)
         if isinstance(node, str):
             return _INTERPOLATION.sub(r"\1\1\\${", node)
         if isinstance(node, Mapping):
-            return {key: escaped(value) for key, value in node.items()}
-        return [escaped(item) for item in node] if isinstance(node, list | tuple) else node
+            return {key: escape(value) for key, value in node.items()}
+        return [escape(item) for item in node] if isinstance(node, list | tuple) else node
 
-    return str(yaml.dump(escaped(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
+    return str(yaml.dump(escape(data), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120))
 
 
 def merge_overrides(text: str, file: str, overrides: Sequence[str]) -> dict[str, Any]:

@@ -210,7 +210,7 @@ class ServiceSection(Section):
     """This section says what `ray-gym serve` opens, and how much of it."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$", max_length=64)] = "service"
-    """Name of the service's directory in output.dir: a service of the same name goes on with what is there."""
+    """Name of the service's directory in output.dir: a service of the same name resumes what is there."""
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=1, le=65535)] = 8000
     tokens: TokensSection | None = None
@@ -248,7 +248,7 @@ class ServiceSection(Section):
     idle_s: Seconds = 600
     """A session to which nothing was said for this long is closed."""
 
-    def shared_by(self, callers: int) -> ServiceSection:
+    def share_for(self, callers: int) -> ServiceSection:
         """Returns the section for a number of callers: a single one has all of it."""
         return self if callers > 1 else self.model_copy(update={"caller_share": 1.0})
 

@@ -58,7 +58,7 @@ def prepare(paths: Sequence[Path], environment: Environment[Any, Any], settings:
     tasks = [placed for _, of_file in found for placed in of_file]
     rows: dict[Split, Rows] = {split: [] for split in SPLITS}
     for (_, task), row in zip(tasks, rows_of(tasks), strict=True):
-        rows[split_of(task, settings)].append(row)
+        rows[choose_split(task, settings)].append(row)
     return Prepared(settings, [report for report, _ in found], rows)
 
 
@@ -73,7 +73,7 @@ def rows_of(tasks: Sequence[Placed]) -> Rows:
     ]
 
 
-def split_of(task: Task, settings: Settings) -> Split:
+def choose_split(task: Task, settings: Settings) -> Split:
     """Chooses a task's split by nothing but the seed and the id, so that a row stays where it is when others are added.
 
     Without a given id, the content counts.

@@ -23,6 +23,6 @@ def diagnose(config_path: Path | None, overrides: Sequence[str], deadline_s: flo
     """
     needs = ClusterNeeds() if config_path is None else needs_of(config_path, overrides)
     cluster.check_running()
-    with cluster.connected(), start_examiners(deadline_s) as nodes:
+    with cluster.connect(), start_examiners(deadline_s) as nodes:
         found = examine(nodes, needs)
         return [*found, check_auth(is_token_auth_enabled()), check_dashboard(get_dashboard_url() or "")]

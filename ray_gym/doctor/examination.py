@@ -28,7 +28,7 @@ def examine(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
     results += check_versions(nodes.ask("versions", needs.packages))
     results += _clocks(nodes)
     rooms = [node.room for node in nodes.answering.values()]
-    results += check_resources(rooms, needs.placed(), needs.workers, needs.cpus_per_worker)
+    results += check_resources(rooms, needs.replicas_to_place(), needs.workers, needs.cpus_per_worker)
     results += _model_files(nodes, needs)
     results += _port(nodes, needs)
     for key, folder in needs.folders.items():
@@ -51,7 +51,7 @@ def _clocks(nodes: ExaminedNodes) -> list[Result]:
 def _model_files(nodes: ExaminedNodes, needs: ClusterNeeds) -> list[Result]:
     """Checks the files of models on the nodes where a replica may be."""
     results = []
-    for name, placed in needs.placed().items():
+    for name, placed in needs.replicas_to_place().items():
         answers = nodes.ask(
             "missing_files",
             needs.engines[name],

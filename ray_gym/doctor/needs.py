@@ -33,7 +33,7 @@ class ClusterNeeds:
     address: tuple[str, int] | None = None
     """Host and port of the service, if one were opened."""
 
-    def placed(self) -> dict[str, Sequence[Replicas]]:
+    def replicas_to_place(self) -> dict[str, Sequence[Replicas]]:
         """Returns the replicas to place, by model."""
         found = {name: engine.placed() for name, engine in self.engines.items()}
         return {name: replicas for name, replicas in found.items() if replicas}

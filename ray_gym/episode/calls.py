@@ -117,7 +117,7 @@ class Calls:
         Errors: EpisodeFailure: infra if it was under way when a worker died and `when_lost` is "fail", else for
         whatever `make` raises (which is recorded too); Diverged.
         """
-        made = self.log.make(*self._numbered(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
+        made = self.log.make(*self._next_number(f"effect {name}"), xxhash.xxh3_128_digest(_encode(arguments)))
         with _UnderWay(made, self.log, self._clock):
             return await self._effect(made, f"{self.log.key}/{name}/{made.number}", make, when_lost)
 
@@ -125,7 +125,7 @@ class Calls:
         """Does something that takes time and is done again in a replay (a tool on the session's state): in a replay it
         continues in the order of the first time.
         """
-        made = self.log.make(*self._numbered(name), b"")
+        made = self.log.make(*self._next_number(name), b"")
         with _UnderWay(made, self.log, self._clock):
             return await self._in_order(made, make)
 
@@ -146,7 +146,7 @@ class Calls:
         except EpisodeFailure as error:
             await self._record_failure(made, error, started_at, began)
             raise
-        timing = self._timing(started_at, began)
+        timing = self._timing_of(started_at, began)
         await self.log.record(made, stored, timing)
         self.live += 1
         participant = thread.participant
@@ -173,7 +173,7 @@ class Calls:
                 error = EpisodeFailure(FailureKind.ENVIRONMENT, made.thread, describe(error))
             await self._record_failure(made, error, started_at, began)
             raise error from error.__cause__
-        await self.log.record(made, stored, self._timing(started_at, began))
+        await self.log.record(made, stored, self._timing_of(started_at, began))
         return answers.restore_result(stored)
 
     async def _in_order(self, made: MadeCall, make: Callable[[], Awaitable[Result]]) -> Result:
@@ -188,7 +188,7 @@ class Calls:
             _INSIDE.reset(outside)
         await self.log.hold_if_cut(made)
         if took_time and recorded is None:
-            await self.log.record_order(made, self._timing(started_at, began))
+            await self.log.record_order(made, self._timing_of(started_at, began))
         if recorded is not None and not took_time:
             await self._recall(recorded)
         return result
@@ -198,7 +198,7 @@ class Calls:
         work by then.
         """
         if error.failure.kind != FailureKind.INFRA:
-            await self.log.record(made, answers.store_failure(error.failure), self._timing(started_at, began))
+            await self.log.record(made, answers.store_failure(error.failure), self._timing_of(started_at, began))
 
     async def _recall(self, recorded: Called) -> None:
         await self.log.recall(recorded)
@@ -206,11 +206,11 @@ class Calls:
         if self.log.is_live:
             self._clock.set_replaying(False)
 
-    def _numbered(self, name: str) -> tuple[str, int]:
+    def _next_number(self, name: str) -> tuple[str, int]:
         self._numbers[name] += 1
         return name, self._numbers[name] - 1
 
-    def _timing(self, started_at: float, began: float) -> Timing:
+    def _timing_of(self, started_at: float, began: float) -> Timing:
         return Timing(started_at, time.monotonic() - began, self._clock.elapsed_s)
 
     async def _call_until_answered(self, thread: Thread, request: CompletionRequest) -> Completion:

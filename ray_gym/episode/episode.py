@@ -180,7 +180,7 @@ class Episode(EpisodeView):
         been offered.
         """
         self.transcript.put(name, "message", said)
-        self.threads[name].show(self._shown_to(self.participants[name]))
+        self.threads[name].show(self._tools_shown_to(self.participants[name]))
 
     def open_thread(self, participant: str) -> str:
         """Opens another conversation of a participant with its model, beside its own: for drafts, sub-agents, best of
@@ -356,7 +356,7 @@ class Episode(EpisodeView):
 
     def _is_used_up(self) -> bool:
         """Says whether a limit leaves nothing for another call; then the episode has ended."""
-        if (stop := limits.reached(self)) is not None:
+        if (stop := limits.reached_limit(self)) is not None:
             self.end(stop.reason, stop.text)
         return self.stopped
 
@@ -374,12 +374,12 @@ class Episode(EpisodeView):
 
     def tools_of(self, participant: Participant) -> tuple[tuple[ToolSchema, ...], tuple[ToolSchema, ...]]:
         """Returns the tools as the prompt shows them, and as the state narrows them now."""
-        shown = self._shown_to(participant)
+        shown = self._tools_shown_to(participant)
         if not shown or not self.environment.narrows():
             return shown, shown
         return shown, tuple([self.environment.narrow(schema, self.state, participant) for schema in shown])
 
-    def _shown_to(self, participant: Participant) -> tuple[ToolSchema, ...]:
+    def _tools_shown_to(self, participant: Participant) -> tuple[ToolSchema, ...]:
         if participant.tool_choice == "none":
             return ()
         shown = self._shown.get(participant.name)

@@ -9,7 +9,7 @@ from ray_gym.episode.view import EpisodeView
 from ray_gym.stop import Stop, StopReason
 
 
-def reached(episode: EpisodeView) -> Stop | None:
+def reached_limit(episode: EpisodeView) -> Stop | None:
     """Returns how the first limit that is used up ends the episode; None while there is room for another call."""
     return next((stop for limit in _ALL if (stop := limit(episode)) is not None), None)
 

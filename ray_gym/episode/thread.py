@@ -124,7 +124,7 @@ class Thread:
         for each call.
         """
         new = self.messages[self._hashed :]
-        narrowed = _narrowed(request) if request.allowed_tools is not request.tools else []
+        narrowed = _further_tools(request) if request.allowed_tools is not request.tools else []
         shown = request.tools if self.calls == 0 else ()
         choice = (request.tool_choice, request.parallel_tool_calls)
         held_to = (request.response_format,) if request.response_format is not None else ()
@@ -147,6 +147,6 @@ class Thread:
         self.known = len(self.messages) if completion.has_tokens else 0
 
 
-def _narrowed(request: CompletionRequest) -> list[ToolSchema]:
+def _further_tools(request: CompletionRequest) -> list[ToolSchema]:
     whole = set(map(id, request.tools))
     return [schema for schema in request.allowed_tools if id(schema) not in whole]

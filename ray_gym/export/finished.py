@@ -31,7 +31,7 @@ def refuse_unfinished(run: Run) -> None:
         raise UserError(f"{run.location}: there are no episodes in it yet")
     if planned is not None and there < planned.episodes:
         raise UserError(
-            f"{run.location}: it is not finished: {there:,} of {planned.episodes:,} episodes are there; go on with it by "
+            f"{run.location}: it is not finished: {there:,} of {planned.episodes:,} episodes are there; resume it by "
             f"`ray-gym rollout --resume {shell_quoted(run.location)}`, or export what is there with --partial"
         )
 

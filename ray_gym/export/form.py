@@ -45,7 +45,7 @@ class Form(ABC):
 
     @classmethod
     @contextmanager
-    def opened(cls, options: Any, run: Run) -> Iterator[Form]:
+    def open_form(cls, options: Any, run: Run) -> Iterator[Form]:
         """Makes the form of its options, for one run. Errors: UserError.
 
         Override it where there is something to close.

@@ -15,7 +15,7 @@ from pydantic import Field
 from ray_gym.export.conversation import POLICY, Chat, conversation
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
-from ray_gym.export.selection import Counts, LeftOut, scored
+from ray_gym.export.selection import Counts, LeftOut, scored_episodes
 
 MORE_THAN_A_RESPONSE = "pairs that differ in more than the last response"
 NOTHING_IN_COMMON = "pairs with nothing in common at their beginning"
@@ -40,7 +40,7 @@ class Preference(Form):
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
         for group in groups:
-            best_first = sorted(scored(group, counts), key=lambda row: -row["reward"])
+            best_first = sorted(scored_episodes(group, counts), key=lambda row: -row["reward"])
             for place in range(len(best_first) // 2):
                 try:
                     line = self._line(best_first[place], best_first[-1 - place])

@@ -12,7 +12,7 @@ from typing import Any
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form
 from ray_gym.export.message_log import Log, message_log, prompt_length, split, token_ids
-from ray_gym.export.selection import Counts, LeftOut, scored
+from ray_gym.export.selection import Counts, LeftOut, scored_episodes
 from ray_gym.stop import StopReason
 
 NO_SAMPLES = "episodes without samples to train on (models that give no token ids have none)"
@@ -37,7 +37,7 @@ class Rollouts(Form):
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
         for group in groups:
             by_participant: dict[str, list[dict[str, Any]]] = defaultdict(list)
-            rows = list(scored(group, counts))
+            rows = list(scored_episodes(group, counts))
             for row in rows:
                 for participant, completion in _completions(row, counts):
                     by_participant[participant].append(completion)

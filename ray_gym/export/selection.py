@@ -23,17 +23,17 @@ class Counts:
     """Counts of remarks that a trainer should read about the lines that were written."""
 
 
-def scored(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:
+def scored_episodes(rows: Iterable[Row], counts: Counts) -> Iterator[Row]:
     """Yields the episodes that were played to their end and have a reward; counts the others as left out."""
     for row in rows:
         counts.episodes += 1
         if row["status"] == "completed" and row["reward"] is not None:
             yield row
         else:
-            counts.left_out[f"episodes that {_ended(row['status'])}"] += 1
+            counts.left_out[f"episodes that {_reason_left_out(row['status'])}"] += 1
 
 
-def _ended(status: str) -> str:
+def _reason_left_out(status: str) -> str:
     return {"failed": "failed", "dropped": "were dropped with their group", "cancelled": "were cancelled"}.get(
         status, "have no reward"
     )

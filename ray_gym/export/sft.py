@@ -11,7 +11,7 @@ from ray_gym.errors import UserError
 from ray_gym.export.conversation import POLICY, conversation
 from ray_gym.export.finished import Row
 from ray_gym.export.form import Form, FormOptions
-from ray_gym.export.selection import Counts, LeftOut, scored
+from ray_gym.export.selection import Counts, LeftOut, scored_episodes
 from ray_gym.export.tools_shown import ToolsShown
 from ray_gym.load import Run
 
@@ -39,7 +39,7 @@ class Sft(Form):
 
     @classmethod
     @contextmanager
-    def opened(cls, options: SftOptions, run: Run) -> Iterator[Sft]:
+    def open_form(cls, options: SftOptions, run: Run) -> Iterator[Sft]:
         """Makes the form, and closes its source of tools. Errors: UserError if no lowest reward was given."""
         if options.min_reward is None:
             raise UserError(
@@ -50,7 +50,7 @@ class Sft(Form):
 
     def lines(self, groups: Iterable[list[Row]], counts: Counts) -> Iterator[dict[str, Any]]:
         for group in groups:
-            for row in scored(group, counts):
+            for row in scored_episodes(group, counts):
                 try:
                     line = self._line(row)
                 except LeftOut as reason:

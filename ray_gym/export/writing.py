@@ -25,7 +25,7 @@ def export(run: Run, form: Form, out: Path, *, partial: bool = False, overwrite:
     if not partial:
         refuse_unfinished(run)
     counts = Counts()
-    write_chunks(out, _encoded(run, form, counts))
+    write_chunks(out, _encode_lines(run, form, counts))
     return counts
 
 
@@ -35,7 +35,7 @@ def report_lines(counts: Counts, out: Path) -> list[str]:
     return told + [f"note: {what}: {count:,}" for what, count in counts.notes.most_common() if count]
 
 
-def _encoded(run: Run, form: Form, counts: Counts) -> Iterator[bytes]:
+def _encode_lines(run: Run, form: Form, counts: Counts) -> Iterator[bytes]:
     for line in form.lines(groups(run, form.columns), counts):
         yield json.dumps(line, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode() + b"\n"
         counts.written += 1

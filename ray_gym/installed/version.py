@@ -15,7 +15,7 @@ def version() -> str:
     return metadata.version("ray-gym") if is_installed() else _of_checkout()
 
 
-def described() -> str:
+def describe_version() -> str:
     """Returns the version as `--version` prints it: of a checkout that is not installed, with the folder that it lies in."""
     where = "" if is_installed() else f" (not installed: {PACKAGE.parent})"
     return f"{version()}{where}"

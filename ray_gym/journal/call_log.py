@@ -90,7 +90,7 @@ class CallLog:
     def take_queued_s(self) -> float | None:
         """Returns the seconds that an episode waited until now to be begun.
 
-        It returns None when called again, or for an episode that is gone on with.
+        It returns None when called again, or for an episode that is resumed.
         """
         queued_at, self._history.queued_at = self._history.queued_at, None
         return None if queued_at is None else time.time() - queued_at
@@ -108,7 +108,7 @@ class CallLog:
             try:
                 recorded = self._replay.make(thread, number, request)
             except Diverged as error:
-                self._diverged(error)
+                self._note_divergence(error)
                 raise
             made = MadeCall(thread, number, request, self._replay.given, recorded)
         self._under_way.add(made.name)
@@ -122,7 +122,7 @@ class CallLog:
         if not self._replay.is_over:
             self._replay.look_again()
         if isinstance(error, Diverged):
-            self._diverged(error)
+            self._note_divergence(error)
 
     async def hold_if_cut(self, made: MadeCall) -> None:
         """Waits for ever, in a replay, for a call that a command has cut: that command comes next, and cancels it."""
@@ -192,7 +192,7 @@ class CallLog:
             self._journal.append(Intended(self._episode, self._try, self._attempt, made.thread, made.number))
             await self._journal.sync()
             if self._journal.is_fenced():
-                lost = "this worker counts as lost; another goes on with the episode"
+                lost = "this worker counts as lost; another resumes the episode"
                 raise EpisodeFailure(FailureKind.INFRA, made.thread, lost, retry=False)
 
     def begin(self) -> None:
@@ -239,7 +239,7 @@ class CallLog:
         try:
             await self._replay.reach(command.issued, lambda: self._under_way.issuperset(command.cut))
         except Diverged as error:
-            self._diverged(error)
+            self._note_divergence(error)
             raise
 
     async def catch_up(self, is_over: Callable[[], bool]) -> None:
@@ -252,7 +252,7 @@ class CallLog:
         try:
             await self._replay.wait_until(lambda: self._replay.is_over or is_over(), "commands", self._replay.total)
         except Diverged as error:
-            self._diverged(error)
+            self._note_divergence(error)
             raise
 
     def has_survived(self, step: int) -> bool:
@@ -265,7 +265,7 @@ class CallLog:
         if missing:
             self.diverged = self.diverged or f"it ended without asking for the last {missing} recorded answers"
 
-    def _diverged(self, error: Diverged) -> None:
+    def _note_divergence(self, error: Diverged) -> None:
         """Remembers the divergence, even if the environment swallows the exception."""
         self.diverged = self.diverged or str(error)
 

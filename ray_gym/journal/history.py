@@ -93,7 +93,7 @@ def fence(path: Path, run_id: str) -> FencedFile:
     if foreign := why_foreign(path, run_id):
         return FencedFile(path.name, problems=[f"{path.name}: {foreign}; left as it is"], foreign=True)
     if _FENCED.search(path.name):
-        scan = Scan(_counted(path))
+        scan = Scan(_counted_bytes(path))
         return _file(path.name, _summarise(_records(scan)), scan)
     stem = path.name.partition(".")[0]
     fencing = path.with_name(f"{stem}.fencing")
@@ -282,14 +282,14 @@ def _records(scan: Scan) -> Iterable[tuple[int, Record]]:
 def _index(path: Path) -> dict[str, list[tuple[int, int]]]:
     """Finds the offset and the length of the records of each episode in a file."""
     places: dict[str, list[tuple[int, int]]] = {}
-    scan = Scan(_counted(path))
+    scan = Scan(_counted_bytes(path))
     for offset, record in _records(scan):
         if not isinstance(record, Opened):
             places.setdefault(record.episode, []).append((offset, scan.end - offset))
     return places
 
 
-def _counted(path: Path) -> bytes:
+def _counted_bytes(path: Path) -> bytes:
     """Reads the bytes of a fenced file that count."""
     match = _FENCED.search(path.name)
     with path.open("rb") as file:

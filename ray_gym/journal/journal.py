@@ -50,7 +50,7 @@ class Journal:
         self._compacting = False
         self._compact_from = 0
         self.broken: OSError | None = None
-        """Set when a record could not be written: episodes that are played after that could not be gone on with."""
+        """Set when a record could not be written: episodes that are played after that could not be resumed."""
         self._write(self._head())
         if flush:
             flush_folder(path.parent)

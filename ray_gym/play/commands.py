@@ -97,7 +97,7 @@ class Ask(msgspec.Struct, array_like=True, tag="ask", frozen=True):
     digest: bytes
     response_format: str | None = None
 
-    def asked(self) -> Asked:
+    def to_asked(self) -> Asked:
         sampling = Sampling(**{**self.sampling, "stop": tuple(self.sampling.get("stop", ()))})
         tools, allowed = map(_schemas, (self.tools, self.allowed))
         choice: Any = self.tool_choice
@@ -189,7 +189,7 @@ async def _ask(episode: Episode, ask: Ask, captures: dict[str, Capture]) -> Agen
     """
     name = ask.participant
     thread = ask.thread or episode.transcript.open_empty_thread(name, ask.forked_for)
-    asked = ask.asked()
+    asked = ask.to_asked()
     capture = captures.setdefault(name, Capture(name))
     capture.uses(thread, asked.tools)
     turn = episode.open_turn(name)

@@ -60,7 +60,7 @@ class Deliveries:
         """Digests of the commands that were begun, by their keys."""
         self._changed = asyncio.Event()
 
-    def begun(self, digest: bytes, key: str) -> None:
+    def note_begun(self, digest: bytes, key: str) -> None:
         """Takes note that a command of this key is carried out, now or again."""
         self._by_digest.setdefault(digest, {}).setdefault(key, _Call())
         self._digests[key] = digest
@@ -80,7 +80,7 @@ class Deliveries:
             await self._news(until - _now())
         return self._wait_for(digest, asker, asker)
 
-    def answered(self, asker: str) -> None:
+    def note_answered(self, asker: str) -> None:
         """Takes note that the asker's answer is on the way."""
         if asker in self._asked:
             digest, key = self._asked[asker]

@@ -251,7 +251,7 @@ class Session:
         for task in cut:
             task.cancel()  # now: nothing else of it comes after what is recorded
         if isinstance(command, Ask):
-            self.deliveries.begun(command.digest, key)
+            self.deliveries.note_begun(command.digest, key)
         if _runs_code(command):
             self._log.record_trying(number)
         task = asyncio.create_task(self._carry_out(number, command, cut))

@@ -13,7 +13,7 @@ from ray_gym.config.file import as_yaml, read_config, read_config_text
 from ray_gym.config.sections import RunConfig
 from ray_gym.data.tasks import locate
 from ray_gym.errors import UserError
-from ray_gym.load_object import called_today
+from ray_gym.load_object import name_of_today
 
 MAY_CHANGE = (
     "fanout.*",
@@ -28,7 +28,7 @@ PLACE = ("run.name", "output.dir", "output.journal_dir")
 """Keys that say where a run is. `--resume` says that itself, so they may differ in a config."""
 
 
-def resumed_config(
+def config_to_resume(
     kept: RunConfig, run: str, config_path: Path | None = None, overrides: Sequence[str] = ()
 ) -> RunConfig:
     """Returns the run's own config with the changes that are allowed: of overrides, or of a whole config that is
@@ -54,7 +54,7 @@ def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CH
     """Lists how a run played under `new` would differ in meaning from one under `old`: lines of `key: old -> new`."""
     before, after = (_flat(yaml.safe_load(as_yaml(config.as_written()))) for config in (old, new))
     return [
-        f"{key}: {_shown(before, key)} -> {_shown(after, key)}"
+        f"{key}: {_as_text(before, key)} -> {_as_text(after, key)}"
         for key in dict.fromkeys([*before, *after])
         if not may_change(key, allowed)
         and key not in PLACE
@@ -64,7 +64,7 @@ def meaning_diff(old: RunConfig, new: RunConfig, allowed: Sequence[str] = MAY_CH
 
 def _is_same(old: Any, new: Any) -> bool:
     """Compares two values; a module of ours is the same under the name that it had before 0.2."""
-    return bool(old == new) or (isinstance(old, str) and called_today(old) == new)
+    return bool(old == new) or (isinstance(old, str) and name_of_today(old) == new)
 
 
 def may_change(key: str, allowed: Sequence[str] = MAY_CHANGE) -> bool:
@@ -94,7 +94,7 @@ def _flat(node: Any, prefix: str = "") -> dict[str, Any]:
     return {key: value for leaves in below for key, value in leaves.items()}
 
 
-def _shown(leaves: dict[str, Any], key: str) -> str:
+def _as_text(leaves: dict[str, Any], key: str) -> str:
     if key not in leaves:
         return "(not set)"
     return (

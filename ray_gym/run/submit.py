@@ -22,7 +22,7 @@ from ray_gym.run.driver.driver import Outcome, carry_out, summary_of
 from ray_gym.run.driver.progress import LoggedProgress, Reporter
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan, make_plan
-from ray_gym.run.resume import resumed_config, with_absolute_path
+from ray_gym.run.resume import config_to_resume, with_absolute_path
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def submit(
     plan = make_plan(config, config_path)
     directory = plan_directory(config, config_path)
     configure(config.log, run=directory.name)
-    with terminable(), cluster.connected():
+    with terminable(), cluster.connect():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(plan.engines, wait, wait_deadline_s)
         create(directory)
@@ -77,15 +77,15 @@ def resume(
     """
     before = find_run(run)
     if before.storage.exists(STREAM):
-        raise UserError(f"--resume: {before.location} is a stream: its trainer goes on with it (docs/training.md)")
-    config = resumed_config(before.read_config(), before.location, config_path, overrides)
+        raise UserError(f"--resume: {before.location} is a stream: its trainer resumes it (docs/training.md)")
+    config = config_to_resume(before.read_config(), before.location, config_path, overrides)
     plan = make_plan(config, config_path or before.config_file)
     if (began := before.read_fingerprint()) is not None:
         began.check(Fingerprint.of(plan), before.location, config.tasks.path or "the generator")
     directory = reopen(run, config.output)
     configure(config.log, run=directory.name)
     try:
-        with terminable(), cluster.connected():
+        with terminable(), cluster.connect():
             cluster.check_cpus(plan.config.fanout.workers, plan.config.fanout.cpus_per_worker)
             cluster.check_gpus(plan.engines, wait, wait_deadline_s)
             return _play(plan, directory, console)

@@ -18,7 +18,7 @@ _PLAIN = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", re.ASCII)
 def check_name(name: str) -> None:
     """Checks a name. Errors: UserError that says what is wrong with it."""
     if not _PLAIN.fullmatch(name):
-        raise UserError(f"NAME: {name!r} is no name of a package; {_suggested(name)}")
+        raise UserError(f"NAME: {name!r} is no name of a package; {_suggestion(name)}")
     if keyword.iskeyword(name) or name in sys.stdlib_module_names:
         raise UserError(f"NAME: {name} is a word of Python, or a module of its library; choose another name")
     if name in OTHER_FOLDERS:
@@ -36,7 +36,7 @@ def prefix_of(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
-def _suggested(name: str) -> str:
+def _suggestion(name: str) -> str:
     plain = "_".join(re.findall(r"[a-z0-9]+", name.lower())).lstrip("0123456789_")
     hint = f", for example {plain}" if _PLAIN.fullmatch(plain) else ""
     return f"take lower-case letters, digits and single underscores{hint}"

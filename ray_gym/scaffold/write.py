@@ -67,10 +67,8 @@ def write_environment(name: str, parent: Path, pattern: str) -> Written:
 def _texts(name: str, pattern: str) -> dict[str, str]:
     """Returns the texts of the files, by path in the new folder."""
     fields = {"name": name, "prefix": prefix_of(name), "pattern": pattern, "summary": PATTERNS[pattern]}
-    fields["rules"] = _filled(_template(pattern, "rules.md"), fields).rstrip()
-    return {
-        _filled(target, fields): _filled(_template(pattern, template), fields) for template, target in TARGETS.items()
-    }
+    fields["rules"] = _fill(_template(pattern, "rules.md"), fields).rstrip()
+    return {_fill(target, fields): _fill(_template(pattern, template), fields) for template, target in TARGETS.items()}
 
 
 def _template(pattern: str, name: str) -> str:
@@ -80,5 +78,5 @@ def _template(pattern: str, name: str) -> str:
     return (own if own.is_file() else templates / "common" / f"{name}.template").read_text()
 
 
-def _filled(text: str, fields: Mapping[str, str]) -> str:
+def _fill(text: str, fields: Mapping[str, str]) -> str:
     return Template(text).substitute(fields)

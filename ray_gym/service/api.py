@@ -16,7 +16,7 @@ from ray_gym.openai_api.sampling import Request, SamplingChange, Whole
 Sent = TypeVar("Sent", bound=Request)
 
 
-def written(request: Request) -> bytes:
+def to_json(request: Request) -> bytes:
     """Returns the request as JSON with the fields that were set. Takes some milliseconds a megabyte."""
     return request.model_dump_json(exclude_unset=True).encode()
 

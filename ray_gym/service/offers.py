@@ -105,7 +105,7 @@ def offers_of(config: RunConfig) -> dict[str, Offer]:
     return {own.name: own, **further}
 
 
-def chosen(offers: Mapping[str, Offer], name: str | None) -> Offer:
+def choose_offer(offers: Mapping[str, Offer], name: str | None) -> Offer:
     """Returns the offer of this name, and the first one if the name is None. Errors: Refused."""
     if name is None:
         return next(iter(offers.values()))

@@ -182,7 +182,7 @@ def find_episode(location: str, episode_id: str, file: str | None = None) -> Row
     If the file is not known, all files are searched, the newest first. Errors: Refused for a file that can't be read.
     """
     storage = storage_at(location)
-    for name in [file] if file is not None else sorted(_committed(storage, 0).values(), reverse=True):
+    for name in [file] if file is not None else sorted(_committed_files(storage, 0).values(), reverse=True):
         part = _Part(storage, name, number_of(name) or 0)
         ids = part.ids()
         if episode_id in ids:
@@ -192,7 +192,7 @@ def find_episode(location: str, episode_id: str, file: str | None = None) -> Row
 
 def last_commit(location: str) -> int:
     """Returns the number of the newest commit; 0 if there is none."""
-    return max(_committed(storage_at(location), 0), default=0)
+    return max(_committed_files(storage_at(location), 0), default=0)
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ class _Part:
         try:
             yield
         except (OSError, pa.ArrowException, UserError) as error:
-            raise _damaged(self.storage, self.commit, f"can't be read: {error}") from None
+            raise _refuse_damaged(self.storage, self.commit, f"can't be read: {error}") from None
 
 
 def _parts(location: str, cursor: str | None, commits: int) -> Iterator[tuple[int, _Part, int]]:
@@ -231,7 +231,7 @@ def _parts(location: str, cursor: str | None, commits: int) -> Iterator[tuple[in
     """
     place = Cursor.parse(cursor)
     storage = storage_at(location)
-    committed = _committed(storage, commits)
+    committed = _committed_files(storage, commits)
     last = max(commits, max(committed, default=0))
     if place not in (Cursor(), Cursor(last + 1)):
         if not 1 <= place.commit <= last:
@@ -247,11 +247,11 @@ def _parts(location: str, cursor: str | None, commits: int) -> Iterator[tuple[in
 def _part(storage: Storage, committed: Mapping[int, str], number: int) -> _Part:
     """Returns the file of a commit. Errors: Refused if it is missing."""
     if number not in committed:
-        raise _damaged(storage, number, "is not there")
+        raise _refuse_damaged(storage, number, "is not there")
     return _Part(storage, committed[number], number)
 
 
-def _committed(storage: Storage, commits: int) -> dict[int, str]:
+def _committed_files(storage: Storage, commits: int) -> dict[int, str]:
     """Returns the names of the committed files by the numbers of their commits. `commits` of them are known to be
     there.
 
@@ -298,7 +298,7 @@ def _bad(cursor: str) -> Refused:
     return invalid(f"cursor: {cursor[:40]!r} is no place in this run; give one that an answer gave, or none", "cursor")
 
 
-def _damaged(storage: Storage, commit: int, what: str) -> Refused:
+def _refuse_damaged(storage: Storage, commit: int, what: str) -> Refused:
     """Logs that a file is damaged, and returns the refusal. The path is in the log only.
 
     Such a file is never passed over silently: its reader would miss episodes without knowing it.

@@ -74,7 +74,7 @@ class Service:
     async def submit_text(self, caller: str, text: bytes, key: str | None) -> tuple[RolloutStatus, bool]:
         """Submits a rollout, and returns its status and True if it is new.
 
-        `text` is a RolloutRequest as `wire.written` writes it: it may be large, and is read in a thread.
+        `text` is a RolloutRequest as `api.to_json` writes it: it may be large, and is read in a thread.
         """
         request = await asyncio.to_thread(wire.read, RolloutRequest, text)
         return await self._rollouts.submit(caller, request, key)
@@ -97,7 +97,7 @@ class Service:
     # ---- sessions ----
 
     async def open_session_text(self, caller: str, text: bytes, key: str | None) -> Placed:
-        """Opens a session and returns its place. `text` is a SessionRequest as `wire.written` writes it."""
+        """Opens a session and returns its place. `text` is a SessionRequest as `api.to_json` writes it."""
         return await self._sessions.open(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:

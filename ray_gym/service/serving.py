@@ -27,7 +27,7 @@ from ray_gym.run.submit import terminable
 from ray_gym.service.gateway import Gateway
 from ray_gym.service.offers import make_engines, offers_of
 from ray_gym.service.service import Service
-from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, claimed, service_directory
+from ray_gym.service.setup import NAMESPACE, ServiceSetup, actor_name, claim_directory, service_directory
 
 CALLS = 4000
 """Most calls that the Service actor answers at once. Most of them wait for episodes."""
@@ -54,14 +54,14 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
     setup = ServiceSetup(config, folder, directory, engines)
     # Twice, since Ray puts a signal handler of its own before the first: it prints a stack, and aborts if that takes
     # long.
-    with terminable(), cluster.connected(gateway.environment), terminable():
+    with terminable(), cluster.connect(gateway.environment), terminable():
         cluster.check_cpus(config.fanout.workers, config.fanout.cpus_per_worker)
         cluster.check_gpus(engines, wait)
         refuse_second(config.service.name)
         with ExitStack() as started:
             started.callback(gateway.close)
             address = gateway.open(say)
-            started.enter_context(claimed(setup.directory))
+            started.enter_context(claim_directory(setup.directory))
             _start_models(engines, actor_name(config.service.name), started, say)
             actor = _start_service(setup, started)
             started.callback(gateway.stop)
@@ -69,7 +69,7 @@ def serve(config_path: Path, overrides: Sequence[str], say: Say, *, wait: bool =
             say(f"ready: {address}")
             _wait(actor)
             say("stopping")
-    say("stopped; started again with this output.dir, it goes on with what was under way")
+    say("stopped; started again with this output.dir, it resumes what was under way")
 
 
 def refuse_second(service: str) -> None:
@@ -105,13 +105,13 @@ def _start_service(setup: ServiceSetup, started: ExitStack) -> Any:
     except GetTimeoutError:
         raise RunFailed(f"the service did not come up within {START_S} s") from None
     except RayTaskError as error:
-        raise _failed(error.cause or error) from None
+        raise _as_told(error.cause or error) from None
     except RayActorError as error:
-        raise _failed(error) from None
+        raise _as_told(error) from None
     return actor
 
 
-def _failed(error: BaseException) -> Exception:
+def _as_told(error: BaseException) -> Exception:
     return error if isinstance(error, UserError) else RunFailed(f"the service did not start: {describe(error)}")
 
 

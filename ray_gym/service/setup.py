@@ -17,7 +17,7 @@ LOCK = ".lock"
 
 
 @contextmanager
-def claimed(directory: Path) -> Iterator[None]:
+def claim_directory(directory: Path) -> Iterator[None]:
     """Claims a service's directory for the block, by a lock that the kernel drops when this process ends in any way.
 
     Errors: UserError if another service has it, OSError.

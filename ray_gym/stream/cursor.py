@@ -80,7 +80,7 @@ class Progress:
     def is_settled(self, number: int) -> bool:
         return number < self.next or number in self.beyond
 
-    def delivered(self, number: int, commit: int) -> None:
+    def note_delivered(self, number: int, commit: int) -> None:
         self.out[number] = commit
         self._commit = max(self._commit, commit - 1)
 

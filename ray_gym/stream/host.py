@@ -29,7 +29,7 @@ from ray_gym.stream.evaluation import Evaluations
 from ray_gym.stream.group import Finished, groups_of
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.outbox import Dropped, Outbox, Shelf
-from ray_gym.stream.place import Standing, open_place, remove_before, standing_at
+from ray_gym.stream.place import Standing, open_place, read_standing, remove_before
 from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.source import Supply, digest_of, source_of
 
@@ -116,7 +116,9 @@ class Host:
         """
         self._plan = replace(self._plan, engines=dict(engines))
         metrics = RunMetrics(self._recorder, self._plan.config.environment.id)
-        stands = await asyncio.to_thread(standing_at, self._directory, self._source, self._cursor, self._known, metrics)
+        stands = await asyncio.to_thread(
+            read_standing, self._directory, self._source, self._cursor, self._known, metrics
+        )
         self._commits = stands.commits
         for problem in self._commits.fences.problems:
             print(f"journal: {problem}", file=sys.stderr, flush=True)
@@ -130,7 +132,7 @@ class Host:
         self._served = await asyncio.to_thread(ServedVersions, {name: engines[name] for name in self._plan.trained})
         versions = await self._take_over(await self._served.ask())
         works = (self._drive(), self._supply.fill(), self._follow())
-        self._tasks = [asyncio.create_task(self._watched(work)) for work in works]
+        self._tasks = [asyncio.create_task(self._watch(work)) for work in works]
         return versions
 
     async def _take_up(self, stands: Standing) -> None:
@@ -297,7 +299,7 @@ class Host:
         if outcome.failure:
             raise RunFailed(outcome.failure)
 
-    async def _watched(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _watch(self, work: Coroutine[Any, Any, None]) -> None:
         """Does a task's work. If it fails, the stream stops, and the trainer gets the error."""
         try:
             await work

@@ -50,7 +50,7 @@ class Standing:
         return {group.number for groups in self.files.values() for group in groups}
 
 
-def standing_at(
+def read_standing(
     directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int], metrics: RunMetrics
 ) -> Standing:
     """Finds how a stream stands at a cursor, from its files and journals.
@@ -130,7 +130,7 @@ def open_place(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[Run
     storage = storage_at(child_of(output_root(config), str(config.run.name)))
     _clear_half_made(storage)
     if storage.exists():
-        return _found(storage, config, tasks, saved)
+        return _find_place(storage, config, tasks, saved)
     if saved is not None:
         raise UserError(
             f"cursor: it was saved with a stream that is not at {storage.location}; look at output.dir and run.name, or begin with None"
@@ -143,13 +143,13 @@ def open_place(config: RunConfig, tasks: str, saved: Cursor | None) -> tuple[Run
     return directory, identity, Cursor(stream=identity.id)
 
 
-def _found(
+def _find_place(
     storage: Storage, config: RunConfig, tasks: str, saved: Cursor | None
 ) -> tuple[RunDirectory, Identity, Cursor]:
     where = storage.location
     if not (storage.exists(CONFIG) and storage.exists(STREAM)):
         raise UserError(f"run.name: there is something at {where} already that is no stream; choose another name")
-    directory = _reopened(where, config)
+    directory = _reopen(where, config)
     try:
         identity = Identity(**json.loads(storage.read(STREAM)))
         if differences := meaning_diff(directory.read_config(), config, MAY_CHANGE_TOO):
@@ -168,7 +168,7 @@ def _found(
         raise
 
 
-def _reopened(location: str, config: RunConfig) -> RunDirectory:
+def _reopen(location: str, config: RunConfig) -> RunDirectory:
     deadline = time.monotonic() + TAKEOVER_S
     while True:
         try:

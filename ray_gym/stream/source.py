@@ -145,7 +145,7 @@ class GroupSource:
 
         Errors: UserError for a generator that fails.
         """
-        row = self._row(number) if self.rows else self._generated(number)
+        row = self._row(number) if self.rows else self._generate(number)
         group_id = f"{number}-{stable_id(self.seed, _PART, number, row.task_id)[:16]}"
         return tuple(
             EpisodeSpec(
@@ -163,7 +163,7 @@ class GroupSource:
         epoch, place = divmod(number, self.epoch)
         return self.rows[_order(self.seed, epoch, len(self.rows))[place]]
 
-    def _generated(self, number: int) -> TaskRow:
+    def _generate(self, number: int) -> TaskRow:
         """Generates and checks the task of a group. Errors: UserError."""
         try:
             task = self.environment.generate(random.Random(derive_seed(self.seed, "task", number)), number)

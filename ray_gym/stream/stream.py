@@ -93,7 +93,7 @@ class Stream:
         blocking = ExitStack()  # holds the parts that block when they start and stop
         self._started.push_async_callback(asyncio.to_thread, blocking.close)
         if not ray.is_initialized():
-            await asyncio.to_thread(blocking.enter_context, cluster.connected())
+            await asyncio.to_thread(blocking.enter_context, cluster.connect())
         await asyncio.to_thread(cluster.check_cpus, self._config.fanout.workers, self._config.fanout.cpus_per_worker)
         await cluster.check_gpus_meanwhile(engines, self._options.wait_s)
         setup = HostSetup(
@@ -151,7 +151,7 @@ class Stream:
             found = delivery.group
             if found is None:
                 raise StopAsyncIteration
-            self._progress.delivered(found.number, found.commit)
+            self._progress.note_delivered(found.number, found.commit)
             if self._options.wrong_with(found.completed, found.version, self._version) is not None:
                 self._progress.acknowledge(found.number)  # it grew too old on its way here
                 await _answer(self._host.refuse.remote(found.number, self._version))

@@ -113,26 +113,26 @@ class Follower:
 
     async def _follow(self) -> None:
         """Follows until the engine can't be used any more; then the replica is not healthy, and Serve replaces it."""
-        report: ReplicaReport = self._joining()
+        report: ReplicaReport = self._as_joining()
         while self._broken is None or isinstance(report, OrderAnswer):
             try:
                 told = await self._ask(report)
             except Exception as error:
                 logging.getLogger(__name__).info("the holder of the weights is away: %s", describe(error))
                 await asyncio.sleep(AGAIN_S)
-                report = self._joining()
+                report = self._as_joining()
                 continue
             if isinstance(told, Order):
                 report = OrderAnswer(told.number, await self._try(told.task))
             elif isinstance(told, CatchUp):
                 await self._try(told)
-                report = self._joining()
+                report = self._as_joining()
             else:
                 if isinstance(told, Admitted):
                     self._admitted.set()
                 report = Ready()
 
-    def _joining(self) -> Joining:
+    def _as_joining(self) -> Joining:
         return Joining(self._host.checkpoint.version, self._paused)
 
     async def _try(self, task: Task | CatchUp) -> str | None:

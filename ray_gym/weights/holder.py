@@ -2,7 +2,7 @@
 changes it.
 
 It lives as long as the application (see `ray_gym.hosting.lease`). It keeps its knowledge in the cluster's own store,
-too, and goes on with it when Ray starts it again after its death; replicas then join again, and those that were left in
+too, and resumes it when Ray starts it again after its death; replicas then join again, and those that were left in
 the middle of an update are brought to what was served.
 """
 

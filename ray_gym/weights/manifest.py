@@ -134,7 +134,7 @@ def _read_header(path: Path) -> dict[str, TensorEntry]:
     header.pop("__metadata__", None)
     entries, spans = {}, []
     for name, described in header.items():
-        dtype, shape, (start, end) = _described(path, name, described)
+        dtype, shape, (start, end) = _read_entry(path, name, described)
         if math.prod(shape) * BITS[dtype] != (end - start) * 8:
             raise UserError(f"{path}: {name} ({dtype}, {list(shape)}) has {end - start} bytes in the file")
         entries[name] = TensorEntry(dtype, shape, path.name)
@@ -143,7 +143,7 @@ def _read_header(path: Path) -> dict[str, TensorEntry]:
     return entries
 
 
-def _described(path: Path, name: str, described: Any) -> tuple[str, tuple[int, ...], tuple[int, int]]:
+def _read_entry(path: Path, name: str, described: Any) -> tuple[str, tuple[int, ...], tuple[int, int]]:
     try:
         dtype, shape, (start, end) = str(described["dtype"]), tuple(described["shape"]), described["data_offsets"]
         numbers = [*shape, start, end]

@@ -21,7 +21,7 @@ from benchmarks.recompute import (
     recorded_sampling,
     shared_beginning,
     token_logprobs,
-    unpacked,
+    unpack,
 )
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.models.base import Sampling
@@ -114,8 +114,8 @@ def test_a_grammar_renormalises_before_anything_is_cut_off() -> None:
 
 def test_bits_of_a_packed_mask() -> None:
     packed = torch.tensor([[0b101, -(2**31)]], dtype=torch.int32)
-    assert unpacked(packed, 64).nonzero()[:, 1].tolist() == [0, 2, 63]
-    assert unpacked(packed, 40).shape == (1, 40)
+    assert unpack(packed, 64).nonzero()[:, 1].tolist() == [0, 2, 63]
+    assert unpack(packed, 40).shape == (1, 40)
 
 
 def test_an_edge_is_crossed_by_moving_the_threshold() -> None:
@@ -168,13 +168,13 @@ def test_a_recorded_grammar_allows_its_calls_and_nothing_else() -> None:
     tag = {"type": "structural_tag", "format": {"type": "tag", "begin": "go ", "content": content, "end": ""}}
     for grammar, text in ((json.dumps(tag), 'go {"n": 7}'), (json.dumps(schema), '{"n": 7}')):
         drawn = [*tokenizer.encode(text, add_special_tokens=False), tokenizer.eos_token_id]
-        allowed = grammars.allowed(grammar, drawn)
+        allowed = grammars.mark_allowed(grammar, drawn)
         assert allowed.shape == (len(drawn), 49152) and bool(allowed.gather(1, torch.tensor([drawn]).T).all())
         digits = {tokenizer.decode(int(token)) for token in allowed[-3].nonzero()}
         assert {text.strip() for text in digits} - {""} == {"4", "7"}
         assert allowed[-1].nonzero().flatten().tolist() == [drawn[-1]]
     with pytest.raises(ValueError, match="does not allow token 0"):
-        grammars.allowed(json.dumps(tag), [tokenizer.eos_token_id])
+        grammars.mark_allowed(json.dumps(tag), [tokenizer.eos_token_id])
 
 
 def sample(mask: list[int], logprobs: list[float]) -> dict[str, Any]:

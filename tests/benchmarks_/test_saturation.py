@@ -18,7 +18,7 @@ from conftest import REPOSITORY
 
 from benchmarks.measure import MeasurementFailed
 from benchmarks.saturation import __main__ as saturation
-from benchmarks.saturation.__main__ import Fed, Work, config_of, fed_by, ratio, speeds, steps
+from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, read_fed, speeds, steps
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import LongRequest, RecordingEngine, least_tokens
@@ -117,10 +117,10 @@ def test_a_round_in_which_the_full_number_never_was_in_flight_is_no_figure(
     told = {"calls": {"both": CALLS}, "steps": {"both": 7}}
     monkeypatch.setattr(saturation, "ask", lambda apps, method: told[method])
     with pytest.raises(MeasurementFailed, match="round 1, rollouts: there never were 9"):
-        fed_by("rollouts", 1, replace(WORK, concurrency=9), {}, tmp_path)
+        read_fed("rollouts", 1, replace(WORK, concurrency=9), {}, tmp_path)
     looks = [[time, "worker", [time / 1000]] for time in (0.5, 2.0, 7.0, 9.0)]
     (tmp_path / "1.jsonl").write_text("".join(json.dumps(look) + "\n" for look in looks))
-    fed = fed_by("rollouts", 1, WORK, {}, tmp_path)
+    fed = read_fed("rollouts", 1, WORK, {}, tmp_path)
     assert fed.speed > 0 and set(fed.lags.worker) == {0.002, 0.007}, "what came while all were in flight"
 
 

@@ -56,7 +56,7 @@ def test_growth_is_from_the_middle_third_to_the_last_of_those_that_were_there() 
 def test_waiting_is_counted_apart() -> None:
     counts = Counts()
     for status in (201, 429, 503, 503):
-        counts.answered("POST /v1/sessions", status, 0.5)
+        counts.count_answer("POST /v1/sessions", status, 0.5)
     assert (counts.requests, counts.asked_to_wait) == (4, 3)
     [line] = counts.lines()
     assert line["answers"] == "201: 1, 429: 1, 503: 2" and line["p50 ms"] == pytest.approx(500)

@@ -178,7 +178,7 @@ def test_a_relative_output_directory_under_a_submitted_job(folder: Folder) -> No
 @pytest.mark.ray
 def test_a_run_name_that_exists(folder: Folder, cluster: dict[str, str]) -> None:
     (folder.path / "runs" / "first").mkdir(parents=True)
-    told = f"run.name: there is a run 'first' in {folder.path / 'runs'} already; go on with it by `ray-gym rollout --resume"
+    told = f"run.name: there is a run 'first' in {folder.path / 'runs'} already; resume it by `ray-gym rollout --resume"
     folder.refuses("rollout", "mine.yaml", "run.name=first", told=told, spawn=True, **cluster)
 
 

@@ -84,7 +84,7 @@ def allocation(tmp_path: Path) -> Iterator[Allocation]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def test_a_run_is_played_and_ended_with_its_time_and_gone_on_with(allocation: Allocation) -> None:
+def test_a_run_is_played_and_ended_with_its_time_and_resumed(allocation: Allocation) -> None:
     runs, said = allocation.folder / "runs", allocation.said
     slow = ["models.random.delay_s=0.05", "models.minimax.delay_s=0.05", "output.roll_s=0.3"]
     asked = ["tasks.limit=100", "run.name=first", f"output.dir={runs}", "fanout.workers=4", "fanout.cpus_per_worker=1"]

@@ -10,7 +10,7 @@ from ray_gym.config.file import as_yaml, read_config, read_config_text
 from ray_gym.config.sections import RunConfig, ServiceSection
 from ray_gym.errors import UserError
 from ray_gym.run.directory.directory import create, find_run, plan_directory
-from ray_gym.run.resume import meaning_diff, resumed_config, with_absolute_path
+from ray_gym.run.resume import config_to_resume, meaning_diff, with_absolute_path
 from ray_gym.service.offers import offers_of
 
 CONFIG = """
@@ -86,7 +86,7 @@ def test_going_on_compares_and_shows_the_text(config: Path, monkeypatch: pytest.
     assert meaning_diff(kept, read(config)) == []
     (line,) = meaning_diff(kept, read(config, "participants.policy.system_prompt=Hello"))
     assert line == "participants.policy.system_prompt: ${oc.env:KEY} -> Hello"
-    resumed = resumed_config(kept, "RUN", overrides=["fanout.workers=3"])
+    resumed = config_to_resume(kept, "RUN", overrides=["fanout.workers=3"])
     assert resumed.fanout.workers == 3 and resumed.models == kept.models
 
 

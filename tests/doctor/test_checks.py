@@ -219,7 +219,7 @@ service: {port: 8123, offers: {cards: {environment: {id: blackjack}, participant
 def test_what_a_config_asks_for(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text(CONFIG)
     needs = needs_of(tmp_path / "config.yaml", [])
-    assert needs.placed() == {"policy": [Replicas(2, 3, 1, {"pool": "policy"})]}
+    assert needs.replicas_to_place() == {"policy": [Replicas(2, 3, 1, {"pool": "policy"})]}
     assert (needs.workers, needs.cpus_per_worker, needs.address) == (3, 2, ("127.0.0.1", 8123))
     assert needs.folders == {"output.journal_dir": Path("/shared/journals")}
     assert needs.object_stores == ("s3://bucket/runs",)

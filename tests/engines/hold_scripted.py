@@ -8,7 +8,7 @@ from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.engines.scripted_replica import ScriptedReplica
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import Application, Replicas, digest_options
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 from ray_gym.weights.holder import FirstWeights
 
 
@@ -19,7 +19,7 @@ def main(run_id: str, delay_s: float, grace_s: float) -> None:
         weights=FirstWeights(version=0, ranks=1),
     )
     application = Application(grace_s, release_s=4)
-    with connected():
+    with connect():
         try:
             application.start(run_id, "held", replicas, lambda text: print(text, flush=True))
             print("up", flush=True)

@@ -17,7 +17,7 @@ from ray_gym.hosting.application import Application, Replicas
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Sampling
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 
 SOON = {"metrics_interval_s": 0.2, "look_back_period_s": 1}
 """Serve looks every ten seconds by itself."""
@@ -71,7 +71,7 @@ async def scaled(app: str) -> dict[str, int]:
 
 def main() -> None:
     application = Application()
-    with connected():
+    with connect():
         try:
             application.start(f"scaled-{os.getpid()}", "player", wanted(), lambda text: print(text, file=sys.stderr))
             print(json.dumps(asyncio.run(scaled(application.name))))

@@ -123,7 +123,7 @@ async def test_several_calls_in_one_message_and_none_after_the_steps() -> None:
     assert (value_of(endless), reward_of(endless)) == (4, 0)
 
 
-async def test_a_conversation_that_was_begun_is_gone_on_with() -> None:
+async def test_a_conversation_that_was_begun_is_resumed() -> None:
     task = CounterTask.model_validate({"initial_count": 5, "expected_count": 15, "messages": EARLIER})
     seen: list[list[Message]] = []
 
@@ -147,7 +147,7 @@ async def test_a_conversation_that_was_begun_is_gone_on_with() -> None:
     assert (value_of(idle), reward_of(idle)) == (9, 0)
 
 
-async def test_a_turn_that_was_broken_off_is_gone_on_with() -> None:
+async def test_a_turn_that_was_broken_off_is_resumed() -> None:
     begun = EARLIER[:3]
     task = CounterTask.model_validate({"initial_count": 5, "expected_count": 9, "messages": begun})
     played = await play_task(SessionCounter(), task, {"policy": says(READ, "It is 9.")})

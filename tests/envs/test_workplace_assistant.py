@@ -174,7 +174,7 @@ def begun(*calls: tuple[ExpectedCall, str]) -> list[dict[str, Any]]:
     return [*messages, {"role": "assistant", "content": "Done."}, {"role": "user", "content": "Now tell them."}]
 
 
-async def test_a_conversation_is_gone_on_with_in_the_office_that_it_has_left() -> None:
+async def test_a_conversation_is_resumed_in_the_office_that_it_has_left() -> None:
     refused = changed(LEAD, new_value="Big")
     earlier = begun((CANCEL, "deleted event-200"), (refused, '{"error": "there is no such status"}'))
     task = WorkplaceTask.model_validate({"request": "-", "messages": earlier, "expected_calls": [MAIL.model_dump()]})

@@ -85,7 +85,7 @@ BODIES = {
     "no object": (b"[]", 422),
     "null byte": (b'{"environment": "tic_tac_toe\\u0000"}', 422),
     "os:system": (b'{"environment": "os:system"}', 422),
-    "class path": (b'{"environment": "ray_gym.run.cluster.cluster:connected"}', 422),
+    "class path": (b'{"environment": "ray_gym.run.cluster.cluster:connect"}', 422),
     "a file": (b'{"environment": "../../../../etc/passwd"}', 422),
     "a source that is a file": (b'{"source": "/etc/passwd"}', 422),
     "many stops": (json.dumps({"participants": {"policy": {"sampling": {"stop": ["x"] * 10_000}}}}).encode(), 422),

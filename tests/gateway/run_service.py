@@ -13,7 +13,7 @@ from ray import serve
 from ray_gym.config.sections import ServiceSection
 from ray_gym.deployments.gateway.gateway import HttpGateway
 from ray_gym.errors import UserError
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 from ray_gym.service import serving
 
 
@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 
 def beside_another(folder: Path, others: int, port: int) -> None:
-    with connected():
+    with connect():
         serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": others})
         try:
             HttpGateway(ServiceSection(port=port), folder / "service", folder).open(say)

@@ -65,7 +65,7 @@ def test_threads_side_by_side_go_on_each_by_its_ids_or_by_its_items(service: Ser
     ]
 
 
-def test_an_answer_that_was_never_given_cannot_be_gone_on_with(agent: Agent) -> None:
+def test_an_answer_that_was_never_given_cannot_be_resumed(agent: Agent) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         agent.client.responses.create(model="policy", input="x", previous_response_id="resp_1")
     assert (refused.value.code, refused.value.param) == ("previous_response_not_found", "previous_response_id")

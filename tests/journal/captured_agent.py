@@ -153,7 +153,7 @@ class Agent:
         own = key or await self.session.deliveries.key_for(call.digest, asker, again)
         try:
             done = await self.session.perform(own, lambda: command_of(call, "policy", self.session))
-            self.session.deliveries.answered(asker)
+            self.session.deliveries.note_answered(asker)
         except asyncio.CancelledError:
             self.session.deliveries.settle(asker, False)
             raise

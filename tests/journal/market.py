@@ -114,7 +114,7 @@ async def opened(
     settled: bool = True,
     **limits: Any,
 ) -> Driven:
-    """A session, gone on with from fenced journals."""
+    """A session, resumed from fenced journals."""
     environment, section, model = environment or Market(), LimitsSection(**limits), model or Voices()
     names = (*environment.participants, *environment.auxiliary)
     cast = {name: Cast.from_config(name, ParticipantSection(model="m"), section) for name in names}

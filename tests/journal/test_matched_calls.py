@@ -1,4 +1,4 @@
-"""Which thread a call of a black-box agent goes on with, however it tells what was said."""
+"""Which thread a call of a black-box agent continues, however it tells what was said."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_the_calls_of_one_answer_may_be_told_each_with_its_result(tmp_path
     assert agent.samples == [("policy", None, 3), ("policy/1", None, 1)]
 
 
-async def test_an_answer_may_be_gone_on_with_by_its_name(tmp_path: Path) -> None:
+async def test_an_answer_may_be_resumed_by_its_name(tmp_path: Path) -> None:
     agent = await opened(tmp_path)
 
     async def on(after: str | None, *said: Message, **options: Any) -> str:

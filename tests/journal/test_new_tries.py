@@ -1,4 +1,4 @@
-"""What can't be gone on with, or was somebody else's fault than the policy's, gets a new try, and the record says so."""
+"""What can't be resumed, or was somebody else's fault than the policy's, gets a new try, and the record says so."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ async def test_a_user_that_fails_gives_a_new_try_and_the_tries_are_remembered(tm
     assert first.played.status == "completed" and first.played.episode.spec.try_ == 1
     assert first.played.causes[1].startswith("user: user")
     again = await attempt(tmp_path, Plain(), silent_at_first, [cut(first, len(first.answered))])
-    assert again.row == first.row and again.answered == [], "the second try was gone on with"
+    assert again.row == first.row and again.answered == [], "the second try was resumed"
 
 
 async def test_a_user_that_always_fails_is_left_out(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ async def test_a_session_that_is_closed_gives_up_what_it_does(tmp_path: Path) ->
     with pytest.raises(LetGo):
         await caller
     again = await opened(tmp_path, cuts(driven.file)[-1])
-    assert again.session.given == 1, "it was begun, so it is carried out when the session is gone on with"
+    assert again.session.given == 1, "it was begun, so it is carried out when the session is resumed"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Conversations that were begun elsewhere are gone on with."""
+"""Conversations that were begun elsewhere are continued."""
 
 from __future__ import annotations
 

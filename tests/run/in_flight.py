@@ -25,7 +25,7 @@ def main(folder: str, delay_s: str, games: str) -> None:
     def notify(tally: Tally, in_flight: int) -> None:
         told.append((tally.done, in_flight))
 
-    with cluster.connected():
+    with cluster.connect():
         directory = plan_directory(config, Path(path))
         create(directory)
         outcome = carry_out(make_plan(config, path), directory, lambda text: None, notify)

@@ -18,7 +18,7 @@ from ray_gym.config.file import read_config
 from ray_gym.config.sections import OutputSection, RunConfig
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.record.schema import SCHEMA
-from ray_gym.run.directory.commit_order import number_of, staged_name
+from ray_gym.run.directory.commit_order import name_when_staged, number_of
 from ray_gym.run.directory.directory import RunDirectory, create, output_root, plan_directory, reopen
 from ray_gym.run.directory.owner import FileOwner
 
@@ -130,7 +130,7 @@ def test_going_on_keeps_what_was_committed_and_drops_what_was_staged(directory: 
     assert committed_ids(again) == {"a"} and staged(again) == [] and again.epoch == 2
 
 
-def test_only_a_run_can_be_gone_on_with(tmp_path: Path) -> None:
+def test_only_a_run_can_be_resumed(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"--resume: .* is no run directory"):
         reopen(tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -238,7 +238,7 @@ def test_names_are_in_the_order_of_the_commits_also_over_drivers(directory: RunD
         "part-7-0-00000.parquet",
     ]
     assert [number_of(name) for name in globbed(again)] == [1, 2, 3, None]
-    assert staged_name(globbed(again)[0]) == "part-1-1-00000.parquet"
+    assert name_when_staged(globbed(again)[0]) == "part-1-1-00000.parquet"
 
 
 def test_commits_at_the_same_time_show_up_one_after_the_other(directory: RunDirectory) -> None:
@@ -252,7 +252,7 @@ def test_commits_at_the_same_time_show_up_one_after_the_other(directory: RunDire
             assert seen == list(range(1, len(seen) + 1)), "no hole, not even for a moment"
     assert all(one.exception() is None for one in committing)
     assert [number_of(name) for name in globbed(directory)] == list(range(1, 17))
-    assert {staged_name(name) for name in globbed(directory)} == set(names)
+    assert {name_when_staged(name) for name in globbed(directory)} == set(names)
 
 
 def test_a_relative_journal_directory_is_kept_as_an_absolute_one(

@@ -152,7 +152,7 @@ def test_who_was_over_is_not_charged_with_another_of_its_group() -> None:
     assert still_charged.charged == charged.charged
 
 
-def test_who_was_over_before_is_not_charged_while_it_is_gone_on_with() -> None:
+def test_who_was_over_before_is_not_charged_while_it_is_resumed() -> None:
     """It is played again from its journal beside the one of its group that kills the worker."""
     dispatcher = Dispatcher.of(specs(2, size=2))
     dispatcher.lease("a", 2)
@@ -171,7 +171,7 @@ def test_a_worker_holds_what_it_was_leased_and_is_not_accepted() -> None:
     dispatcher = Dispatcher.of(specs(3))
     leased = keys(dispatcher.lease("a", 2))
     dispatcher.accept("a", leased[:1])
-    assert dispatcher.held_by("a") == ["e1"] and dispatcher.held_by("b") == []
+    assert dispatcher.leases_of("a") == ["e1"] and dispatcher.leases_of("b") == []
 
 
 def test_a_charge_in_the_journal_reaches_the_next_worker() -> None:
@@ -313,7 +313,7 @@ def test_a_session_is_charged_whose_step_workers_died_of() -> None:
     dispatcher.lose("a", journal_with(e1=JournaledEpisode(SUSPECT_AFTER)))
     [[deadly], [fine]] = dispatcher.lease("b", 10)
     assert deadly.charged is not None, "its row was not committed yet"
-    assert dispatcher.accept("b", [deadly.key]) and dispatcher.held_by("b") == ["e1"]
+    assert dispatcher.accept("b", [deadly.key]) and dispatcher.leases_of("b") == ["e1"]
 
 
 def test_suspect_sessions_wait_for_no_worker_and_keep_none_from_others() -> None:

@@ -206,7 +206,7 @@ def test_threads_that_never_come_back_cost_nobody_else_anything(cluster: dict[st
 
 @pytest.mark.runs
 def test_a_spent_budget_of_failures_stops_the_run_and_says_so(cluster: dict[str, str], tmp_path: Path) -> None:
-    """A share of all episodes; with a larger number the run is gone on with, and ends well."""
+    """A share of all episodes; with a larger number the run is resumed, and ends well."""
     faults = [*["setup"] * 4, *["none"] * 36]
     overrides = ["limits.max_failed=0.09", "models.policy.delay_s=0.3", "fanout.concurrency=12", *JUDGED, *DOWN]
     ended = play(cluster, tmp_path, faults, *overrides)

@@ -345,7 +345,7 @@ def start_slow(environment: Environment, store: str, journals: Path) -> subproce
 
 @pytest.mark.ray
 @pytest.mark.runs
-def test_a_run_is_written_shown_and_gone_on_with(cluster: Environment, store: str, tmp_path: Path) -> None:
+def test_a_run_is_written_shown_and_resumed(cluster: Environment, store: str, tmp_path: Path) -> None:
     """The cluster's processes know no keys: the driver's go to the workers with the storage."""
     environment = {**cluster, **KEYS}
     run = child_of(store, "mine")
@@ -372,7 +372,7 @@ def test_a_run_is_written_shown_and_gone_on_with(cluster: Environment, store: st
 
 @pytest.mark.ray
 @pytest.mark.chaos
-def test_interrupted_refused_and_gone_on_with(cluster: Environment, store: str, tmp_path: Path) -> None:
+def test_interrupted_refused_and_resumed(cluster: Environment, store: str, tmp_path: Path) -> None:
     environment, run = {**cluster, **KEYS}, child_of(store, "mine")
     driver = start_slow(environment, store, tmp_path)
     storage = storage_at(run)

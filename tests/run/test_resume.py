@@ -1,4 +1,4 @@
-"""What may differ when a run is gone on with, and how the rest is refused."""
+"""What may differ when a run is resumed, and how the rest is refused."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import UserError
 from ray_gym.run.fingerprint import Fingerprint, digest
-from ray_gym.run.resume import MAY_CHANGE, may_change, meaning_diff, resumed_config
+from ray_gym.run.resume import MAY_CHANGE, config_to_resume, may_change, meaning_diff
 
 RUN: dict[str, Any] = {
     "run": {"seed": 1},
@@ -85,7 +85,7 @@ def test_what_means_nothing_is_not(key: str) -> None:
     ("before", "now"), [("envs.x:y", "ray_gym.envs.x:y"), ("deployments.x:y", "ray_gym.deployments.x:y")]
 )
 def test_a_module_of_ours_is_the_same_under_its_former_name(before: str, now: str) -> None:
-    """A run of before 0.2 may be gone on with under the config of today."""
+    """A run of before 0.2 may be resumed under the config of today."""
     assert meaning_diff(changed("models.small.player", before), changed("models.small.player", now)) == []
     others = changed("models.small.player", now.replace("x:y", "x:z"))
     assert len(meaning_diff(changed("models.small.player", before), others)) == 1
@@ -126,7 +126,7 @@ def test_a_text_of_a_config_is_the_same_when_it_is_read_again(tmp_path: Path, te
 def test_a_new_config_brings_what_may_change_and_leaves_the_run_where_it_is(tmp_path: Path) -> None:
     kept = changed("output.dir", "/runs")
     new = changed("fanout.workers", 9).model_copy(update={"run": OLD.run.model_copy(update={"name": "x"})})
-    config = resumed_config(kept, "RUN", written(tmp_path / "new.yaml", new), ["limits.call_deadline_s=5"])
+    config = config_to_resume(kept, "RUN", written(tmp_path / "new.yaml", new), ["limits.call_deadline_s=5"])
     assert (config.fanout.workers, config.limits.call_deadline_s) == (9, 5)
     assert config.output.dir == "/runs" and config.run == kept.run
 
@@ -134,7 +134,7 @@ def test_a_new_config_brings_what_may_change_and_leaves_the_run_where_it_is(tmp_
 def test_a_config_that_plays_something_else_is_refused_with_all_that_differs(tmp_path: Path) -> None:
     path = written(tmp_path / "new.yaml", changed("participants.policy.sampling.temperature", 0.7))
     with pytest.raises(UserError) as caught:
-        resumed_config(OLD, "runs/mine", path, ["run.seed=3"])
+        config_to_resume(OLD, "runs/mine", path, ["run.seed=3"])
     lines = str(caught.value).splitlines()
     assert lines[0] == f"--resume: {path} plays something else than runs/mine (run -> config):"
     assert lines[1:3] == ["  run.seed: 1 -> 3", "  participants.policy.sampling.temperature: 1.0 -> 0.7"]
@@ -142,11 +142,11 @@ def test_a_config_that_plays_something_else_is_refused_with_all_that_differs(tmp
 
 
 def test_overrides_without_a_config(tmp_path: Path) -> None:
-    config = resumed_config(OLD, "RUN", overrides=["fanout.workers=3", "output.durability=off"])
+    config = config_to_resume(OLD, "RUN", overrides=["fanout.workers=3", "output.durability=off"])
     assert config == OLD.model_copy(update={"fanout": config.fanout, "output": config.output})
     assert (config.fanout.workers, config.output.durability) == (3, "off")
     with pytest.raises(UserError, match=r"--resume: run.seed=3: a run is resumed as it was; only these may change"):
-        resumed_config(OLD, "RUN", overrides=["run.seed=3"])
+        config_to_resume(OLD, "RUN", overrides=["run.seed=3"])
 
 
 def test_a_relative_task_file_of_the_config_is_the_run_s_absolute_one(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_a_relative_task_file_of_the_config_is_the_run_s_absolute_one(tmp_path: 
         update={"tasks": OLD.tasks.model_copy(update={"generate": None, "path": str(tmp_path / "games.jsonl")})}
     )
     new = kept.model_copy(update={"tasks": kept.tasks.model_copy(update={"path": "games.jsonl"})})
-    assert resumed_config(kept, "RUN", written(tmp_path / "new.yaml", new)) == read_config(
+    assert config_to_resume(kept, "RUN", written(tmp_path / "new.yaml", new)) == read_config(
         written(tmp_path / "k.yaml", kept)
     )
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.record.schema import as_table, failed_row
-from ray_gym.run.directory.commit_order import committed_name
+from ray_gym.run.directory.commit_order import name_when_committed
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.service.pages import episodes_after, groups_after
 
@@ -32,10 +32,10 @@ class CommittedRun:
     def commit_rows(self, rows: list[dict[str, Any]]) -> None:
         self.commits += 1
         self.storage.stage("part-1-0-00000.parquet", as_table(rows))
-        self.storage.publish("part-1-0-00000.parquet", committed_name(self.commits, "part-1-0-00000.parquet"))
+        self.storage.publish("part-1-0-00000.parquet", name_when_committed(self.commits, "part-1-0-00000.parquet"))
 
     def file_of(self, commit: int) -> Path:
-        return Path(self.location) / "episodes" / committed_name(commit, "part-1-0-00000.parquet")
+        return Path(self.location) / "episodes" / name_when_committed(commit, "part-1-0-00000.parquet")
 
     def ids(self, cursor: str | None, limit: int) -> list[str]:
         return [one.row["episode_id"] for one in episodes_after(self.location, cursor, limit)]

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 
 from ray_gym.errors import UserError
-from ray_gym.service.setup import claimed
+from ray_gym.service.setup import claim_directory
 
 
 def test_a_directory_is_one_service_s_until_that_has_ended(tmp_path: Path) -> None:
-    with claimed(tmp_path / "mine"):
+    with claim_directory(tmp_path / "mine"):
         told = r"service\.name: another service is up in .*mine; end that one"
-        with pytest.raises(UserError, match=told), claimed(tmp_path / "mine"):
+        with pytest.raises(UserError, match=told), claim_directory(tmp_path / "mine"):
             pass
-        with claimed(tmp_path / "another"):
+        with claim_directory(tmp_path / "another"):
             pass
-    with claimed(tmp_path / "mine"):
+    with claim_directory(tmp_path / "mine"):
         pass

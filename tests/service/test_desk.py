@@ -109,7 +109,7 @@ def spec(name: str) -> EpisodeSpec:
     return EpisodeSpec(name, name, "t", 0, 7, "{}")
 
 
-async def test_suspects_are_gone_on_with_one_at_a_time_and_keep_nobody_else_waiting() -> None:
+async def test_suspects_are_resumed_one_at_a_time_and_keep_nobody_else_waiting() -> None:
     environment, at = Opening(), Desk("opening", idle_s=60)
     at.suspects |= {"a", "b"}
     on = stage(environment)

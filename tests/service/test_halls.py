@@ -21,7 +21,7 @@ from ray_gym.deployments.gateway.guards import errors
 from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 from ray_gym.service.api import SessionInfo, SessionRequest
 from ray_gym.service.offers import offers_of
 from ray_gym.service.service import Service
@@ -41,7 +41,7 @@ def joined() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_ADDRESS", "local")
         environment.setenv("PYTHONPATH", str(REPOSITORY))
-        with connected():
+        with connect():
             yield
 
 

@@ -11,7 +11,7 @@ from committed_run import CommittedRun, row
 
 from ray_gym.openai_api.refused import Refused
 from ray_gym.record.schema import as_table
-from ray_gym.run.directory.commit_order import committed_name
+from ray_gym.run.directory.commit_order import name_when_committed
 from ray_gym.service import pages
 from ray_gym.service.pages import episodes_after, find_episode, groups_after, has_more, last_commit
 
@@ -93,7 +93,7 @@ def test_samples_are_left_out_if_nobody_wants_them(run: CommittedRun) -> None:
 def test_paging_over_a_file_reads_it_once_and_earlier_ones_not_at_all(run: CommittedRun, tmp_path: Path) -> None:
     for commit in range(3):
         run.commit(*([f"{commit}-{n}"] for n in range(10)))
-    (tmp_path / "run" / "episodes" / committed_name(1, "part-1-0-00000.parquet")).write_bytes(b"not looked into")
+    (tmp_path / "run" / "episodes" / name_when_committed(1, "part-1-0-00000.parquet")).write_bytes(b"not looked into")
     before = pages._read.cache_info().misses
     for at in range(9):
         assert run.ids(f"2.{at}", 1) == [f"1-{at}"]

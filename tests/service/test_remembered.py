@@ -54,7 +54,7 @@ async def test_after_a_restart_as_few_are_in_memory(tmp_path: Path) -> None:
 
 
 async def test_what_is_not_on_disk_stays_in_memory(tmp_path: Path) -> None:
-    """One that could not be opened: a later service goes on with it."""
+    """One that could not be opened: a later service resumes it."""
     remembered = Remembered(tmp_path, most=0)
     rollout = kept(tmp_path, 1, over=False)
     remembered.add(rollout)

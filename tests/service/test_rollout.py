@@ -15,7 +15,7 @@ from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.directory.location import storage_at
 from ray_gym.run.driver.driver import Outcome
 from ray_gym.run.driver.tally import Tally
-from ray_gym.service.rollouts.rollout import CANCELLED, Rollout, recovered
+from ray_gym.service.rollouts.rollout import CANCELLED, Rollout, read_rollout
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def ended(directory: RunDirectory, rollout: Rollout, **outcome: Any) -> Rollout:
     rollout.release()
     summary = {"interrupted": outcome["interrupted"], "failure": outcome.get("failure"), **tally.summary(), **own}
     directory.write_summary(summary)
-    found = recovered(directory.path)
+    found = read_rollout(directory.path)
     assert found is not None
     return found
 
@@ -66,9 +66,9 @@ def test_it_stands_as_it_was_left(directory: RunDirectory, outcome: dict[str, An
 
 
 def test_a_cancelled_one_stays_so_also_if_the_service_died_before_it_could_sum_up(directory: RunDirectory) -> None:
-    assert recovered(directory.path).state == "queued"  # type: ignore[union-attr]
+    assert read_rollout(directory.path).state == "queued"  # type: ignore[union-attr]
     (directory.path / CANCELLED).touch()
-    found = recovered(directory.path)
+    found = read_rollout(directory.path)
     assert found is not None and found.state == "cancelled" and found.ended_at is not None
     assert found.status().statuses == {"failed": 1}
     before = rollout()
@@ -76,17 +76,17 @@ def test_a_cancelled_one_stays_so_also_if_the_service_died_before_it_could_sum_u
     assert ended(directory, before, interrupted=True).status() == before.status()
 
 
-def test_one_that_the_command_line_has_gone_on_with_has_ended(directory: RunDirectory) -> None:
+def test_one_that_the_command_line_has_resumed_has_ended(directory: RunDirectory) -> None:
     directory.write_summary({"interrupted": False, "failure": None, **Tally(3).summary()})
-    found = recovered(directory.path)
+    found = read_rollout(directory.path)
     assert found is not None and found.state == "done" and found.ended_at is not None
 
 
 def test_what_is_no_rollout_is_left_out(directory: RunDirectory, tmp_path: Path) -> None:
-    assert recovered(tmp_path) is None
+    assert read_rollout(tmp_path) is None
     for text in ("{", "[]", json.dumps({"caller": "ann"})):
         (directory.path / "request.json").write_text(text)
-        assert recovered(directory.path) is None
+        assert read_rollout(directory.path) is None
 
 
 async def test_whoever_waits_hears_of_every_change(directory: RunDirectory) -> None:

@@ -24,7 +24,7 @@ from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.load import load
 from ray_gym.openai_api.refused import Refused
 from ray_gym.record.schema import without_volatile
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 from ray_gym.service.service import Service, ServiceSetup
 
 pytestmark = pytest.mark.ray
@@ -46,7 +46,7 @@ def joined() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_ADDRESS", "local")
         environment.setenv("PYTHONPATH", str(REPOSITORY))
-        with connected():
+        with connect():
             yield
 
 
@@ -232,7 +232,7 @@ async def test_a_full_queue_and_cancelling(tmp_path: Path) -> None:
         assert [event["event"] for event in await door.stream(waiting)] == ["end"]
     async with serving(tmp_path) as door:
         assert {(await door.status(run_id))["state"] for run_id in (playing, waiting)} == {"cancelled"}
-        assert await door.stream(playing) == [*groups, end], "and is not gone on with"
+        assert await door.stream(playing) == [*groups, end], "and is not resumed"
 
 
 async def test_one_caller_leaves_places_in_the_queue_for_others(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ async def test_who_goes_leaves_the_others_what_they_wait_for(run: CommittedRun) 
     assert found is not None and found.cursor == "1.1" and going.cancelled()
 
 
-async def test_a_stream_that_nothing_holds_back_ends_and_is_gone_on_with(
+async def test_a_stream_that_nothing_holds_back_ends_and_is_resumed(
     run: CommittedRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(4):

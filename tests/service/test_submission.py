@@ -14,7 +14,7 @@ from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.openai_api.refused import Refused
 from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.service.api import RolloutRequest
-from ray_gym.service.offers import chosen, offers_of
+from ray_gym.service.offers import choose_offer, offers_of
 from ray_gym.service.rollouts.submission import TASKS, Submission, plan_again, submission_of
 
 PLAYERS = {
@@ -57,7 +57,7 @@ def config(tmp_path: Path) -> RunConfig:
 
 def submitted(config: RunConfig, folder: Path, **request: Any) -> Submission:
     asked = RolloutRequest.model_validate(request)
-    offer = chosen(offers_of(config), asked.environment)
+    offer = choose_offer(offers_of(config), asked.environment)
     return submission_of(asked, offer, config, folder, ENGINES, "0" * 32)
 
 
@@ -135,7 +135,7 @@ def test_deep_tasks_are_refused(config: RunConfig, tmp_path: Path) -> None:
     deep: Any = {}
     for _ in range(3000):
         deep = {"a": deep}
-    offer = chosen(offers_of(config), None)
+    offer = choose_offer(offers_of(config), None)
     request = RolloutRequest.model_construct(tasks=[deep])
     with pytest.raises(Refused, match=r"tasks\[0\]: nested too deeply"):
         submission_of(request, offer, config, tmp_path, ENGINES, "0" * 32)

@@ -85,7 +85,7 @@ def test_another_config_or_other_tasks(tmp_path: Path, made: tuple[Identity, Cur
 
 
 def test_no_rollout_is_played_into_a_stream(tmp_path: Path, made: tuple[Identity, Cursor]) -> None:
-    with pytest.raises(UserError, match="is a stream: its trainer goes on with it"):
+    with pytest.raises(UserError, match="is a stream: its trainer resumes it"):
         resume(str(tmp_path / "s"), [], Console(quiet=True))
 
 

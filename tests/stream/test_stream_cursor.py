@@ -21,7 +21,7 @@ def test_whatever_order_groups_are_acknowledged_in(order: list[int], until: int,
     out: list[int] = []
     settled: set[int] = set()
     for number in order[:until]:
-        progress.delivered(number, commit_of[number])
+        progress.note_delivered(number, commit_of[number])
         out.append(number)
         for one in data.draw(st.lists(st.sampled_from(out), unique=True)) if out else []:
             progress.acknowledge(one)
@@ -37,7 +37,7 @@ def test_whatever_order_groups_are_acknowledged_in(order: list[int], until: int,
 
 def test_a_group_is_acknowledged_once() -> None:
     progress = Progress("s")
-    progress.delivered(0, 1)
+    progress.note_delivered(0, 1)
     progress.acknowledge(0)
     with pytest.raises(ValueError, match="group 0 was acknowledged already"):
         progress.acknowledge(0)
@@ -45,7 +45,7 @@ def test_a_group_is_acknowledged_once() -> None:
 
 def test_what_was_dropped_is_settled() -> None:
     progress = Progress("s")
-    progress.delivered(1, 1)
+    progress.note_delivered(1, 1)
     progress.settle([0, 0])
     progress.acknowledge(1)
     assert progress.cursor(0) == Cursor(stream="s", next=2)

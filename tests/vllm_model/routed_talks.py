@@ -25,7 +25,7 @@ from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.hosting.admission import Admission, AdmissionLimits
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import EngineCheck, Sampling
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 from ray_gym.weights.client import Weights
 
 BLOCK = 32
@@ -147,7 +147,7 @@ def made_for(case: str, folder: str) -> VllmEngine:
 
 def main(folder: str, case: str) -> None:
     made = made_for(case, folder)
-    with connected():
+    with connect():
         try:
             made.start(f"routed-{os.getpid()}", "tiny", lambda text: print(text, file=sys.stderr))
             cases = {"affinity": affinity, "admission": admission}

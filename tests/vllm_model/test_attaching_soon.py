@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from conftest import REPOSITORY
 
-from benchmarks.start import attached_to, start
+from benchmarks.start import attached_config, start
 
 BOUND_S = 20
 """On a machine that other tests keep busy; alone, `python -m benchmarks.start` says how long it takes."""
@@ -20,7 +20,7 @@ HEAVY = ("vllm", "torch", "transformers", "huggingface_hub")
 @pytest.mark.clock
 @pytest.mark.ray
 def test_the_first_step_comes_soon(small_model_app: str, model_cluster: dict[str, str], tmp_path: Path) -> None:
-    started = start(attached_to(small_model_app), model_cluster, tmp_path)
+    started = start(attached_config(small_model_app), model_cluster, tmp_path)
     assert 0 < started.joined < started.first_step < BOUND_S
 
 

@@ -23,7 +23,7 @@ from ray_gym.episode.thread import Thread
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.messages import Message
 from ray_gym.models.base import EngineCheck, Model, Sampling
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 from ray_gym.weights.client import Weights
 
 CONVERSATIONS, TURNS, MAX_TOKENS = 100, 5, 24
@@ -227,7 +227,7 @@ def main(folder: Path, results: Path) -> None:
     options = VllmOptions(model=str(folder / "first"), gpus=0, replicas=2, engine_args=ENGINE_ARGS, tool_parser=None)
     engine = VllmEngine(options)
     engine.check(EngineCheck("tiny", {}, uses_tools=False))
-    with connected():
+    with connect():
         try:
             engine.start("weights", "tiny", lambda text: print(text, file=sys.stderr))
             results.write_text(json.dumps(asyncio.run(scenes(engine, folder))))

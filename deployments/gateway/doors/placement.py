@@ -15,7 +15,7 @@ from ray.exceptions import RayActorError, RayTaskError
 from ray_gym.aio.backoff import pause_s
 from ray_gym.deployments.gateway.remote_service import SUBMIT_S, RemoteService
 from ray_gym.openai_api.refused import Refused, unavailable
-from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, written
+from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, to_json
 from ray_gym.service.pages import Row, find_episode
 from ray_gym.service.service import Service
 from ray_gym.service.sessions import views
@@ -51,7 +51,7 @@ class Placement:
         await asyncio.shield(task)
 
     async def opened(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
-        text = await asyncio.to_thread(written, request)
+        text = await asyncio.to_thread(to_json, request)
         placed = await self._service.ask_within(SUBMIT_S, Service.open_session_text, caller, text, key)
         self._remember(caller, placed)
         return placed

@@ -18,7 +18,7 @@ from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
 from ray_gym.deployments.gateway.guards.pace import PACED
 from ray_gym.deployments.gateway.remote_service import ANSWER_S, SUBMIT_S, RemoteService
 from ray_gym.openai_api.refused import Refused
-from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus, written
+from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus, to_json
 from ray_gym.service.pages import Cursor, episodes_after, has_more
 from ray_gym.service.service import Service
 
@@ -75,7 +75,7 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         key: Key = None,
     ) -> RolloutStatus:
         """Put a rollout into the queue. With an Idempotency-Key the request can be sent again."""
-        text = await asyncio.to_thread(written, request)
+        text = await asyncio.to_thread(to_json, request)
         status, made = await service.ask_within(SUBMIT_S, Service.submit_text, caller, text, key)
         response.status_code = 201 if made else 200
         return status

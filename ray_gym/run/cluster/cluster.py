@@ -32,7 +32,7 @@ NONE_RUNNING = (
 
 
 @contextmanager
-def connected(environment: Mapping[str, str] | None = None) -> Iterator[None]:
+def connect(environment: Mapping[str, str] | None = None) -> Iterator[None]:
     """Joins the running cluster (RAY_ADDRESS, else one on this machine), or starts one that ends with the block.
 
     `environment` holds environment variables for the processes that are started from here.

@@ -48,10 +48,10 @@ def missing_gpus(wanted: Mapping[str, Sequence[Replicas]], nodes: Sequence[float
             )
         for _ in range(each.count):
             if (best := min((gpus for gpus in left if gpus >= each.gpus), default=None)) is None:
-                return f"they ask for {total:g} GPUs ({told}), and of what the nodes have ({_listed(nodes)}) none is left for {name}"
+                return f"they ask for {total:g} GPUs ({told}), and of what the nodes have ({_list_gpus(nodes)}) none is left for {name}"
             left[left.index(best)] = best - each.gpus
     return None
 
 
-def _listed(nodes: Sequence[float]) -> str:
+def _list_gpus(nodes: Sequence[float]) -> str:
     return ", ".join(f"{gpus:g}" for gpus in sorted(nodes, reverse=True) if gpus)

@@ -16,11 +16,11 @@ PART = "part-"
 _COMMITTED = re.compile(r"part-([0-9]{8,})-(.+)", re.ASCII)
 
 
-def committed_name(number: int, staged: str) -> str:
+def name_when_committed(number: int, staged: str) -> str:
     return f"{PART}{number:08d}-{staged.removeprefix(PART)}"
 
 
-def staged_name(committed: str) -> str:
+def name_when_staged(committed: str) -> str:
     """Returns the name that a committed file had when it was staged."""
     found = _COMMITTED.fullmatch(committed)
     return f"{PART}{found[2]}" if found else committed
@@ -61,7 +61,7 @@ class CommitOrder:
         """Publishes a staged file under the next number, and returns its new name. Errors: OSError; then the file may
         be there all the same.
         """
-        name = committed_name(self.last + 1, staged)
+        name = name_when_committed(self.last + 1, staged)
         try:
             storage.publish(staged, name)
         except OSError:

@@ -316,7 +316,7 @@ def _refuse_relative(key: str, location: str, example: str) -> None:
 
 
 def _name_is_taken(directory: RunDirectory) -> UserError:
-    resume = f"go on with it by `ray-gym rollout --resume {shell_quoted(directory.location)}`"
+    resume = f"resume it by `ray-gym rollout --resume {shell_quoted(directory.location)}`"
     where = parent_of(directory.location)
     return UserError(
         f"run.name: there is a run {directory.name!r} in {where} already; {resume}, or choose another name"

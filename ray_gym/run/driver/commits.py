@@ -82,10 +82,10 @@ class Commits:
 
         Returns whether the worker had got anything done, or a session is charged with its end now.
         """
-        held = self.dispatcher.leased_to(worker)
+        held = self.dispatcher.attempts_of(worker)
         logger.warning("worker %s is lost: %s; %d episodes go on elsewhere", worker, reason, len(held))
         _log_each(logging.DEBUG, held, f"its worker {worker} is lost; the episode goes on elsewhere")
-        journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.held_by(worker))
+        journal = await asyncio.to_thread(self.fences.fence_lost, worker, self.dispatcher.leases_of(worker))
         sessions = self.dispatcher.sessions
         charged_before = sessions.charged if sessions else 0
         self.dispatcher.lose(worker, journal, reason)

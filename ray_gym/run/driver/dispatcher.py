@@ -84,12 +84,12 @@ class Dispatcher:
         """Says whether anything leased to the worker is not accepted yet."""
         return bool(self._held.get(worker))
 
-    def held_by(self, worker: str) -> list[str]:
+    def leases_of(self, worker: str) -> list[str]:
         """Returns the ids of the episodes that are leased to the worker and not accepted yet."""
         return list(self._held.get(worker, ()))
 
-    def leased_to(self, worker: str) -> list[EpisodeKey]:
-        """Returns the episodes of `held_by`, each with its attempt."""
+    def attempts_of(self, worker: str) -> list[EpisodeKey]:
+        """Returns the episodes of `leases_of`, each with its attempt."""
         return [held.lease.key for held in self._held.get(worker, {}).values()]
 
     def all_over(self, worker: str) -> bool:
@@ -164,12 +164,14 @@ class Dispatcher:
     def _charges(self, held: list[_Held], journal: FencedFile | None, reason: str) -> dict[str, str]:
         """Returns the episodes that are charged with the worker's end, by id, and why."""
         if self.sessions is not None:
-            there = ((one.lease.spec.episode_id, _journaled(one, journal)) for one in held if one.lease.charged is None)
+            there = (
+                (one.lease.spec.episode_id, _in_journal(one, journal)) for one in held if one.lease.charged is None
+            )
             return self.sessions.count_deaths({session: found for session, found in there if found is not None}, reason)
         why = f"its worker died while it was the only episode there: {reason}"
-        return dict.fromkeys(self._blamed(held, journal), why)
+        return dict.fromkeys(self._episodes_to_blame(held, journal), why)
 
-    def _blamed(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
+    def _episodes_to_blame(self, held: list[_Held], journal: FencedFile | None) -> set[str]:
         """Returns the episodes, of those that were alone on the worker that died, that may have been the cause."""
         alone = {one.lease.spec.episode_id for one in held if one.lease.alone and one.lease.charged is None}
         if journal is None:
@@ -181,7 +183,7 @@ class Dispatcher:
 
     def _renew(self, held: _Held, journal: FencedFile | None, charge: str | None) -> Lease:
         lease = held.lease
-        found = _journaled(held, journal)
+        found = _in_journal(held, journal)
         again = replace(lease, spec=replace(lease.spec, attempt=lease.spec.attempt + 1))
         if journal and not found:
             return again  # it waited at the worker, and was not begun
@@ -199,12 +201,12 @@ class Dispatcher:
         return replace(again, charged=charged, alone=alone)
 
 
-def _journaled(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:
+def _in_journal(held: _Held, journal: FencedFile | None) -> JournaledEpisode | None:
     return journal.episodes.get(held.lease.spec.episode_id) if journal else None
 
 
 def _was_over(held: _Held, journal: FencedFile | None) -> bool:
-    found = _journaled(held, journal)
+    found = _in_journal(held, journal)
     return found.over if found else held.over
 
 

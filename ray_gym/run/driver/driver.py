@@ -231,7 +231,7 @@ class Driver:
     def wake(self) -> None:
         """Has the worker with the fewest episodes ask for new ones now, because there is something new to lease."""
         if self.workers:
-            name = min(self.workers, key=lambda worker: len(self._dispatcher.held_by(worker)))
+            name = min(self.workers, key=lambda worker: len(self._dispatcher.leases_of(worker)))
             self.workers[name].wake.remote()
 
     async def wait_until_leased(self, within_s: float) -> None:
@@ -355,7 +355,7 @@ class Driver:
         """Returns the worker's answer; None if the run is being stopped and the worker does not answer. Errors:
         _WorkerLost.
         """
-        answer = asyncio.ensure_future(_awaited(reference))
+        answer = asyncio.ensure_future(_wait_for(reference))
         stopping = asyncio.create_task(self._stopping.wait())
         try:
             await asyncio.wait({answer, stopping}, return_when=asyncio.FIRST_COMPLETED, timeout=within_s)
@@ -382,7 +382,7 @@ def _code_is_missing(module: str, told: str) -> UserError:
     )
 
 
-async def _awaited(reference: Any) -> Any:
+async def _wait_for(reference: Any) -> Any:
     return await reference
 
 

@@ -2,7 +2,7 @@
 
 A session at rest is never to blame, however often its worker dies. A session that was carrying out a step may be, and
 so may all others that were. A session that was so SUSPECT_AFTER times in a row, in the same step, is charged if it was
-the only one the last time; else it is a suspect: workers go on with one suspect at a time, so that it is soon the only
+the only one the last time; else it is a suspect: workers resume one suspect at a time, so that it is soon the only
 one. A suspect that never is the only one, because others are busy all the time, is charged after as many deaths again.
 """
 

@@ -94,7 +94,7 @@ class Watchdog:
             fence_s += passed_s if passed_s < 2 * BEAT_S else -fence_s  # who was suspended may take a breath first
             if fence_s >= FENCE_S:
                 fence_s = 0.0
-                if self._fenced():
+                if self._ask_if_fenced():
                     self._end(Charge("fenced", None, None, "another attempt has taken this worker's episodes over"))
             charge = self._judge(blocked_s)
             if charge is not None:
@@ -105,10 +105,10 @@ class Watchdog:
         if self._memory_limit is not None and memory > self._memory_limit:
             message = f"the worker took {_in_mb(memory)} of memory, over its limit of {_in_mb(self._memory_limit)}"
             # An episode is to blame only if the loop is inside it, rather than passing through it by chance.
-            running = self._running() if blocked_s > 0 else None
+            running = self._running_code() if blocked_s > 0 else None
             return _charge("memory", message, running if running and not self._goes_on() else None)
         if blocked_s >= self._stuck_after_s:
-            running = self._running()
+            running = self._running_code()
             if not self._has_beaten.is_set():  # else it came free just now, and another episode may be running
                 return _charge("stuck", f"the event loop was blocked for {blocked_s:.0f} s", running)
         return None
@@ -122,7 +122,7 @@ class Watchdog:
             return False
         return came_round.wait(BEAT_S)
 
-    def _fenced(self) -> bool:
+    def _ask_if_fenced(self) -> bool:
         """Asks whether the worker was fenced off. A question that fails counts as no: the file with the answer may be
         out of reach for a while.
         """
@@ -132,7 +132,7 @@ class Watchdog:
             traceback.print_exc()
             return False
 
-    def _running(self) -> RunningCode | None:
+    def _running_code(self) -> RunningCode | None:
         return find_running(sys._current_frames().get(self._loop_thread))
 
     def _end(self, charge: Charge) -> None:

@@ -29,7 +29,7 @@ from ray_gym.run.fingerprint import Fingerprint
 from ray_gym.run.plan import Plan
 from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.keys import digest, id_for
-from ray_gym.service.offers import Offer, chosen
+from ray_gym.service.offers import Offer, choose_offer
 from ray_gym.service.pages import newest
 from ray_gym.service.rollouts.remembered import Remembered
 from ray_gym.service.rollouts.rollout import CANCELLED, Rollout
@@ -177,7 +177,7 @@ class Rollouts:
             self._refuse_if_full(caller)
             self._making[caller] += 1
             try:
-                rollout = await self._made(run_id, caller, body, request, key)
+                rollout = await self._make(run_id, caller, body, request, key)
             finally:
                 self._making[caller] -= 1
             self._rollouts.add(rollout)
@@ -201,8 +201,8 @@ class Rollouts:
         if self._closing:
             raise unavailable("the service is stopping")
 
-    async def _made(self, run_id: str, caller: str, body: str, request: RolloutRequest, key: str | None) -> Rollout:
-        offer = chosen(self._offers, request.environment)
+    async def _make(self, run_id: str, caller: str, body: str, request: RolloutRequest, key: str | None) -> Rollout:
+        offer = choose_offer(self._offers, request.environment)
         async with self._planning:
             submission = await asyncio.to_thread(
                 submission_of, request, offer, self._config, self._config_dir, self._engines, run_id
@@ -225,9 +225,9 @@ class Rollouts:
         while self._queue and len(self._playing) < self._config.service.active_rollouts and not self._closing:
             rollout = self._queue.popleft()
             self._playing[rollout.id] = asyncio.create_task(self._play(rollout))
-            self._playing[rollout.id].add_done_callback(partial(self._played, rollout.id))
+            self._playing[rollout.id].add_done_callback(partial(self._note_end, rollout.id))
 
-    def _played(self, run_id: str, _: asyncio.Task[None]) -> None:
+    def _note_end(self, run_id: str, _: asyncio.Task[None]) -> None:
         del self._playing[run_id]
         self._play_next()
 
@@ -248,7 +248,7 @@ class Rollouts:
 
         Errors: UserError, RunFailed, OSError when the directory can't be opened, or written any more.
         """
-        plan, directory = await asyncio.to_thread(self._opened, self._folder / rollout.id)
+        plan, directory = await asyncio.to_thread(self._open, self._folder / rollout.id)
         try:
             notify = self._notify(rollout, directory)
             commits = await asyncio.to_thread(load_commits, plan, directory, notify, self._recorder)
@@ -262,7 +262,7 @@ class Rollouts:
         finally:
             await asyncio.to_thread(directory.close)
 
-    def _opened(self, folder: Path) -> tuple[Plan, RunDirectory]:
+    def _open(self, folder: Path) -> tuple[Plan, RunDirectory]:
         """Opens a rollout's directory and plans its run, as a resume does, also if it is played for the first time.
 
         Blocks. Errors: UserError, OSError.
@@ -284,7 +284,7 @@ class Rollouts:
             outcome = await drive(plan, directory, commits, stopping)
         except (UserError, RunFailed) as error:
             return Outcome(commits.tally, interrupted=True, failure=self._reason(error))
-        return outcome if outcome.failure is None else Outcome(outcome.tally, True, self._scrubbed(outcome.failure))
+        return outcome if outcome.failure is None else Outcome(outcome.tally, True, self._without_path(outcome.failure))
 
     def _notify(self, rollout: Rollout, directory: RunDirectory) -> Any:
         def notify(tally: Tally, in_flight: int) -> None:
@@ -293,9 +293,9 @@ class Rollouts:
         return notify
 
     def _reason(self, error: Exception) -> str:
-        return self._scrubbed(str(error) if isinstance(error, UserError | RunFailed) else describe(error))
+        return self._without_path(str(error) if isinstance(error, UserError | RunFailed) else describe(error))
 
-    def _scrubbed(self, text: str) -> str:
+    def _without_path(self, text: str) -> str:
         """Removes the path of the service's files from a message: callers are not to see it."""
         return text.replace(f"{self._folder}/", "").replace("--resume: ", "")
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from ray_gym.service.rollouts.rollout import REQUEST, Rollout, recovered
+from ray_gym.service.rollouts.rollout import REQUEST, Rollout, read_rollout
 
 REMEMBERED = 1000
 """Most rollouts of each caller that are over and stay in memory."""
@@ -44,7 +44,7 @@ class Remembered:
         rollout = self._rollouts.get(run_id)
         if rollout is not None or not _RUN_ID.fullmatch(run_id):
             return rollout
-        return await asyncio.to_thread(recovered, self._folder / run_id) if self._forgotten else None
+        return await asyncio.to_thread(read_rollout, self._folder / run_id) if self._forgotten else None
 
     def of(self, caller: str) -> list[Rollout]:
         return [rollout for rollout in self._rollouts.values() if rollout.caller == caller]
@@ -61,19 +61,19 @@ class Remembered:
 
     async def recover(self) -> list[Rollout]:
         """Remembers the rollouts that an earlier service left. Returns those that are not over, the oldest first."""
-        for rollout in await asyncio.to_thread(self._found):
+        for rollout in await asyncio.to_thread(self._read_all):
             self.add(rollout)
         for caller in {rollout.caller for rollout in self.here()}:
             self.forget_old(caller)
         return [rollout for rollout in self.here() if not rollout.is_over]
 
-    def _found(self) -> list[Rollout]:
+    def _read_all(self) -> list[Rollout]:
         """Reads all rollouts from their directories. Directories that were never promised to a caller are deleted."""
         self._folder.mkdir(parents=True, exist_ok=True)
         found = []
         for folder in (path for path in self._folder.iterdir() if _RUN_ID.fullmatch(path.name)):
             if not (folder / REQUEST).exists():
                 shutil.rmtree(folder, ignore_errors=True)
-            elif (rollout := recovered(folder)) is not None:
+            elif (rollout := read_rollout(folder)) is not None:
                 found.append(rollout)
         return sorted(found, key=lambda rollout: rollout.created_at)

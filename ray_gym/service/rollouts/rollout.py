@@ -140,7 +140,7 @@ class Rollout:
         return json.dumps({**kept, "key": key, "request": request}, indent=2).encode()
 
 
-def recovered(folder: Path) -> Rollout | None:
+def read_rollout(folder: Path) -> Rollout | None:
     """Reads a rollout from its directory; None if the directory holds none, or can't be read. Blocks."""
     try:
         kept = json.loads((folder / REQUEST).read_bytes())

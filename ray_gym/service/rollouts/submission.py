@@ -172,18 +172,18 @@ def _participants(
             field = f"participants.{name}.model"
             raise invalid(f"{field}: there is no model {change.model!r} here; known: {', '.join(config.models)}", field)
     return {
-        name: _changed(section, changes[name]) if name in changes else section
+        name: _change_participant(section, changes[name]) if name in changes else section
         for name, section in offer.participants.items()
     }
 
 
-def _changed(section: ParticipantSection, change: ParticipantChange) -> ParticipantSection:
+def _change_participant(section: ParticipantSection, change: ParticipantChange) -> ParticipantSection:
     plain = {name: value for name in type(change).model_fields if (value := getattr(change, name)) is not None}
-    plain["sampling"] = _sampling(section.sampling, change.sampling)
+    plain["sampling"] = _change_sampling(section.sampling, change.sampling)
     return section.model_copy(update=plain)
 
 
-def _sampling(sampling: Sampling, change: SamplingChange) -> Sampling:
+def _change_sampling(sampling: Sampling, change: SamplingChange) -> Sampling:
     given = change.model_dump(exclude_none=True)
     if "stop" in given:
         given["stop"] = tuple(given["stop"])
@@ -225,14 +225,14 @@ def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> 
                 (place, task_of(FileRow(place, index, None if (bad := not_json(fields)) else fields, bad), environment))
             )
         except BadRow as error:
-            problems += [_placed(place, problem) for problem in error.problems]
+            problems += [_with_place(place, problem) for problem in error.problems]
     if problems:
         more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
         raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
     yield from found
 
 
-def _placed(place: str, problem: str) -> str:
+def _with_place(place: str, problem: str) -> str:
     return f"{place}: {problem.removeprefix('(top level): ')}" if problem.startswith("(") else f"{place}.{problem}"
 
 

@@ -211,8 +211,8 @@ class Desk:
         try:
             deliveries = session.deliveries
             own = key if call.is_named else await deliveries.key_for(call.digest, key, call.is_again)
-            done = await _waited(session.perform(own, lambda: command_of(call, participant, session)))
-            deliveries.answered(key)
+            done = await _wait(session.perform(own, lambda: command_of(call, participant, session)))
+            deliveries.note_answered(key)
         except EpisodeOver:
             return None, None
         except TurnIsOver as error:
@@ -242,7 +242,7 @@ class Desk:
         if not isinstance(command, End | Close):
             _require_room(session)
         try:
-            return await _waited(session.perform(key, command))
+            return await _wait(session.perform(key, command))
         except EpisodeOver as over:
             why = views.why(session.episode.stop)
             if isinstance(over, Closed):
@@ -260,7 +260,7 @@ def _require_room(session: Session) -> None:
         raise Refused(409, "session_too_large", f"a session holds {LARGEST:,} characters: score it, or close it")
 
 
-async def _waited(step: Awaitable[Result]) -> Result:
+async def _wait(step: Awaitable[Result]) -> Result:
     try:
         return await step
     except KeyReused:

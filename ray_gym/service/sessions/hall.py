@@ -62,13 +62,13 @@ class Hall:
         Errors: UserError, RunFailed, OSError.
         """
         try:
-            self._driver = await self._made(specs)
+            self._driver = await self._make_driver(specs)
         except BaseException:
             await self.close()
             raise
         self._driving = asyncio.create_task(self._drive(self._driver))
 
-    async def _made(self, specs: Sequence[EpisodeSpec]) -> Driver:
+    async def _make_driver(self, specs: Sequence[EpisodeSpec]) -> Driver:
         plan = replace(self.plan, specs=list(specs))
         self._directory = await asyncio.to_thread(_directory_of, plan)
         self._commits = await asyncio.to_thread(
@@ -90,7 +90,7 @@ class Hall:
         self._commits.dispatcher.add(spec)
         self._driver.wake()
 
-    def committed_of(self, ids: set[str]) -> list[str]:
+    def find_committed(self, ids: set[str]) -> list[str]:
         """Returns the ids among these whose sessions are committed. Blocks."""
         assert self._directory is not None
         return [found for one in self._directory.committed() if (found := one.episode.episode_id) in ids] if ids else []

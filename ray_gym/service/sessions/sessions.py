@@ -30,7 +30,7 @@ from ray_gym.run.plan import Plan
 from ray_gym.seeds import derive_seed
 from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
 from ray_gym.service.keys import digest, id_for
-from ray_gym.service.offers import Offer, chosen
+from ray_gym.service.offers import Offer, choose_offer
 from ray_gym.service.pages import newest
 from ray_gym.service.sessions.hall import Hall
 from ray_gym.service.sessions.registry import Registered, Registry
@@ -91,7 +91,7 @@ class Sessions:
                     raise Refused(409, "key_reused", "this idempotency key was used with another body already")
                 return await self.place(caller, session_id)
             self._refuse_if_full(caller)
-            offer = chosen(self._offers, request.environment)
+            offer = choose_offer(self._offers, request.environment)
             created_at = time.time()
             self._open[session_id] = Registered(caller, offer.name, body, _unknown_spec(session_id), created_at)
             try:
@@ -211,14 +211,14 @@ class Sessions:
             await ended.close()
         try:
             plan = await asyncio.to_thread(self._plan, offer)
-            hall = Hall(offer.name, plan, self._committed, self._recorder)
+            hall = Hall(offer.name, plan, self._note_committed, self._recorder)
             await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
         except (UserError, RunFailed, OSError) as error:
             logger.warning("sessions of %s: %s", offer.name, error)
             raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
         self._halls[offer.name] = hall
-        for session_id in await asyncio.to_thread(hall.committed_of, set(self._open)):
-            await self._committed([session_id], None)
+        for session_id in await asyncio.to_thread(hall.find_committed, set(self._open)):
+            await self._note_committed([session_id], None)
         return hall
 
     def _plan(self, offer: Offer) -> Plan:
@@ -237,7 +237,7 @@ class Sessions:
         )
         return Plan.of(config, offer.name, engines=self._engines.__getitem__)
 
-    async def _committed(self, ids: Sequence[str], file: str | None) -> None:
+    async def _note_committed(self, ids: Sequence[str], file: str | None) -> None:
         for session_id in ids:
             registered = self._open.pop(session_id, None)
             if registered is not None:

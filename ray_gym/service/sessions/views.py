@@ -49,7 +49,7 @@ def of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInf
         id=session_id,
         environment=environment,
         task_id=row["task_id"],
-        participants={DRIVEN: View(messages=_seen_in(row["events"]), tools=[])},
+        participants={DRIVEN: View(messages=_seen_messages(row["events"]), tools=[])},
         stop=StopInfo(reason=row["stop_reason"] or "", text=row["stop_text"] or ""),
         score=_score_of(row),
     )
@@ -75,7 +75,7 @@ def tool_answer(done: Done, session: Session) -> ToolCallAnswer:
 
 
 def message_answer(done: Done, participant: str, session: Session) -> MessageAnswer:
-    heard = [_seen(Message("user", event.content)) for event in done.events if _is_heard(event, participant)]
+    heard = [_to_seen(Message("user", event.content)) for event in done.events if _is_heard(event, participant)]
     return MessageAnswer(messages=heard, stop=stop_info(session.episode.stop))
 
 
@@ -92,7 +92,7 @@ def _is_heard(event: Event, participant: str) -> bool:
     return event.kind == "message" and event.participant != participant and participant in event.visible_to
 
 
-def _seen_in(events: list[dict[str, Any]]) -> list[SeenMessage]:
+def _seen_messages(events: list[dict[str, Any]]) -> list[SeenMessage]:
     """Returns the messages that the policy has seen, from the events of a row."""
     seen = []
     for event in events:
@@ -100,9 +100,9 @@ def _seen_in(events: list[dict[str, Any]]) -> list[SeenMessage]:
         if event["thread"] == DRIVEN and event["role"]:
             calls = [ToolCallPart(**call) for call in event["tool_calls"]]
             message = Message(event["role"], text, event["reasoning"], (), event["tool_call_id"])
-            seen.append(_seen(message).model_copy(update={"tool_calls": calls}))
+            seen.append(_to_seen(message).model_copy(update={"tool_calls": calls}))
         elif event["kind"] == "message" and DRIVEN in event["visible_to"]:
-            seen.append(_seen(Message("user", text)))
+            seen.append(_to_seen(Message("user", text)))
     return seen
 
 
@@ -111,11 +111,11 @@ def _view(session: Session) -> View:
     tools = (
         () if session.played is not None or episode.state is None else episode.tools_of(episode.participants[DRIVEN])[1]
     )
-    messages = [_seen(message) for message in episode.threads[DRIVEN].messages]
+    messages = [_to_seen(message) for message in episode.threads[DRIVEN].messages]
     return View(messages=messages, tools=[tool.as_openai() for tool in tools])
 
 
-def _seen(message: Message) -> SeenMessage:
+def _to_seen(message: Message) -> SeenMessage:
     message = message.encodable()
     calls = [ToolCallPart(id=call.id, name=call.name, arguments=call.arguments) for call in message.tool_calls]
     return SeenMessage(
