@@ -44,7 +44,7 @@ from ray_gym.check.other_process import OtherProcess
 from ray_gym.check.subject import subject_of
 from ray_gym.environment import Options
 
-TASKS = 2
+TASKS = 3
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ async def test_what_was_made_is_closed(other_process: OtherProcess) -> None:
         (AsciiOnly, "hooks", "AsciiOnly.relay", "'ascii' codec can't encode"),
         (AsciiOnlyTool, "tools", "tool sell", "'ascii' codec can't encode"),
         (ToolForNobody, "tools", "tool sweep", "it is for 'nobody', who does not take part"),
-        (ForNothing, "score", "ForNothing.score", "a null policy got the highest reward in 2 of 2 episodes"),
+        (ForNothing, "score", "ForNothing.score", "a null policy got the highest reward in 3 of 3 episodes"),
         (ChangedTask, "task", "ChangedTask", "playing changes the task"),
         (FewTasks, "tasks", "FewTasks.generate", "only 20 of 100 tasks are different"),
         (GeneratorThatRemembers, "tasks", "GeneratorThatRemembers.generate", "is another one when it is generated"),
