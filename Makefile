@@ -58,7 +58,7 @@ $(PARTS:%=test-%): test-%: model adapters
 	$(BIN)/python .ci/run_parts.py $*
 
 test-fast: model adapters  ## without Ray and without an engine, on all cores
-	$(BIN)/python -m pytest -n auto --dist loadfile --group=plain
+	$(BIN)/python -m pytest -n auto --dist loadfile --group=plain --group=authoring
 
 lint: setup  ## ruff, spelling, who may import whom, docstrings, and mypy
 	$(BIN)/ruff format --check .

@@ -2,7 +2,7 @@
 
     python .ci/run_tests.py [PYTEST ARGUMENT ...]
 
-The groups share nothing: `engine` has the small real model, `cluster` a Ray cluster, `plain` neither.
+The groups share nothing: `engine` has the small real model, `cluster` a Ray cluster, `authoring` and `plain` neither.
 Reports with the duration of every test, and what each group prints, are in `.reports/`. Exit code 1 if a group failed.
 """
 
@@ -13,9 +13,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-LANES = (("engine", "cluster"), ("plain 1/2",), ("plain 2/2",))
-"""Groups by lane, in their order, some of them in shards; each lane takes about as long, and waits at times for other things than
-a core."""
+LANES = (("engine", "cluster"), ("authoring",), ("plain",))
+"""Groups by lane, in their order. All lanes take about as long, and each waits at times for other things than a core."""
 REPORTS = Path(".reports")
 BUDGET_S = 120
 """Seconds that a test of the gate may take, fixtures apart."""
@@ -41,17 +40,15 @@ def run_lane(groups: tuple[str, ...], arguments: list[str]) -> list[str]:
 
 def run_group(group: str, arguments: list[str]) -> int:
     """Runs the tests of a group, and returns pytest's exit code."""
-    name, _, shard = group.partition(" ")
-    chosen = [f"--group={name}", *([f"--shard={shard}"] if shard else [])]
-    report = [f"--junitxml={log_of(group).with_suffix('.xml')}", "-o", f"cache_dir=.pytest_cache/{log_of(group).stem}"]
-    command = [sys.executable, "-m", "pytest", *chosen, *OPTIONS, *report, *arguments]
+    report = [f"--junitxml={REPORTS / group}.xml", "-o", f"cache_dir=.pytest_cache/{group}"]
+    command = [sys.executable, "-m", "pytest", f"--group={group}", *OPTIONS, *report, *arguments]
     with log_of(group).open("wb") as log:
         return subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
 
 
 def log_of(group: str) -> Path:
     """Returns the file with what the tests of a group print."""
-    return REPORTS / f"{group.replace(' ', '-').replace('/', '-of-')}.log"
+    return REPORTS / f"{group}.log"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
 """Which tests belong to the gate, and to which group of it, and how long each of them may take.
 
---group NAME    only the gate's tests of that group: engine, cluster, plain
+--group NAME    only the gate's tests of that group: engine, cluster, authoring, plain; it may be given again
 --part NAME     only the tests of that part, which the gate leaves out: they have a marker of its name
---shard I/N     only files of shard I of N, into which all files are divided by their paths
 --budget S      a test that takes longer fails, fixtures apart
 """
 
@@ -13,71 +12,65 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import pytest
 
+TESTS = Path(__file__).parent
 PARTS = ("runs", "services", "chaos", "models", "nodes", "clock", "packaging", "docs", "environments")
-GROUPS = ("engine", "cluster", "plain")
+GROUPS = ("engine", "cluster", "authoring", "plain")
+AUTHORING = {"check", "cli", "data", "docs", "envs", "export", "graders"}
+"""Folders of the group `authoring`: what authors of environments touch. All others with neither Ray nor an engine are `plain`."""
 MODEL_FIXTURES = {"model_cluster", "small_model_service", "small_model_app", "vllm_endpoint"}
 CLUSTER_FIXTURES = {"cluster", "service", "guarded_service"}
 WORDS = {
     "engine": re.compile(rf"mark\.engine|\b({'|'.join(MODEL_FIXTURES)})\b"),
     "cluster": re.compile(r"mark\.ray"),
 }
-"""What the text of a file matches that has tests of a group."""
-NOT_PLAIN = re.compile(r"^pytestmark = .*mark\.(ray|engine)", re.MULTILINE)
-"""What the text of a file matches that has no test of the group `plain`."""
-OF_THE_ENGINE = re.compile(r"^pytestmark = .*mark\.engine", re.MULTILINE)
-"""What the text of a file matches that has no test of the group `cluster`."""
-OF_A_PART = re.compile(rf"^pytestmark = .*mark\.({'|'.join(PARTS)})", re.MULTILINE)
-"""What the text of a file matches that has no test of the gate."""
+"""What the text of a file matches that has tests of a costly group."""
+WHOLE_FILE = re.compile(r"^pytestmark = .*", re.MULTILINE)
+"""The line of a file that gives marks to all its tests."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--group", choices=GROUPS, help="only the tests of a group of the gate")
+    parser.addoption("--group", choices=GROUPS, action="append", help="only the tests of a group of the gate")
     parser.addoption("--part", choices=PARTS, help="only the tests of a part that the gate leaves out")
-    parser.addoption("--shard", type=shard_of, help="only files of a shard, as 1/2")
     parser.addoption("--budget", type=float, help="seconds that a test may take, fixtures apart")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Spares groups and parts the imports of files that have nothing for them."""
-    group, part = config.getoption("--group"), config.getoption("--part")
-    if collection_path.suffix != ".py" or not collection_path.name.startswith("test_"):
-        return None
-    number, shards = config.getoption("--shard") or (1, 1)
-    if crc32(str(collection_path.relative_to(config.rootpath)).encode()) % shards != number - 1:
-        return True
-    if group is None and part is None:
+    groups, part = config.getoption("--group"), config.getoption("--part")
+    if not (groups or part) or not collection_path.name.startswith("test_") or collection_path.suffix != ".py":
         return None
     text = collection_path.read_text()
-    return None if may_have_tests(text, group, part) else True
+    if part:
+        return None if f"mark.{part}" in text else True
+    return None if groups_in(collection_path, text) & set(groups) else True
 
 
-def shard_of(text: str) -> tuple[int, int]:
-    """Reads the number of a shard and that of all shards, as in 1/2. Errors: ValueError."""
-    number, shards = map(int, text.split("/"))
-    if not 1 <= number <= shards:
-        raise ValueError(text)
-    return number, shards
+def groups_in(path: Path, text: str) -> set[str]:
+    """Returns the groups of the gate that a file may have tests of, by its text."""
+    said = WHOLE_FILE.search(text)
+    marks = set(re.findall(r"mark\.(\w+)", said[0] if said else ""))
+    if marks & set(PARTS):
+        return set()
+    if "engine" in marks:
+        return {"engine"}
+    costly = {group for group, words in WORDS.items() if words.search(text)}
+    return costly if "ray" in marks else costly | {cheap_group_of(path)}
 
 
-def may_have_tests(text: str, group: str | None, part: str | None) -> bool:
-    """Says by the text of a file whether it may have tests of a part, or of a group of the gate."""
-    if part is not None:
-        return f"mark.{part}" in text
-    if OF_A_PART.search(text) or (group == "cluster" and OF_THE_ENGINE.search(text)):
-        return False
-    return bool(WORDS[group].search(text)) if group in WORDS else not NOT_PLAIN.search(text)
+def cheap_group_of(path: Path) -> str:
+    """Returns the group of a file's tests with neither Ray nor an engine."""
+    return "authoring" if path.relative_to(TESTS).parts[0] in AUTHORING else "plain"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    group, part = config.getoption("--group"), config.getoption("--part")
-    if group is None and part is None:
+    groups, part = config.getoption("--group"), config.getoption("--part")
+    if not (groups or part):
         return
     chosen = [item for item in items if (part_of(item) == part if part else part_of(item) is None)]
-    chosen = [item for item in chosen if group is None or group_of(item) == group]
+    chosen = [item for item in chosen if not groups or group_of(item) in groups]
     config.hook.pytest_deselected(items=[item for item in items if item not in set(chosen)])
     items[:] = chosen
 
@@ -106,7 +99,7 @@ def group_of(item: pytest.Item) -> str:
         )
     if "engine" in marks or fixtures & MODEL_FIXTURES:
         return "engine"
-    return "cluster" if marks else "plain"
+    return "cluster" if marks else cheap_group_of(item.path)
 
 
 def shared_fixtures(item: pytest.Item) -> set[str]:

@@ -59,6 +59,7 @@ def verdicts(played: Played) -> list[str]:
     return [event.content for event in played.episode.events if event.kind == "verdict"]
 
 
+@pytest.mark.environments
 async def test_the_perfect_player_solves_every_generated_task_without_the_judge(runner: ToolRunner) -> None:
     """All in one process, as each call of the library is a fork; some in whole episodes."""
     mathematics = environment()

@@ -89,7 +89,7 @@ from ray.util.placement_group import placement_group_table
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.run.cluster import gpu_wait
-from ray_gym.run.cluster.cluster import check_gpus_meanwhile, connected
+from ray_gym.run.cluster.cluster import check_gpus_meanwhile, connect
 
 async def main() -> None:
     engines = {"m": VllmEngine(VllmOptions(model="smollm2-135m-instruct", gpus=1))}
@@ -104,7 +104,7 @@ async def main() -> None:
     print(waiting.cancelled(), time.monotonic() - began < 5, states)
 
 gpu_wait.LOOK_S = 60.0
-with connected():
+with connect():
     asyncio.run(main())
 """
 

@@ -14,12 +14,12 @@ from conftest import REPOSITORY
 SCRIPT = """
 import json, sys
 import ray
-from ray_gym.run.cluster.cluster import connected
+from ray_gym.run.cluster.cluster import connect
 
 def seen():
     return sys.path, dict(ray.get_runtime_context().runtime_env)
 
-with connected():
+with connect():
     print(json.dumps(ray.get(ray.remote(num_cpus=0)(seen).remote())))
 """
 

@@ -76,6 +76,7 @@ def numbers(groups: list[Group]) -> list[int]:
     return [group.number for group in groups]
 
 
+@pytest.mark.runs
 async def test_groups_come_whole_once_and_again_until_they_are_acknowledged(config: Path) -> None:
     async with open_stream(config) as stream:
         groups = await take(stream, 6)
@@ -119,7 +120,6 @@ async def test_a_trainer_that_does_nothing_holds_the_fan_out_back(config: Path) 
         await until(stream, lambda now: now["begun"] > counts["begun"] and now["open"] == 3)
 
 
-@pytest.mark.runs
 async def test_whoever_is_cancelled_while_he_waits_loses_no_group(config: Path) -> None:
     async with open_stream(config, max_open_groups=2) as stream:
         first = await take(stream, 2)
