@@ -1,4 +1,4 @@
-"""Says how long to wait before a call is made again after a failure."""
+"""Computes how long to wait before a failed call is retried."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 
 def pause_s(tried: int, first_s: float = 0.5, longest_s: float = 30.0) -> float:
-    """Returns seconds to wait before the next try, after `tried` tries: they double each time, up to `longest_s`.
+    """Returns the seconds to wait before the next try, after `tried` tries: they double each time, up to `longest_s`.
 
-    The jitter keeps thousands of episodes from coming back at the same instant.
+    A random factor from 0.5 to 1 keeps thousands of episodes from retrying at the same instant.
     """
     return min(first_s * 2.0 ** min(tried, 30), longest_s) * random.uniform(0.5, 1.0)
 

@@ -45,16 +45,16 @@ def exclude(since: float, next_s: float = 0) -> None:
 class ActiveClock:
     """An active clock tells how long an episode has been played.
 
-    It goes on where a recorded call left it, and stands still while the episode waits for a broken model, or for a turn
-    to ask one.
+    A replayed call sets it to the age that the episode had then. It is paused while the episode waits for a broken
+    model, or for a turn to ask one.
     """
 
     def __init__(self) -> None:
         self._began = time.monotonic()
-        self._stands_until = -math.inf
-        self._stands_since = math.inf
+        self._paused_until = -math.inf
+        self._paused_since = math.inf
         self._waiting = 0
-        self._going_on = 0
+        self._working = 0
         self._replaying = 0
         self._resting = False
         self._common: ActiveClock | None = None
@@ -65,13 +65,13 @@ class ActiveClock:
         """Returns the seconds that the episode has been played."""
         return self._now() - self._began
 
-    def go_on_from(self, elapsed_s: float) -> None:
+    def set_age(self, elapsed_s: float) -> None:
         """Sets the clock to the age (in seconds) that the episode had when a replayed call was answered."""
         self._shift_to(self._now() - elapsed_s)
 
     def exclude(self, since: float, next_s: float = 0) -> None:
-        """Leaves out the time since then (of `time.monotonic`) and the next seconds; time that several calls lose at
-        once counts once.
+        """Leaves out the time from `since` (of `time.monotonic`) until now, and the next `next_s` seconds. Time that
+        several calls lose at once is left out once.
         """
         self._leave_out(since, next_s)
         if self._common is not None:
@@ -79,26 +79,26 @@ class ActiveClock:
 
     def _leave_out(self, since: float, next_s: float = 0) -> None:
         until = time.monotonic() + next_s
-        lost = until - max(min(since, self._stands_since), self._stands_until)
+        lost = until - max(min(since, self._paused_since), self._paused_until)
         if lost > 0:
-            self._stands_until = until
+            self._paused_until = until
             self._shift_to(self._began + lost)
 
-    def waiting(self) -> _Counted:
-        """Counts a wait for a turn to ask a model, however long.
+    def count_wait(self) -> _CountScope:
+        """Counts a wait for a turn to ask a model, as long as the returned scope is entered.
 
-        Time in which nothing else goes on (`going_on`) is left out, and limits wait, too.
+        The clock and its limits are paused while something waits and no work is counted (`count_work`).
         """
-        return _Counted(self, waiting=1, going_on=0)
+        return _CountScope(self, waiting=1, working=0)
 
-    def going_on(self) -> _Counted:
-        """Counts work that others of the episode may be waiting for: its time is not left out."""
-        return _Counted(self, waiting=0, going_on=1)
+    def count_work(self) -> _CountScope:
+        """Counts work of the episode, as long as the returned scope is entered: meanwhile the clock is not paused."""
+        return _CountScope(self, waiting=0, working=1)
 
     async def take(self, slots: asyncio.Semaphore) -> None:
-        """Takes one of the slots, as soon as there is one: the wait is left out (see `waiting`)."""
+        """Takes one of the slots, as soon as there is one: the wait is left out (see `count_wait`)."""
         if slots.locked():
-            with self.waiting():
+            with self.count_wait():
                 await slots.acquire()
         else:
             await slots.acquire()
@@ -122,7 +122,7 @@ class ActiveClock:
 
         Errors: TimeoutError.
         """
-        return _Limit(asyncio.timeout_at(self._when(at_s)), at_s, self._limits)
+        return _Limit(asyncio.timeout_at(self._due_at(at_s)), at_s, self._limits)
 
     @property
     def is_late(self) -> bool:
@@ -140,38 +140,36 @@ class ActiveClock:
         own = now - min(passed) if passed else 0.0
         return max(own, self._common.overdue_s) if self._common is not None else own
 
-    def _count(self, waiting: int = 0, going_on: int = 0, replaying: int = 0) -> None:
-        """Adds to the counts of what waits, goes on and is replayed, in the episode or in one of those that share this
-        clock.
-        """
+    def _count(self, waiting: int = 0, working: int = 0, replaying: int = 0) -> None:
+        """Adds to the counts of waits, work and replays, in the episode or in one of those that share this clock."""
         self._waiting += waiting
-        self._going_on += going_on
+        self._working += working
         self._replaying += replaying
-        self._stand_or_go()
+        self._pause_or_resume()
         if replaying:
             self._shift_to(self._began)
         if self._common is not None:
-            self._common._count(waiting, going_on, replaying)
+            self._common._count(waiting, working, replaying)
             if replaying:  # how much of the record was scoring, and how much of that at the same time, nobody knows
-                self._common.go_on_from(0)
+                self._common.set_age(0)
 
-    def _stand_or_go(self) -> None:
-        stands = self._stands_since < math.inf
-        if stands == (self._waiting > 0 and not self._going_on):
+    def _pause_or_resume(self) -> None:
+        is_paused = self._paused_since < math.inf
+        if is_paused == (self._waiting > 0 and not self._working):
             return
-        if stands:
-            self._leave_out(self._stands_since)
-        self._stands_since = math.inf if stands else time.monotonic()
+        if is_paused:
+            self._leave_out(self._paused_since)
+        self._paused_since = math.inf if is_paused else time.monotonic()
         self._shift_to(self._began)
 
     def _now(self) -> float:
-        return max(min(time.monotonic(), self._stands_since), self._stands_until)
+        return max(min(time.monotonic(), self._paused_since), self._paused_until)
 
-    def _when(self, at_s: float) -> float | None:
-        """Returns when an age is reached, in the loop's time: now if the episode is that old already, and None (never)
-        while it waits.
+    def _due_at(self, at_s: float) -> float | None:
+        """Returns the time of the event loop at which the episode reaches an age in seconds: now if it is that old
+        already, None (never) while the clock is paused.
         """
-        if self._stands_since < math.inf:
+        if self._paused_since < math.inf:
             return None
         now = time.monotonic()
         if self._replaying:
@@ -182,7 +180,7 @@ class ActiveClock:
         self._began = began
         for timeout, at_s in self._limits.items():
             if not timeout.expired():
-                timeout.reschedule(self._when(at_s))
+                timeout.reschedule(self._due_at(at_s))
 
 
 class _Limit:
@@ -205,35 +203,35 @@ class _Limit:
         await self._timeout.__aexit__(kind, error, traceback)
 
 
-class _Counted:
-    """Counts a wait, or work that goes on, on a clock while it is entered.
+class _CountScope:
+    """Counts waits and work on a clock while it is entered.
 
     It is a class, as each model call enters one: a generator takes five times as long.
     """
 
-    __slots__ = ("_clock", "_going_on", "_waiting")
+    __slots__ = ("_clock", "_waiting", "_working")
 
-    def __init__(self, clock: ActiveClock, waiting: int, going_on: int) -> None:
-        self._clock, self._waiting, self._going_on = clock, waiting, going_on
+    def __init__(self, clock: ActiveClock, waiting: int, working: int) -> None:
+        self._clock, self._waiting, self._working = clock, waiting, working
 
     def __enter__(self) -> None:
-        self._clock._count(self._waiting, self._going_on)
+        self._clock._count(self._waiting, self._working)
 
     def __exit__(self, *error: object) -> None:
-        self._clock._count(-self._waiting, -self._going_on)
+        self._clock._count(-self._waiting, -self._working)
 
 
 @contextmanager
 def share_clock(clocks: Sequence[ActiveClock]) -> Iterator[ActiveClock]:
     """Yields a new clock for what is done for several episodes at once.
 
-    It stands while any of them waits and none goes on, and leaves out what they leave out, and all until their replays
-    are over.
+    It is paused while any of them waits and none works. It leaves out what they leave out, and all time until their
+    replays are over.
     """
     common = ActiveClock()
     for clock in clocks:
         clock._common = common
-        common._count(clock._waiting, clock._going_on, clock._replaying)
+        common._count(clock._waiting, clock._working, clock._replaying)
     try:
         yield common
     finally:

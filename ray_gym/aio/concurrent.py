@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 
-async def concurrently(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
+async def run_concurrently(*coroutines: Coroutine[Any, Any, Result]) -> list[Result]:
     """Returns the coroutines' results, in their order.
 
     Errors: the first that any of them raised (a TaskGroup would wrap it, and hide its kind).

@@ -1,7 +1,7 @@
-"""Sets deadlines for calls to models: calls that have the same time to answer share one timer.
+"""Sets deadlines for calls to models: calls that have the same number of seconds share one timer.
 
-They pass their deadlines in the order in which they were made, so the timer is always that of the oldest one. A timer
-for each (`asyncio.timeout`) would cost a tenth of all that a call costs us.
+Their deadlines pass in the order in which the calls were made, so the timer is always set for the oldest call. A timer
+for each call (`asyncio.timeout`) would take a tenth of the CPU time of a call.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from types import TracebackType
 class Deadline:
     """A deadline cancels the task that has entered it, once it has passed.
 
-    Errors (when it is left): TimeoutError if that has cancelled the task.
+    Errors (when the scope is left): TimeoutError if the deadline has cancelled the task.
     """
 
     __slots__ = ("_cancelling", "_shared", "_task", "due", "has_passed")
@@ -104,6 +104,6 @@ class SharedTimers:
     def __init__(self) -> None:
         self._timers: dict[float, SharedTimer] = {}
 
-    def after(self, seconds: float) -> SharedTimer:
+    def timer(self, seconds: float) -> SharedTimer:
         """Returns the timer for deadlines that lie this many seconds ahead."""
         return self._timers.setdefault(seconds, SharedTimer(seconds))

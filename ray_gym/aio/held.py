@@ -1,4 +1,4 @@
-"""Runs an awaitable that is held before it goes on after a wait."""
+"""Runs an awaitable, and holds it back once after it had to wait."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ Result = TypeVar("Result")
 def run_held(
     awaitable: Awaitable[Result], hold: Callable[[], Awaitable[None]] | None, counts: Callable[[], bool]
 ) -> Generator[Any, Any, tuple[Result, bool]]:
-    """Returns the result, and whether it had to wait for anything that counts (`counts` is asked when a wait is over).
-    After the first such wait, `hold` is awaited before it goes on.
+    """Returns the result of the awaitable, and whether it had to wait for anything that counts (`counts` is asked when
+    a wait is over). After the first such wait, `hold` is awaited before the awaitable is resumed.
 
-    The part before its first wait is done at once.
+    The part before its first wait runs at once.
     """
     steps = awaitable.__await__()
     took_time = False

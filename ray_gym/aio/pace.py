@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 Result = TypeVar("Result")
 
 AT_ONCE = 20
-"""Calls that go on in one turn: each takes the loop 0.1 to 0.2 ms until its episode waits again."""
+"""Calls that are resumed in one turn: each takes the loop 0.1 to 0.2 ms until its episode waits again."""
 
 
 class Pace:
-    """A pace limits how many calls of a worker, or answers of an endpoint, go on in one turn.
+    """A pace limits how many calls of a worker, or answers of an endpoint, are resumed in one turn of the event loop.
 
-    Calls that wait go on in their order.
+    Calls that wait are resumed in their order.
     """
 
     def __init__(self, at_once: int = AT_ONCE) -> None:
@@ -27,9 +27,7 @@ class Pace:
         """The running loop while the next turn is scheduled, else None: asking for the loop is a system call."""
 
     def take_room(self) -> bool:
-        """Takes a place in this turn and returns True; returns False if there is none: then the caller has to
-        `wait`.
-        """
+        """Takes a place in this turn and returns True. Returns False if there is none: then the caller has to `wait`."""
         if not self._left or self._waiting:
             return False
         self._left -= 1
@@ -46,22 +44,20 @@ class Pace:
         await future
 
     def settle(self, future: asyncio.Future[Result], result: Result) -> None:
-        """Sets a future's result in this turn, or in the next with room: the coroutine that awaits it is woken once,
-        and then goes on.
-        """
+        """Sets a future's result in this turn, or in the next with room: the coroutine that awaits it is woken once."""
         if self.take_room():
             future.set_result(result)
         else:
             self._waiting.append((future, result))
 
     def _next_turn(self, loop: asyncio.AbstractEventLoop) -> None:
-        goes_on = self._left < self._at_once or bool(self._waiting)
+        is_needed = self._left < self._at_once or bool(self._waiting)
         self._left = self._at_once
         while self._left and self._waiting:
             future, result = self._waiting.popleft()
             if not future.done():  # it may have been cancelled
                 future.set_result(result)
                 self._left -= 1
-        self._loop = loop if goes_on else None
-        if goes_on:
+        self._loop = loop if is_needed else None
+        if is_needed:
             loop.call_soon(self._next_turn, loop)

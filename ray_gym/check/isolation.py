@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ray_gym.aio.concurrent import concurrently
+from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.check.finding import Finding
 from ray_gym.check.scenes import Play, difference
 from ray_gym.environment import Environment
@@ -31,7 +31,7 @@ async def _play_together(evidence: Evidence, environment: Environment[Any, Any])
     backwards = evidence.plays[::-1]
     for start in range(0, len(backwards), AT_ONCE):
         some = backwards[start : start + AT_ONCE]
-        again = await concurrently(
+        again = await run_concurrently(
             *(evidence.theatre.play(play.scene, environment, dict(play.memory)) for play in some)
         )
         finding = _differ(evidence, some, again, "played at the same time as others, on one instance,")

@@ -83,7 +83,7 @@ class Calls:
         clock: ActiveClock,
     ) -> None:
         self._limits = stage.limits
-        self._timer = stage.deadlines.after(stage.limits.call_deadline_s)
+        self._timer = stage.deadlines.timer(stage.limits.call_deadline_s)
         self._clock = clock
         self._slots = stage.call_slots
         self._metrics = stage.metrics
@@ -202,7 +202,7 @@ class Calls:
 
     async def _recall(self, recorded: Called) -> None:
         await self.log.recall(recorded)
-        self._clock.go_on_from(recorded.active_s)
+        self._clock.set_age(recorded.active_s)
         if self.log.is_live:
             self._clock.set_replaying(False)
 
@@ -241,7 +241,7 @@ class Calls:
             await self._clock.take(slots)
         deadline = self._timer.deadline()
         try:
-            with self._clock.going_on(), deadline:
+            with self._clock.count_work(), deadline:
                 return await thread.model.complete(request)
         except TimeoutError as error:
             if not deadline.has_passed:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ray_gym.aio.concurrent import concurrently
+from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.graders.grader import Grader, Verdict
 
 if TYPE_CHECKING:
@@ -94,5 +94,5 @@ class Constraints(Grader):
 
 async def _verdicts(episode: Episode, graders: Mapping[str, Grader]) -> dict[str, Verdict]:
     """Asks all graders at the same time, and returns their verdicts by name."""
-    given = await concurrently(*(grader.verdict(episode, name) for name, grader in graders.items()))
+    given = await run_concurrently(*(grader.verdict(episode, name) for name, grader in graders.items()))
     return dict(zip(graders, given, strict=True))

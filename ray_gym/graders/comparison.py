@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from ray_gym.aio.concurrent import concurrently
+from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders.asking import ask_until
 from ray_gym.graders.grader import Verdict
@@ -80,7 +80,7 @@ class PairwiseComparison:
         The part `unreadable` is the number of its comparisons that could not be read. Errors: EpisodeFailure (judge).
         """
         pairs = circle(len(answers)) if self.pairs == "circle" else every_pair(len(answers))
-        compared = await concurrently(*(self._compare(episodes[i], answers[i], answers[j]) for i, j in pairs))
+        compared = await run_concurrently(*(self._compare(episodes[i], answers[i], answers[j]) for i, j in pairs))
         points: list[list[float]] = [[] for _ in answers]
         unread = [0] * len(answers)
         for (i, j), one in zip(pairs, compared, strict=True):

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ray_gym.aio.concurrent import concurrently
+from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.events import Event
 from ray_gym.graders.grader import Grader, Verdict
 
@@ -72,7 +72,7 @@ async def _weighted_mean(
         value = evaluate(message, episode.events[: message.seq])
         return float(await value) if inspect.isawaitable(value) else float(value)
 
-    values = await concurrently(*(value_of(message) for message in messages))
+    values = await run_concurrently(*(value_of(message) for message in messages))
     mean = sum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
     shown = ", ".join(f"{value:g}" for value in values)
     return Verdict(mean, f"{shown}, weighted {', '.join(f'{weight:g}' for weight in weights)}")

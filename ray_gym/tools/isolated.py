@@ -66,12 +66,12 @@ class IsolatedPool:
         """
         request = _packed(environment, call)
         clock = running_clock()
-        with clock.waiting():
+        with clock.count_wait():
             await self._slots.acquire()
         try:
-            with clock.waiting():
+            with clock.count_wait():
                 zygote = await self._zygote_for(environment, call.method)
-            with clock.going_on():
+            with clock.count_work():
                 reply = await self._ask(zygote, request, call.method, deadline_s)
         finally:
             self._slots.release()

@@ -13,7 +13,7 @@ from ray_gym.aio.clock import ActiveClock, share_clock
 
 def aged(seconds: float) -> ActiveClock:
     clock = ActiveClock()
-    clock.go_on_from(seconds)
+    clock.set_age(seconds)
     return clock
 
 
@@ -39,7 +39,7 @@ async def fires(clock: ActiveClock, at_s: float) -> float:
 def test_it_begins_at_nothing_and_goes_on_from_what_was_recorded() -> None:
     assert ActiveClock().elapsed_s == about(0) and aged(100).elapsed_s == about(100)
     clock = aged(100)
-    clock.go_on_from(40)
+    clock.set_age(40)
     assert clock.elapsed_s == about(40)
 
 
@@ -61,7 +61,7 @@ def test_it_stands_still_for_a_pause_that_is_to_come() -> None:
     assert clock.elapsed_s == same(stands), "a shorter pause of another call within it"
     clock.exclude(time.monotonic(), 2000)
     assert clock.elapsed_s == same(stands), "a longer one"
-    clock.go_on_from(30)
+    clock.set_age(30)
     assert clock.elapsed_s == pytest.approx(30)
 
 
@@ -78,7 +78,7 @@ async def test_a_limit_moves_with_what_does_not_count() -> None:
 
 async def test_a_limit_comes_at_once_when_a_replay_makes_the_episode_older() -> None:
     clock = ActiveClock()
-    asyncio.get_running_loop().call_soon(lambda: clock.go_on_from(100))
+    asyncio.get_running_loop().call_soon(lambda: clock.set_age(100))
     assert await fires(clock, 60) == about(0)
 
 
@@ -86,16 +86,16 @@ async def test_limits_nest_and_are_forgotten() -> None:
     clock = ActiveClock()
     async with clock.limit(60) as outer, clock.limit(30):
         clock.exclude(time.monotonic() - 1)
-    clock.go_on_from(100)
+    clock.set_age(100)
     assert not outer.expired() and clock._limits == {}
 
 
 async def test_it_stands_still_while_something_is_waited_for() -> None:
     clock = aged(10)
-    with clock.waiting():
+    with clock.count_wait():
         await asyncio.sleep(0.3)
         assert clock.elapsed_s == pytest.approx(10, abs=0.1)
-        with clock.waiting():
+        with clock.count_wait():
             await asyncio.sleep(0.3)
         clock.exclude(time.monotonic() - 0.1)
     assert clock.elapsed_s == pytest.approx(10, abs=0.1)
@@ -105,9 +105,9 @@ async def test_it_stands_still_while_something_is_waited_for() -> None:
 
 async def test_what_goes_on_meanwhile_counts() -> None:
     clock = aged(10)
-    with clock.waiting():
+    with clock.count_wait():
         await asyncio.sleep(0.3)
-        with clock.going_on():
+        with clock.count_work():
             assert await fires(clock, 10.3) == pytest.approx(0.3, abs=0.2)
         await asyncio.sleep(0.3)
     assert clock.elapsed_s == pytest.approx(10.3, abs=0.2)
@@ -117,7 +117,7 @@ async def test_limits_wait_with_it_and_come_after() -> None:
     clock = ActiveClock()
 
     async def wait() -> None:
-        with clock.waiting():
+        with clock.count_wait():
             await asyncio.sleep(0.4)
 
     waiting = asyncio.create_task(wait())
@@ -127,7 +127,7 @@ async def test_limits_wait_with_it_and_come_after() -> None:
 
 async def test_a_limit_that_is_set_meanwhile_waits_too() -> None:
     clock = ActiveClock()
-    with clock.waiting():
+    with clock.count_wait():
         async with clock.limit(0.05) as limit:
             await asyncio.sleep(0.2)
         assert not limit.expired()
@@ -138,22 +138,22 @@ async def test_what_is_done_in_common_stands_while_one_waits_and_none_goes_on() 
     first, second = aged(50), aged(0)
     with share_clock([first, second]) as common:
         assert common.elapsed_s == about(0)
-        with second.waiting():
+        with second.count_wait():
             await asyncio.sleep(0.3)
             assert common.elapsed_s == pytest.approx(0, abs=0.1), "the first has nothing to do"
-            with first.going_on():
+            with first.count_work():
                 assert await fires(common, 0.3) == pytest.approx(0.3, abs=0.2)
             await asyncio.sleep(0.3)
         assert common.elapsed_s == pytest.approx(0.3, abs=0.2)
         assert first.elapsed_s > 50.8 and second.elapsed_s == pytest.approx(0, abs=0.1)
-    with first.waiting():
+    with first.count_wait():
         await asyncio.sleep(0.3)
     assert common.elapsed_s == pytest.approx(0.6, abs=0.2), "what they do by themselves does not stop it"
 
 
 async def test_who_waits_already_when_something_common_begins_is_counted() -> None:
     clock = ActiveClock()
-    with clock.waiting(), share_clock([clock]) as common:
+    with clock.count_wait(), share_clock([clock]) as common:
         await asyncio.sleep(0.3)
         assert common.elapsed_s == pytest.approx(0, abs=0.1)
 
@@ -173,7 +173,7 @@ async def test_the_replays_of_one_of_them_are_not_its_time_either() -> None:
     with share_clock([first, second]) as common:
         async with common.limit(0.05) as limit:
             await asyncio.sleep(0.2)
-            second.go_on_from(1000)
+            second.set_age(1000)
         assert not limit.expired()
         second.set_replaying(False)
         assert common.elapsed_s == pytest.approx(0, abs=0.1) and await fires(common, 0.1) == pytest.approx(0.1, abs=0.2)

@@ -20,7 +20,7 @@ async def waits(timer: SharedTimer, answered: asyncio.Event | None = None) -> fl
 
 
 async def test_each_call_has_its_whole_time_whatever_others_do() -> None:
-    timer, answered = SharedTimers().after(0.3), asyncio.Event()
+    timer, answered = SharedTimers().timer(0.3), asyncio.Event()
     began = time.monotonic()
     answering, late = asyncio.create_task(waits(timer, answered)), asyncio.create_task(waits(timer))
     await asyncio.sleep(0)
@@ -39,7 +39,7 @@ async def test_each_call_has_its_whole_time_whatever_others_do() -> None:
 
 
 async def test_the_timer_goes_with_the_last_call() -> None:
-    timer, answered = SharedTimers().after(3600), asyncio.Event()
+    timer, answered = SharedTimers().timer(3600), asyncio.Event()
     calls = [asyncio.create_task(waits(timer, answered)) for _ in range(3)]
     await asyncio.sleep(0)
     assert timer.is_running
@@ -49,7 +49,7 @@ async def test_the_timer_goes_with_the_last_call() -> None:
 
 
 async def test_who_is_cancelled_by_others_is_cancelled() -> None:
-    call = asyncio.create_task(waits(SharedTimers().after(3600)))
+    call = asyncio.create_task(waits(SharedTimers().timer(3600)))
     await asyncio.sleep(0)
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -58,7 +58,7 @@ async def test_who_is_cancelled_by_others_is_cancelled() -> None:
 
 async def test_a_deadline_that_is_swallowed_is_known_to_have_passed() -> None:
     async def stubborn() -> bool:
-        with SharedTimers().after(0.01).deadline() as deadline, contextlib.suppress(asyncio.CancelledError):
+        with SharedTimers().timer(0.01).deadline() as deadline, contextlib.suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
         task = asyncio.current_task()
         return deadline.has_passed and task is not None and not task.cancelling()
@@ -68,4 +68,4 @@ async def test_a_deadline_that_is_swallowed_is_known_to_have_passed() -> None:
 
 def test_those_with_the_same_time_share_a_timer() -> None:
     deadlines = SharedTimers()
-    assert deadlines.after(1) is deadlines.after(1) is not deadlines.after(2)
+    assert deadlines.timer(1) is deadlines.timer(1) is not deadlines.timer(2)

@@ -10,7 +10,7 @@ import pytest
 from grading import failure_of, graded, value, verdicts
 
 from ray_gym import Episode
-from ray_gym.aio.concurrent import concurrently
+from ray_gym.aio.concurrent import run_concurrently
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, Constraints, ExactMatch, FirstThatPasses, Grader, Verdict, Weighted, last_boxed
 
@@ -142,10 +142,10 @@ async def fail(cause: Exception) -> None:
 async def test_what_led_to_an_error_is_kept_and_results_are_in_order() -> None:
     cause = OSError("gone")
     with pytest.raises(EpisodeFailure) as caught:
-        await concurrently(fail(cause))
+        await run_concurrently(fail(cause))
     assert caught.value.__cause__ is cause
-    assert await concurrently(asyncio.sleep(0.01, "a"), asyncio.sleep(0, "b")) == ["a", "b"]
-    assert await concurrently() == []
+    assert await run_concurrently(asyncio.sleep(0.01, "a"), asyncio.sleep(0, "b")) == ["a", "b"]
+    assert await run_concurrently() == []
 
 
 async def test_cancellation_from_outside_ends_all_of_them() -> None:
