@@ -1,7 +1,7 @@
 """Doubles an engine that gives tokens: the words of scripted players get ids and logprobs as a model's would have.
 
-Nothing is computed: a text gets about as many ids as it would have, all from one constant. The double plays in the workers' own
-processes or, with `replicas`, behind Serve, as the scripted engine does.
+Nothing is computed: a text gets about as many ids as it would have, all from one constant. The double plays in the
+workers' own processes or, with `replicas`, behind Serve, as the scripted engine does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from benchmarks.lag import watch_replica
 from ray_gym.engines.scripted import ScriptedEngine
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.engines.scripted_replica import ScriptedReplica
-from ray_gym.hosting.application import Replicas
+from ray_gym.hosting.application import DeploymentSpec
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, VersionSpan
 
@@ -27,7 +27,8 @@ MARKS = 5
 
 
 def with_tokens(completion: Completion, request: CompletionRequest) -> Completion:
-    """Adds ids (int32) and logprobs (float32), as if the request's new messages had been rendered and the answer drawn."""
+    """Adds ids (int32) and logprobs (float32), as if the request's new messages had been rendered and the answer drawn.
+    """
     lengths = tuple([length(message) for message in request.messages[request.known :]])
     prompt, drawn = sum(lengths) + MARKS, length(completion.message)
     completion.prompt_lengths, completion.prompt_ids = lengths, IDS[:prompt]
@@ -80,5 +81,5 @@ class TokenDouble(ScriptedEngine):
         connected = super().connect()
         return connected if self.options.replicas else TokenModel(connected)
 
-    def _replicas(self) -> Replicas:
-        return replace(super()._replicas(), of=TokenReplica)
+    def _deployment_spec(self) -> DeploymentSpec:
+        return replace(super()._deployment_spec(), replica_class=TokenReplica)

@@ -1,4 +1,5 @@
-"""Defines a vLLM replica that keeps the requests to its engine and takes them directly as well, past Serve and workers."""
+"""Defines a vLLM replica that keeps the requests to its engine and takes them directly as well, past Serve and workers.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.async_llm import AsyncLLMEngine
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.deployments.vllm.replica import VllmReplica
-from ray_gym.hosting.application import Replicas
+from ray_gym.hosting.application import DeploymentSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,8 @@ class LongRequest(GenerationRequest):
 def least_tokens(prompt_ids: Sequence[int], mean: int) -> int:
     """Derives an answer's least length from its prompt, spread evenly from 1 to twice the mean less one.
 
-    With one length for all, episodes that began together would stay together: with two engines, all at the one or the other.
+    With one length for all, episodes that began together would stay together: with two engines, all at the one or the
+    other.
     """
     return 1 + zlib.crc32(array("q", prompt_ids).tobytes()) % (2 * mean - 1)
 
@@ -104,7 +106,9 @@ class RecordingReplica(VllmReplica):
         return self._recording.calls
 
     async def open_directly(self, calls: list[Call]) -> int:
-        """Opens a port that takes numbers of calls, one a line, and answers with each number when its call was made again."""
+        """Opens a port that takes numbers of calls, one a line, and answers with each number when its call was made
+        again.
+        """
 
         async def answer_calls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             async def make(number: int) -> None:
@@ -123,7 +127,9 @@ class RecordingReplica(VllmReplica):
         return port
 
     async def _generate(self, call: Call) -> None:
-        """Makes a call by vLLM alone, with its stop strings: vLLM finds these a step late, which a number of tokens would not be."""
+        """Makes a call by vLLM alone, with its stop strings: vLLM finds these a step late, which a number of tokens
+        would not be.
+        """
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt
         from vllm.sampling_params import RequestOutputKind
@@ -142,8 +148,8 @@ class RecordingReplica(VllmReplica):
 class RecordingVllm(VllmEngine):
     """Starts replicas that record, as the engine of a config."""
 
-    def _replicas(self, name: str) -> Replicas:
-        return replace(super()._replicas(name), of=RecordingReplica)
+    def _deployment_spec(self, name: str) -> DeploymentSpec:
+        return replace(super()._deployment_spec(name), replica_class=RecordingReplica)
 
 
 def make_engine(model: str, engine_args: dict[str, Any], threads: int, lags: Path) -> RecordingVllm:

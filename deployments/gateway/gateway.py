@@ -48,7 +48,7 @@ class HttpGateway:
         self._folder = folder
         self._tokens: dict[str, str] = {}
         self._started_serve = False
-        self._application = Application(GRACE_S, named_by="service.name")
+        self._application = Application(GRACE_S, name_key="service.name")
 
     def check(self) -> ServiceSection:
         """Checks the config before anything starts, and returns the section for its callers: a single one may use all

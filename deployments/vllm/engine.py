@@ -14,9 +14,9 @@ from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.vllm.installed import check_installed, check_model
 from ray_gym.deployments.vllm.layout import placed
 from ray_gym.deployments.vllm.options import VllmOptions
-from ray_gym.deployments.vllm.replicas import missing_files, replicas
+from ray_gym.deployments.vllm.replicas import deployment_spec, missing_files
 from ray_gym.errors import UserError
-from ray_gym.hosting.application import Application, Replicas
+from ray_gym.hosting.application import Application, DeploymentSpec
 from ray_gym.hosting.lanes.router import router_config
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import Engine, EngineCheck
@@ -92,7 +92,7 @@ class VllmEngine(Engine):
             self._check_fits(name, self._application.attach(self.options.app, run_id, name))
             say(f"model {name}: attached to the Serve application {self.app}")
         else:
-            self._application.start(run_id, name, self._replicas(name), say)
+            self._application.start(run_id, name, self._deployment_spec(name), say)
 
     def connect(self) -> ServeModel:
         return ServeModel(self.app, self.options.affinity, self.options.admission, transport=self._transport)
@@ -116,17 +116,19 @@ class VllmEngine(Engine):
         if self._request is not None:
             self._check_seeds(self._request, on_cpu=description["gpus"] == 0)
 
-    def _replicas(self, name: str) -> Replicas:
+    def _deployment_spec(self, name: str) -> DeploymentSpec:
         from ray_gym.deployments.vllm.replica import (
             VllmReplica,
         )  # only a driver that deploys needs it: workers have this module, too
 
         options = self.options
-        return replicas(
+        return deployment_spec(
             VllmReplica,
             options,
             (options, self._uses_tools, name),
-            more={"request_router_config": router_config()},  # also without affinity: another run may attach with it
+            settings={
+                "request_router_config": router_config()
+            },  # also without affinity: another run may attach with it
             weights=FirstWeights(options.weights_version, options.ranks),
             episodes=self._request.episodes if self._request is not None else None,
         )

@@ -27,7 +27,9 @@ from ray_gym.weights.serving import make_follower, served_app
 
 class VllmReplica(BatchedReplica):
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
-        """Loads the model, which the config calls `name`. Errors: UserError for a model, template or parser that doesn't fit."""
+        """Loads the model, which the config calls `name`. Errors: UserError for a model, template or parser that
+        doesn't fit.
+        """
         self.options = options
         if options.gpus == 0:
             prepare_cpu(options)
@@ -82,7 +84,7 @@ class VllmReplica(BatchedReplica):
         }
 
     def __del__(self) -> None:
-        self.is_stopping()
+        self.mark_stopping()
         engine = getattr(self, "_engine", None)
         if engine is not None:
             engine.shutdown()

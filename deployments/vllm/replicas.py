@@ -12,7 +12,7 @@ from ray_gym.deployments.vllm.installed import VLLM, not_here
 from ray_gym.deployments.vllm.layout import actor_options, env_vars, group_options
 from ray_gym.deployments.vllm.options import ReplicaOptions
 from ray_gym.errors import UserError
-from ray_gym.hosting.application import Replicas, digest_options
+from ray_gym.hosting.application import DeploymentSpec, digest_options
 from ray_gym.weights.holder import FirstWeights
 
 BOUND = 1.25
@@ -22,19 +22,19 @@ another. Measured, see docs/routing.md.
 USUAL_MAX_NUM_SEQS = 256
 
 
-def replicas(
-    of: type,
+def deployment_spec(
+    replica_class: type,
     options: ReplicaOptions,
     arguments: tuple[Any, ...],
-    more: dict[str, Any] | None = None,
+    settings: dict[str, Any] | None = None,
     weights: FirstWeights | None = None,
     episodes: int | None = None,
-) -> Replicas:
+) -> DeploymentSpec:
     """Returns the replicas of a deployment. `of` is made with `arguments` in each; `more` are further options of the
     deployment; `episodes` is the largest number in flight.
     """
-    return Replicas(
-        of=of,
+    return DeploymentSpec(
+        replica_class=replica_class,
         arguments=arguments,
         count=options.replicas,
         autoscaling=_autoscaling(options),
@@ -44,11 +44,11 @@ def replicas(
             "runtime_env": {"env_vars": {**_quiet(options), **env_vars(options), **options.env_vars}},
         },
         start_timeout_s=options.start_timeout_s,
-        what="vLLM",
-        loading=f"{options.model} (vLLM)",
+        replica_name="vLLM",
+        model_name=f"{options.model} (vLLM)",
         digest=digest_options(*arguments),
         batched=options.chosen_transport == "batched",
-        more={**(more or {}), **group_options(options)},
+        settings={**(settings or {}), **group_options(options)},
         weights=weights,
     )
 

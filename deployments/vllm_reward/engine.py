@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ray_gym.deployments.vllm.installed import check_installed, check_model
 from ray_gym.deployments.vllm.layout import placed
-from ray_gym.deployments.vllm.replicas import missing_files, replicas
+from ray_gym.deployments.vllm.replicas import deployment_spec, missing_files
 from ray_gym.deployments.vllm_reward.options import RewardOptions
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import Application
@@ -59,7 +59,7 @@ class VllmRewardEngine(Engine):
         if self.options.app is None:
             from ray_gym.deployments.vllm_reward.replica import RewardReplica  # only for who deploys
 
-            deployment = replicas(RewardReplica, self.options, (self.options,))
+            deployment = deployment_spec(RewardReplica, self.options, (self.options,))
             self._application.start(run_id, name, deployment, say)
             return
         description = self._application.attach(self.options.app, run_id, name)

@@ -20,7 +20,8 @@ from ray_gym.models.base import NO_TOKENS, Completion, CompletionRequest
 
 class RewardReplica(BatchedReplica):
     def __init__(self, options: RewardOptions) -> None:
-        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit."""
+        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit.
+        """
         self.options = options
         if options.gpus == 0:
             prepare_cpu(options)
@@ -77,7 +78,7 @@ class RewardReplica(BatchedReplica):
             engine.shutdown()
 
     def __del__(self) -> None:
-        self.is_stopping()
+        self.mark_stopping()
         if hasattr(self, "_engine"):
             self.close()
 

@@ -21,7 +21,7 @@ from ray_gym.load_object import load_object
 from ray_gym.models.base import Engine, EngineCheck, Model
 
 if TYPE_CHECKING:
-    from ray_gym.hosting.application import Application, Replicas
+    from ray_gym.hosting.application import Application, DeploymentSpec
 
 
 class ScriptedEngine(Engine):
@@ -45,7 +45,7 @@ class ScriptedEngine(Engine):
             from ray_gym.hosting.application import Application  # Serve takes a second to import: only for who needs it
 
             self._application = Application()
-            self._application.start(run_id, name, self._replicas(), say)
+            self._application.start(run_id, name, self._deployment_spec(), say)
 
     def connect(self) -> Model:
         if self._application is None:
@@ -58,20 +58,20 @@ class ScriptedEngine(Engine):
         if self._application is not None:
             self._application.stop()
 
-    def _replicas(self) -> Replicas:
+    def _deployment_spec(self) -> DeploymentSpec:
         from ray_gym.engines.scripted_replica import ScriptedReplica
-        from ray_gym.hosting.application import Replicas, digest_options
+        from ray_gym.hosting.application import DeploymentSpec, digest_options
 
         options = self.options
-        return Replicas(
-            of=ScriptedReplica,
+        return DeploymentSpec(
+            replica_class=ScriptedReplica,
             arguments=(options,),
             count=options.replicas,
             max_ongoing_requests=options.max_ongoing_requests,
             actor_options={"num_cpus": options.cpus},
             start_timeout_s=options.start_timeout_s,
-            what="the player",
-            loading=options.player,
+            replica_name="the player",
+            model_name=options.player,
             digest=digest_options(options),
             batched=options.transport == "batched",
         )

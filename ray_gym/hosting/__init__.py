@@ -1,1 +1,1 @@
-"""Runs models behind Ray Serve: brings applications up, and brings calls to their replicas."""
+"""Hosts models behind Ray Serve: deploys applications, and sends calls to their replicas."""

@@ -1,8 +1,8 @@
-"""Decides when a new episode may begin: a gate before the models of a run protects the KV caches of conversations that
-go on.
+"""Decides when a new episode may begin: a gate before the models of a run protects the KV caches of conversations in
+flight.
 
-Only beginnings wait. The turns of an episode that has begun never do: its history lies in a replica's KV cache, and
-holding it back would have the cache forget it. An episode is let in once, for all of its models: where the user's is
+Only new episodes wait. The turns of an episode that has begun never do: its history lies in a replica's KV cache, and
+while it waited, the cache would drop it. An episode is admitted once, for all of its models: where the user's model is
 the slow one, that also keeps the policy's conversations few enough for its cache.
 """
 
@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from ray_gym.models.engine import Gated
 
 LOOK_S = 0.5
-"""Seconds between two questions to the replicas while episodes wait. An answer is valid for as long."""
+"""Seconds between two queries of the replicas' load while episodes wait. An answer is valid for as long."""
 GROWTH = 0.5
-"""Episodes that an answer lets in, as a share of those in flight: their full need shows only later."""
+"""Episodes that are admitted per query, as a share of those in flight: how much cache they need shows only later."""
 
 Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=1)]
@@ -48,26 +48,33 @@ class AdmissionLimits(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """The load of one replica is measured now, except `recomputed`, which is taken over its last calls."""
+    """Describes the load of one replica at the moment of the query."""
 
     kv_use: float
+    """Share (0 to 1) of the KV cache that current generations fill."""
     waiting: int
+    """Calls that wait in the engine."""
     running: int
+    """Calls that the engine generates for."""
     recomputed: float
+    """Share (0 to 1) of the history tokens of the last calls that the cache should have had, but had lost."""
 
 
 def room(loads: Sequence[Load], conversations: float, limits: AdmissionLimits) -> float:
-    """Returns how many more episodes may begin, `inf` without a limit. If any replica is over a limit, none may: nobody
-    knows beforehand which replica they would go to.
+    """Returns how many more episodes may begin, `inf` without a limit. `conversations` is the number of episodes in
+    flight.
+
+    If any replica is over a limit, none may begin: it is not known beforehand which replica they would go to.
     """
     if any(is_crowded(load, limits) for load in loads):
         return 0
-    if limits.max_conversations is None or not loads:  # where nobody answers, calls find out for themselves
+    if limits.max_conversations is None or not loads:  # if no replica answers, the calls themselves fail
         return math.inf
     return max(0, limits.max_conversations * len(loads) - conversations)
 
 
 def is_crowded(load: Load, limits: AdmissionLimits) -> bool:
+    """Returns True if a replica with this load is over any of the limits."""
     return (
         load.kv_use > limits.max_kv_use
         or (limits.max_waiting is not None and load.waiting > limits.max_waiting)
@@ -76,38 +83,39 @@ def is_crowded(load: Load, limits: AdmissionLimits) -> bool:
 
 
 class Gate:
-    """A gate decides whether an episode may enter. It starts no tasks and reads no clock: its user passes the
-    time in.
+    """A gate decides whether an episode may enter, from the room that was last reported.
+
+    It starts no tasks and reads no clock: its user passes the time in, in seconds.
     """
 
     def __init__(self) -> None:
         self.in_flight = 0
-        self._let_in = 0
+        self._admitted = 0
         self._until = 0.0
 
-    def looked(self, room: float, now: float) -> None:
-        self._let_in = int(min(room, max(2, GROWTH * self.in_flight)))
+    def update(self, room: float, now: float) -> None:
+        """Takes over how many episodes may enter in the next `LOOK_S` seconds."""
+        self._admitted = int(min(room, max(2, GROWTH * self.in_flight)))
         self._until = now + LOOK_S
 
     def may_enter(self, now: float) -> bool:
-        """Says whether an episode may enter. A single one always may: otherwise nothing would change any more."""
-        return self.in_flight == 0 or (self._let_in > 0 and now < self._until)
+        """Returns True if an episode may enter. If none is in flight, one may: otherwise the load would never change.
+        """
+        return self.in_flight == 0 or (self._admitted > 0 and now < self._until)
 
     def look_is_due(self, now: float) -> bool:
         return now >= self._until
 
     def enter(self) -> None:
         self.in_flight += 1
-        self._let_in -= 1
+        self._admitted -= 1
 
     def leave(self) -> None:
         self.in_flight -= 1
 
 
 class Admission:
-    """The admission of a worker lets its episodes begin. `share` is the worker's share of the run's episodes
-    (0 to 1).
-    """
+    """Admits the episodes of one worker. `share` is the worker's share (0 to 1) of the run's episodes."""
 
     def __init__(self, models: Iterable[object], share: float = 1) -> None:
         self._models = [model for model in models if isinstance(model, Gated) and model.is_gated]
@@ -117,20 +125,22 @@ class Admission:
 
     @asynccontextmanager
     async def place(self, begins: bool) -> AsyncIterator[None]:
-        """Holds a place for the time of an episode. An episode that `begins` waits until there is room."""
+        """Holds a place for the time of an episode. An episode that `begins` waits until there is room; one that is
+        resumed does not.
+        """
         if begins and self._models:
-            await self._until_room()
+            await self._wait_for_room()
         self._gate.enter()
         try:
             yield
         finally:
             self._gate.leave()
 
-    async def _until_room(self) -> None:
-        async with self._looking:  # in the order in which they came
+    async def _wait_for_room(self) -> None:
+        async with self._looking:  # so that episodes are admitted in the order in which they came
             while not self._gate.may_enter(now := time.monotonic()):
                 if self._gate.look_is_due(now):
-                    self._gate.looked(await self._room(), time.monotonic())
+                    self._gate.update(await self._room(), time.monotonic())
                 else:
                     await asyncio.sleep(LOOK_S / 5)
 

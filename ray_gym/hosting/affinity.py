@@ -18,7 +18,7 @@ first prompts are alike (`group`), or no particular ones (`none`).
 
 
 def routing_key(request: CompletionRequest, affinity: Affinity) -> str:
-    """Returns the key of a call. Calls of the same key go to the same replica, calls of "" to any."""
+    """Returns the routing key of a call: calls with the same key go to the same replica, calls with "" to any."""
     if affinity == "none":
         return ""
     return request.group_id or request.session_id if affinity == "group" else request.session_id

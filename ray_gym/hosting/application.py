@@ -1,5 +1,4 @@
-"""Brings a model up as a Serve application of a run, finds it, attaches to it, and deletes it when its last
-run ends.
+"""Deploys a model as a Serve application of a run, attaches to one that is up, and deletes it when its last run ends.
 """
 
 from __future__ import annotations
@@ -21,52 +20,62 @@ from ray.serve.schema import ApplicationStatus
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting import tls
 from ray_gym.hosting.import_paths import as_variable
-from ray_gym.hosting.lease import GRACE_S, Lease, digest_of, dismiss, find_janitor, start_janitor
+from ray_gym.hosting.lease import GRACE_S, AppLease, deployed_digest, dismiss, find_janitor, start_janitor
 from ray_gym.weights.holder import FirstWeights, is_changed, start_holder
 
 RELEASE_S = 15.0
-"""Longest time that the lease of a driver that was just killed may live on, in seconds."""
+"""Seconds for which the lease of a driver that was just killed may still exist."""
 HEALTH_CHECK_S = 1.0
-"""Serve replaces a replica that died at its next check, and one whose `check_health` fails at the third in a row."""
+"""Seconds between Serve's health checks. A replica that died is replaced at the next check, one whose `check_health`
+fails after the third failure in a row.
+"""
 START_RETRIES = 1_000
-"""Serve gives an application up for good when so many replicas (or three times their number) did not start. A controller that was
-started again also counts those that were killed while they started, and has forgotten that there ever was one that did."""
+"""Number of replicas that did not start (or three times `count`) after which Serve gives an application up for good.
+
+A restarted controller also counts replicas that were killed while they started, and does not know that any ever
+started: so the number is high.
+"""
 MOST_QUESTIONS = 10_000
-"""At a replica at once, where calls go past Serve: what else it is asked (`whereabouts`, `load`) never waits."""
+"""Largest number of Serve calls at a replica at once, where completions go past Serve: `whereabouts` and `load` never
+wait for a slot.
+"""
 FAILED_START = "A replica failed to start"
-"""Beginning of Serve's message when a replica did not start and Serve is going to try again."""
+"""Beginning of Serve's message when a replica did not start and Serve is going to retry."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replicas:
-    """A deployment to make. `of` is the class of a replica, `arguments` are its constructor's."""
+class DeploymentSpec:
+    """Describes the Serve deployment of a model: which class its replicas have, how many there are, and on what."""
 
-    of: type
+    replica_class: type
     arguments: tuple[Any, ...]
+    """Arguments of the constructor of `replica_class`."""
     count: int
     max_ongoing_requests: int
-    """Calls that one takes at a time."""
+    """Calls that one replica takes at a time."""
     actor_options: dict[str, Any]
     """Ray's options of a replica's actor: num_cpus, num_gpus, label_selector, runtime_env."""
     start_timeout_s: float
-    what: str
+    """Seconds within which every replica has to be up."""
+    replica_name: str
     """Name of the replica in errors about its start."""
-    loading: str
-    """Name of the model, in the message to the user that it is being loaded."""
+    model_name: str
+    """Name of the model in the message that it is being loaded."""
     digest: str
     """Digest of all options: an application that an earlier driver left is taken over only if it has the same."""
     autoscaling: dict[str, Any] | None = None
-    """Serve's autoscaling_config, if replicas come and go with the calls; `count` are there from the start."""
+    """Serve's autoscaling_config, if replicas come and go with the calls; `count` replicas are started at first."""
     batched: bool = False
-    """Calls come past Serve: `of` is a `BatchedReplica`, which counts its calls itself."""
-    more: dict[str, Any] = field(default_factory=dict)
-    """Further settings of the deployment."""
+    """True if calls go past Serve: `replica_class` is a `BatchedReplica`, which counts its calls itself."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Further options of `serve.deployment`."""
     weights: FirstWeights | None = None
-    """For a model whose weights can be changed while it serves."""
+    """First weights of a model whose weights can be changed while it serves; else None."""
 
     def bind(self) -> Any:
+        """Returns the deployment as `serve.run` takes it, bound to the arguments of its replicas."""
         deployment = serve.deployment(
-            self.of,
+            self.replica_class,
             name="model",
             **({"autoscaling_config": self.autoscaling} if self.autoscaling else {"num_replicas": self.count}),
             max_ongoing_requests=MOST_QUESTIONS if self.batched else self.max_ongoing_requests,
@@ -76,13 +85,13 @@ class Replicas:
             graceful_shutdown_wait_loop_s=0.5,
             health_check_period_s=HEALTH_CHECK_S,
             ray_actor_options=self._actor_options(),
-            **self.more,
+            **self.settings,
         )
         return deployment.bind(*self.arguments)
 
     def _actor_options(self) -> dict[str, Any]:
-        """Adds this driver's import paths to `actor_options`: Serve may belong to a driver with other ones, which the
-        replicas would get.
+        """Returns `actor_options` with this driver's import paths: otherwise replicas would get those of the driver
+        that started Serve.
         """
         runtime_env = self.actor_options.get("runtime_env") or ray.get_runtime_context().runtime_env
         env_vars = {**as_variable(), **runtime_env.get("env_vars", {})}
@@ -90,58 +99,70 @@ class Replicas:
 
 
 class Application:
-    """A Serve application and a driver's lease on it. Workers get it without the lease."""
+    """A driver uses a Serve application by this object, which holds the driver's lease. Workers get it without the
+    lease.
+    """
 
-    def __init__(self, grace_s: float = GRACE_S, release_s: float = RELEASE_S, named_by: str = "run.name") -> None:
-        """Creates it without deploying anything. `named_by` is the key of the config that its name comes from."""
+    def __init__(self, grace_s: float = GRACE_S, release_s: float = RELEASE_S, name_key: str = "run.name") -> None:
+        """Creates it without deploying anything.
+
+        `grace_s`: seconds for which the application stays up without a driver. `release_s`: seconds to wait for the
+        lease of a driver that was killed. `name_key`: key of the config that the application's name comes from, for
+        errors.
+        """
         self.name = ""
-        self._named_by = named_by
+        self._name_key = name_key
         self._grace_s = grace_s
         self._release_s = release_s
-        self._lease: Lease | None = None
+        self._lease: AppLease | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_lease": None}  # the lease is the driver's
 
-    def start(self, run_id: str, model: str, replicas: Replicas, say: Callable[[str], None]) -> None:
-        """Blocks until every replica is up. One that an earlier driver of the run left is taken over if it is the same.
+    def start(self, run_id: str, model: str, spec: DeploymentSpec, say: Callable[[str], None]) -> None:
+        """Deploys the application, and blocks until every replica is up. One that an earlier driver of the run left up
+        is taken over if its options are the same.
 
-        Under TLS it is deployed for calls by handles, which is said in one line.
+        Under TLS it is deployed for calls by Serve's handles, and `say` gets a line about it.
 
         Errors: UserError (another run's application; what the replica found wrong), RunFailed.
         """
-        if replicas.batched and tls.is_on():
+        if spec.batched and tls.is_on():
             say(tls.handles_note(model))
-            replicas = replace(replicas, batched=False)
+            spec = replace(spec, batched=False)
         start_serve()
-        if self.hold(name_of(run_id, model), run_id, replicas.digest):
+        if self.hold(application_name(run_id, model), run_id, spec.digest):
             say(f"model {model}: found {self.name} up, left by an earlier driver of this run")
             return
-        say(f"model {model}: loading {replicas.loading} as the Serve application {self.name}")
-        if replicas.weights is not None:
-            start_holder(self.name, replicas.weights)
-        target = serve.RunTarget(target=replicas.bind(), name=self.name, route_prefix=None)
+        say(f"model {model}: loading {spec.model_name} as the Serve application {self.name}")
+        if spec.weights is not None:
+            start_holder(self.name, spec.weights)
+        target = serve.RunTarget(target=spec.bind(), name=self.name, route_prefix=None)
         serve.run_many([target], wait_for_applications_running=False)
-        self._wait_until_up(model, replicas)
+        self._wait_until_up(model, spec)
 
     def hold(self, name: str, run_id: str, digest: str) -> bool:
-        """Takes a lease on the application, and returns True if it is up, or False if the caller is to deploy it. Any
-        other application of that name is deleted.
+        """Takes a lease on the application. Returns True if it is up, False if the caller has to deploy it. An
+        application of this name with another digest is deleted.
+
         Errors: UserError (another run's application), RunFailed.
         """
         self.name = name
-        self._lease = Lease(name, run_id)  # before the look, so that nobody takes it down in between
-        if self._is_left(digest):
+        self._lease = AppLease(name, run_id)  # before the check, so that nobody deletes it in between
+        if self._take_over(digest):
             return True
         start_janitor(name, digest, self._grace_s)
         return False
 
     def attach(self, app: str, run_id: str, model: str) -> dict[str, Any]:
-        """Use an application that is up. Gives what its replica says of itself. Errors: UserError."""
+        """Takes a lease on an application that is up, and returns what one of its replicas says of itself (`describe`).
+
+        Errors: UserError.
+        """
         start_serve()
         self.name = app
-        self._lease = Lease(app, run_id)  # before the look, so that its owner can't take it down in between
-        running = applications()
+        self._lease = AppLease(app, run_id)  # before the check, so that its owner can't delete it in between
+        running = application_statuses()
         status = running.get(app)
         if status is None:
             close = difflib.get_close_matches(app, running, n=1)
@@ -150,56 +171,59 @@ class Application:
             raise UserError(f"models.{model}.app: no Serve application {app!r} is up; {hint}up: {listing}")
         if status != ApplicationStatus.RUNNING:
             raise UserError(f"models.{model}.app: the application {app!r} is {status.value}, not RUNNING")
-        if find_janitor(app) is not None and digest_of(app) is None:
-            raise UserError(f"models.{model}.app: the application {app!r} is being taken down by its last run")
+        if find_janitor(app) is not None and deployed_digest(app) is None:
+            raise UserError(f"models.{model}.app: the application {app!r} is being deleted by its last run")
         description: dict[str, Any] = serve.get_app_handle(app).describe.remote().result(timeout_s=30)
         return description
 
     def stop(self) -> None:
-        """Give the lease back; if it was the last one on an application that a run started, take it down and wait until it is gone.
+        """Releases the lease. If it was the last one on an application that a run started, deletes the application and
+        waits until it is gone.
 
-        Errors: RunFailed if Serve does not take it down; its janitor will try on.
+        Errors: RunFailed if Serve does not delete it; its janitor will retry.
         """
         lease, self._lease = self._lease, None
         if lease is not None and lease.release():
             self._delete()
 
-    def end_changed(self, run_id: str, model: str) -> None:
-        """Take down what an earlier driver of the run left, if its weights were changed since: for who begins with those of the config.
+    def delete_if_changed(self, run_id: str, model: str) -> None:
+        """Deletes the application that an earlier driver of the run left if its weights were changed since, for a run
+        that begins with the weights of its config.
 
-        Nothing is done to one that a live driver uses. Errors: RunFailed.
+        An application that a live driver uses is left alone. Errors: RunFailed.
         """
-        self.name = name_of(run_id, model)
+        self.name = application_name(run_id, model)
         if is_changed(self.name):
-            self._lease = Lease(self.name, run_id)
-            self._is_released()
+            self._lease = AppLease(self.name, run_id)
+            self._wait_until_released()
             self.stop()
 
-    def _is_left(self, digest: str) -> bool:
-        """Says whether an earlier driver of the run left the very application that is wanted. Any other that it left is
+    def _take_over(self, digest: str) -> bool:
+        """Returns True if an earlier driver of the run left the same application up. One with another digest is
         deleted.
+
         Errors: UserError if a live driver uses it, or no run started it.
         """
-        there, janitor = self.name in applications(), find_janitor(self.name)
+        there, janitor = self.name in application_statuses(), find_janitor(self.name)
         if not there and janitor is None:
             return False
         if janitor is None:
             raise UserError(
-                f"{self._named_by}: there is a Serve application {self.name} that no run started; choose another name"
+                f"{self._name_key}: there is a Serve application {self.name} that no run started; choose another name"
             )
-        if not self._is_released():
+        if not self._wait_until_released():
             raise UserError(
-                f"{self._named_by}: a run of this name has the Serve application {self.name} up, and a live driver uses it; "
+                f"{self._name_key}: a run of this name has the Serve application {self.name} up, and a live driver uses it; "
                 "wait for that one to end, or choose another name"
             )
-        if digest_of(self.name) == digest and applications().get(self.name) == ApplicationStatus.RUNNING:
+        if deployed_digest(self.name) == digest and application_statuses().get(self.name) == ApplicationStatus.RUNNING:
             return True
         self._delete()
         return False
 
-    def _is_released(self) -> bool:
-        """Says whether no other driver uses the application. Waits for the lease of a driver that was just killed to
-        go.
+    def _wait_until_released(self) -> bool:
+        """Returns True once no other driver has a lease on the application, False if one still has after `release_s`:
+        the lease of a driver that was just killed exists for a while.
         """
         assert self._lease is not None
         deadline = time.monotonic() + self._release_s
@@ -216,42 +240,44 @@ class Application:
             raise RunFailed(f"the Serve application {self.name} is not gone yet: {error}") from None
         dismiss(self.name)
 
-    def _wait_until_up(self, model: str, replicas: Replicas) -> None:
-        """Waits until the application is running. Errors: UserError or RunFailed, with the replica's own reason."""
-        deadline = time.monotonic() + replicas.start_timeout_s
+    def _wait_until_up(self, model: str, spec: DeploymentSpec) -> None:
+        """Blocks until the application is running. Errors: UserError or RunFailed, with the replica's own reason."""
+        deadline = time.monotonic() + spec.start_timeout_s
         while (status := serve.status().applications[self.name]).status != ApplicationStatus.RUNNING:
             messages = [status.message, *(deployment.message for deployment in status.deployments.values())]
             if status.status == ApplicationStatus.DEPLOY_FAILED or any(FAILED_START in text for text in messages):
-                raise _start_error(model, replicas.what, "\n".join(messages))
+                raise _start_error(model, spec.replica_name, "\n".join(messages))
             if time.monotonic() > deadline:
-                limit = f"start_timeout_s ({replicas.start_timeout_s:g} s)"
+                limit = f"start_timeout_s ({spec.start_timeout_s:g} s)"
                 raise RunFailed(f"models.{model}: not up within {limit}: {' '.join(' '.join(messages).split())[-400:]}")
             time.sleep(0.2)
 
 
-def name_of(run_id: str, model: str) -> str:
+def application_name(run_id: str, model: str) -> str:
     """Returns the name of the application that a run deploys for a model of its config."""
     return f"{run_id}-{model}"
 
 
 def start_serve() -> None:
-    """Serve without HTTP proxies (unless it is up with some): episodes reach models by handles, so no port is taken."""
+    """Starts Serve without HTTP proxies, unless it is up already: episodes reach models by handles, so no port is
+    taken.
+    """
     logging.getLogger("ray.serve").setLevel(logging.WARNING)
     serve.start(proxy_location="Disabled", logging_config={"log_level": "WARNING"})
 
 
-def applications() -> dict[str, ApplicationStatus]:
+def application_statuses() -> dict[str, ApplicationStatus]:
     """Returns the status of every application of Serve, by name."""
     return {name: application.status for name, application in serve.status().applications.items()}
 
 
 def digest_options(options: BaseModel, *more: object) -> str:
-    """Equal for options (and whatever else makes a deployment) that are equal."""
+    """Returns a digest (hex of SHA-256) of a deployment's options and of all else (`more`) that it depends on."""
     return hashlib.sha256(f"{options.model_dump_json()} {more!r}".encode()).hexdigest()
 
 
 def _start_error(model: str, what: str, text: str) -> Exception:
-    """The replica's own reason, out of what Serve makes of it."""
+    """Returns the error for a replica that did not start, with the replica's own reason taken out of Serve's text."""
     wrong = re.search(r"UserError: (.+)", text)
     if wrong:
         return UserError(f"models.{model}: {wrong.group(1)}")

@@ -17,17 +17,21 @@ from ray_gym.models.door import DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, busy, unavailable
 
 RETRY_AFTER_S = 5.0
-"""Seconds after which a caller should retry: a replica that died is back in about that time (measured)."""
+"""Seconds after which a caller should retry: a replica that died is replaced in about that time (measured)."""
 
 
 class ServeDoor:
-    """A process has one handle, and so one router, for a door. Nothing is retried: part of an answer may be with the
-    caller already.
+    """Forwards requests in OpenAI's formats to the replicas of the Serve application `app`.
+
+    A process has one handle, and so one router, for a door. Nothing is retried: the caller may have part of an answer
+    already.
     """
 
     def __init__(self, app: str, silence_s: float) -> None:
-        """Creates a door that opens at its first call.
-        `silence_s`: seconds for which a replica may send nothing; an answer that is not streamed comes in one piece.
+        """Creates a door that gets its handle at the first call.
+
+        `silence_s`: seconds for which a replica may send nothing before its call fails. An answer that is not streamed
+        comes in one piece, so it has to be complete within that time.
         """
         self._app = app
         self._silence_s = silence_s
@@ -35,11 +39,15 @@ class ServeDoor:
         self._opening = asyncio.Lock()
 
     async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Yields the parts of an answer. Calls with the same `session_id` reach the same replica. Errors: Refused."""
+        """Yields the parts of an answer: its head, then its body. Calls with the same `session_id` reach the same
+        replica.
+
+        Errors: Refused (503 if no replica answers or it failed, 429 if too many calls wait, or the replica's own).
+        """
         response: Any = None
         try:
             async with asyncio.timeout(self._silence_s):
-                handle = await self._opened()
+                handle = await self._open()
             response = handle.options(session_id=session_id).openai.remote(request)
             while True:
                 async with asyncio.timeout(self._silence_s):
@@ -52,14 +60,14 @@ class ServeDoor:
         except BackPressureError:
             raise busy("too many requests wait for this model", RETRY_AFTER_S) from None
         except ray_errors.RayTaskError as error:
-            raise _failed(error.cause) from error
+            raise _refusal_of(error.cause) from error
         except UNREACHABLE as error:
             raise unavailable("no replica of the model can be reached", RETRY_AFTER_S) from error
         finally:
             if response is not None:
-                response.cancel()  # otherwise the replica would generate on for nobody
+                response.cancel()  # otherwise the replica would go on generating
 
-    async def _opened(self) -> Any:
+    async def _open(self) -> Any:
         async with self._opening:
             if self._handle is None:
                 handle = await asyncio.to_thread(serve.get_app_handle, self._app)
@@ -67,7 +75,8 @@ class ServeDoor:
             return self._handle
 
 
-def _failed(cause: Any) -> Refused:
+def _refusal_of(cause: Any) -> Refused:
+    """Returns the refusal to answer with when a replica raised `cause`."""
     if isinstance(cause, Refused):
         return cause
     if isinstance(cause, BackPressureError):

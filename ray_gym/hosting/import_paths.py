@@ -12,8 +12,9 @@ HERE = PACKAGE.parent
 
 
 def import_paths() -> list[str]:
-    """Returns absolute folders, since workers have another working directory: this one, those of PYTHONPATH, and that
-    of `ray_gym` if it is not installed.
+    """Returns the import paths as absolute folders, since workers have another working directory: the current folder,
+    those of PYTHONPATH, and the folder of `ray_gym` if it is not installed.
+
     The folder of a checkout holds more than `ray_gym` (tests, configs, ...), so it comes last, and only where it is
     needed: a user's own packages have these names, too.
     """

@@ -1,4 +1,4 @@
-"""Knows whether Ray encrypts its connections (`RAY_USE_TLS`), and how models may be reached then.
+"""Tells whether Ray encrypts its connections (`RAY_USE_TLS`), and how models may be reached then.
 
 Lanes are plain TCP. Where Ray's own connections are encrypted, calls go by Serve's handles, which are Ray's.
 """
@@ -12,26 +12,28 @@ from urllib.parse import urlsplit
 from ray_gym.hosting.affinity import Transport
 
 USE_TLS = "RAY_USE_TLS"
-"""Every process of such a cluster has it in its environment: without it none can talk to the others."""
+"""Environment variable that every process of a cluster under TLS has: without it, it can't talk to the others."""
 
 
 def is_on() -> bool:
-    """Tells whether this process's cluster is under TLS. Reads the variable as Ray does."""
+    """Returns True if this process's cluster is under TLS. Reads the variable as Ray does."""
     return os.environ.get(USE_TLS, "0").lower() in ("1", "true")
 
 
-def allowed(transport: Transport) -> Transport:
-    """Gives the transport to use where `transport` is wanted: under TLS always `handle`."""
+def choose_transport(transport: Transport) -> Transport:
+    """Returns the transport to use where `transport` is wanted: under TLS always `handle`."""
     return "handle" if is_on() else transport
 
 
 def handles_note(model: str) -> str:
-    """Says, in one line, that a model whose calls were to be batched is reached by handles."""
+    """Returns a line for the user: calls to a model that were to be batched go by handles."""
     return f"model {model}: calls go by Serve's handles, as {USE_TLS} is set and `transport: batched` is in plain text"
 
 
 def endpoint_note(model: str, url: str) -> str | None:
-    """Says, in one line, that an endpoint is reached in plain text although the cluster is under TLS; None if it is not."""
+    """Returns a line for the user if an endpoint is reached in plain text although the cluster is under TLS, else
+    None.
+    """
     parts = urlsplit(url)
     if not is_on() or parts.scheme == "https" or _is_this_machine(parts.hostname or ""):
         return None

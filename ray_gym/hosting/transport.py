@@ -21,21 +21,30 @@ from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.hosting import tls
 from ray_gym.hosting.admission import AdmissionLimits, Load, room
 from ray_gym.hosting.affinity import Affinity, Transport, routing_key
-from ray_gym.hosting.lanes.lane import Broken
+from ray_gym.hosting.lanes.lane import ReplicaBroken
 from ray_gym.hosting.lanes.lanes import Lanes
 from ray_gym.hosting.unreachable import UNREACHABLE
 from ray_gym.models.base import Completion, CompletionRequest
 
 LOOK_S = 5.0
-"""A call without an answer may be waiting for replicas of an application that is gone: how often a process looks."""
+"""Seconds between two checks of a process whether its application is still up, while calls wait for answers: replicas
+of a deleted application would never answer.
+"""
 FIRST_PAUSE_S = 0.2
+"""Seconds between the first and the second try of a call; then the pauses double."""
 LONGEST_PAUSE_S = 6.0
+"""Longest pause between two tries of a call, in seconds."""
 PATIENCE_S = 30.0
-"""Sum of the pauses between the tries of one call. A replica that died is back in about 6 s (measured)."""
+"""Sum of the pauses between the tries of one call, in seconds. A replica that died is replaced in about 6 s (measured).
+"""
 
 
 class ServeModel:
-    """A model behind a Serve application. One handle, and so one router, a process."""
+    """Calls a model whose replicas are a Serve application. It retries calls whose replica is gone, and is safe for
+    many concurrent calls on one event loop.
+
+    There is one of Serve's handles, and so one router, in a process.
+    """
 
     def __init__(
         self,
@@ -45,9 +54,14 @@ class ServeModel:
         *,
         transport: Transport,
     ) -> None:
-        """`transport` has to be the one that the application was deployed for; under TLS handles are used all the same."""
+        """Creates a model that opens its connections at the first call.
+
+        `app`: name of the application. `affinity`: calls that should reach the same replica. `limits`: when new
+        episodes may begin; None means always. `transport`: the one that the application was deployed for; under TLS
+        calls go by handles all the same.
+        """
         self._app = app
-        self._transport = tls.allowed(transport)
+        self._transport = tls.choose_transport(transport)
         self._affinity = affinity
         self._limits = limits
         self._handle: Any = None
@@ -60,8 +74,10 @@ class ServeModel:
         return self._limits is not None
 
     async def room(self, conversations: float) -> float:
-        """Returns for how many more episodes there is room. If the application is gone, the calls find that out; a
-        replica that has no slot to answer in counts as full.
+        """Returns how many more episodes may begin, beside `conversations` in flight (see `admission.room`).
+
+        It is 0 if the replicas do not answer within `LOOK_S`: they are busy. It is `inf` without limits, and if the
+        application can't be reached: then the calls fail, and say why.
         """
         if self._limits is None:
             return math.inf
@@ -75,7 +91,9 @@ class ServeModel:
         return room([load for load in loads if isinstance(load, Load)], conversations, self._limits)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the completion of a request, with retries.
+        """Returns the completion of a request. Calls whose replica is gone are retried for `PATIENCE_S` seconds; that
+        time is left out of the episode's clock.
+
         Errors: EpisodeFailure (infra) when no replica answers or the application is gone, or the model's own failure.
         """
         for wait_s in pauses(FIRST_PAUSE_S, LONGEST_PAUSE_S, PATIENCE_S):
@@ -85,7 +103,7 @@ class ServeModel:
                 if self._lanes is not None:
                     return await self._lanes.complete(request, routing_key(request, self._affinity))
                 return await self._call(handle, request)
-            except Broken as error:
+            except ReplicaBroken as error:
                 raise self._failure(str(error)) from None
             except ray_errors.RayTaskError as error:
                 last: BaseException = error.cause or error  # what the replica raised
@@ -98,10 +116,12 @@ class ServeModel:
             await self._look()
             exclude(began, wait_s)
             await asyncio.sleep(wait_s)
-        raise self._failure(f"no answer after {PATIENCE_S:g} s of trying again: {describe(last)}") from last
+        raise self._failure(f"no answer after {PATIENCE_S:g} s of retries: {describe(last)}") from last
 
     async def _open(self) -> Any:
-        """The process's one handle. Its router is made with it: copies made by `options` share that one."""
+        """Returns Serve's handle, and opens lanes if calls are batched. Copies of the handle made by `options` share
+        its router.
+        """
         async with self._opening:
             if self._handle is None:
                 handle = await asyncio.to_thread(serve.get_app_handle, self._app)
@@ -112,10 +132,13 @@ class ServeModel:
             return self._handle
 
     async def _call(self, handle: Any, request: CompletionRequest) -> Completion:
+        """Returns the completion of one call by the handle, without retries. A call that is cancelled here is cancelled
+        at its replica.
+        """
         if key := routing_key(request, self._affinity):
             handle = handle.options(session_id=key)
         response = handle.complete.remote(request)
-        answer = asyncio.ensure_future(_answer(response))
+        answer = asyncio.ensure_future(_await_answer(response))
         try:
             while not answer.done():
                 await asyncio.wait({answer}, timeout=LOOK_S)
@@ -124,11 +147,12 @@ class ServeModel:
             return answer.result()
         finally:
             if not answer.done():
-                response.cancel()  # otherwise the replica would generate on for nobody
+                response.cancel()  # otherwise the replica would go on generating
                 answer.cancel()
 
     async def _look(self) -> None:
-        """Checks that the application is up, at most once in `LOOK_S` for a process, however many calls wait.
+        """Checks that the application is up, at most once in `LOOK_S` seconds, however many calls wait.
+
         Errors: EpisodeFailure if the application is gone.
         """
         if time.monotonic() - self._looked_at < LOOK_S:
@@ -138,10 +162,10 @@ class ServeModel:
             async with asyncio.timeout(LOOK_S):
                 application = (await asyncio.to_thread(serve.status)).applications.get(self._app)
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
-            return  # nobody can say now: the controller is being started again
+            return  # the controller does not answer while it restarts
         if application is None or application.status == ApplicationStatus.DELETING:
-            self._looked_at = 0.0  # whoever else waits is told as well,
-            self._handle = None  # and whoever asks from now on: an old handle would wait for replicas
+            self._looked_at = 0.0  # so that all other waiting calls fail as well,
+            self._handle = None  # and all later calls: with an old handle they would wait for replicas
             raise self._failure("the application is not up any more; was it deleted?", retry=False)
 
     def _failure(self, message: str, retry: bool = True) -> EpisodeFailure:
@@ -153,9 +177,10 @@ class ServeModel:
             await lanes.close()
 
 
-async def _answer(response: Any) -> Completion:
-    """Waits for the answer of a replica.
-    Errors: the replica's own; TaskCancelledError if the call was cancelled, but not by us.
+async def _await_answer(response: Any) -> Completion:
+    """Returns the answer to a call by a handle.
+
+    Errors: the replica's own; TaskCancelledError if the call was cancelled, but not by this process.
     """
     try:
         answer: Completion = await response

@@ -104,7 +104,7 @@ class Stream:
         opened: Opened = await _answer(self._host.open.remote(), OPEN_S)
         for name, engine in engines.items():
             blocking.callback(engine.stop)
-            await asyncio.to_thread(Application().end_changed, opened.name, name)
+            await asyncio.to_thread(Application().delete_if_changed, opened.name, name)
             await asyncio.to_thread(engine.start, opened.name, name, _say)
         self._take_up(await _answer(self._host.start.remote(engines), OPEN_S))
         self._engines = engines

@@ -7,14 +7,14 @@ import sys
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.engines.scripted_replica import ScriptedReplica
 from ray_gym.errors import UserError
-from ray_gym.hosting.application import Application, Replicas, digest_options
+from ray_gym.hosting.application import Application, DeploymentSpec, digest_options
 from ray_gym.run.cluster.cluster import connect
 from ray_gym.weights.holder import FirstWeights
 
 
 def main(run_id: str, delay_s: float, grace_s: float) -> None:
     options = ScriptedOptions(player="ray_gym.envs.tic_tac_toe.players:random_player", delay_s=delay_s, replicas=1)
-    replicas = Replicas(
+    replicas = DeploymentSpec(
         *(ScriptedReplica, (options,), 1, 10, {"num_cpus": 0}, 60, "it", "it", digest_options(options)),
         weights=FirstWeights(version=0, ranks=1),
     )

@@ -10,10 +10,10 @@ import sys
 from ray import serve
 
 from ray_gym.deployments.vllm.options import VllmOptions
-from ray_gym.deployments.vllm.replicas import replicas
+from ray_gym.deployments.vllm.replicas import deployment_spec
 from ray_gym.engines.scripted_model import ScriptedOptions
 from ray_gym.engines.scripted_replica import ScriptedReplica
-from ray_gym.hosting.application import Application, Replicas
+from ray_gym.hosting.application import Application, DeploymentSpec
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Sampling
@@ -23,22 +23,22 @@ SOON = {"metrics_interval_s": 0.2, "look_back_period_s": 1}
 """Serve looks every ten seconds by itself."""
 
 
-def wanted() -> Replicas:
+def wanted() -> DeploymentSpec:
     """As the config of a vLLM model says it, with a player in the place of the engine."""
     scale = {"max_replicas": 2, "target_ongoing_requests": 4, "upscale_delay_s": 0, "downscale_delay_s": 0}
     given = VllmOptions(model="smollm2-135m-instruct", gpus=0, autoscaling=scale)
-    described = replicas(object, given, (given,))
+    described = deployment_spec(object, given, (given,))
     assert described.autoscaling is not None
     options = ScriptedOptions(player="ray_gym.envs.tic_tac_toe.players:random_player", delay_s=0.2)
-    return Replicas(
-        of=ScriptedReplica,
+    return DeploymentSpec(
+        replica_class=ScriptedReplica,
         arguments=(options,),
         count=described.count,
         max_ongoing_requests=described.max_ongoing_requests,
         actor_options={"num_cpus": 0},
         start_timeout_s=60,
-        what="the player",
-        loading="the player",
+        replica_name="the player",
+        model_name="the player",
         digest="",
         autoscaling=described.autoscaling | SOON,
     )

@@ -1,4 +1,6 @@
-"""Scripted models behind Ray Serve: runs outlive replicas and the controller, and applications never outlive their runs."""
+"""Scripted models behind Ray Serve: runs outlive replicas and the controller, and applications never outlive their
+runs.
+"""
 
 from __future__ import annotations
 
@@ -197,14 +199,14 @@ END_CHANGED = """
 import time
 import ray
 from ray.exceptions import RayActorError
-from ray_gym.hosting.application import Application, applications
+from ray_gym.hosting.application import Application, application_statuses
 from ray_gym.weights import record
 from ray_gym.weights.checkpoint import Checkpoint, Folder
 from ray_gym.weights.holder import find_holder
 
-def end_changed() -> bool:
-    Application().end_changed("changed", "held")
-    return "changed-held" in applications()
+def delete_if_changed() -> bool:
+    Application().delete_if_changed("changed", "held")
+    return "changed-held" in application_statuses()
 
 def is_back() -> bool:
     try:
@@ -212,12 +214,12 @@ def is_back() -> bool:
     except RayActorError:
         return False
 
-print(end_changed())
+print(delete_if_changed())
 record.write("changed-held", Checkpoint(7, Folder("/later")))
 ray.kill(find_holder("changed-held"), no_restart=False)  # it comes back with what is recorded
 while not is_back():  # until it is dead it answers as before
     time.sleep(0.1)
-print(end_changed(), find_holder("changed-held"))
+print(delete_if_changed(), find_holder("changed-held"))
 """
 
 
@@ -234,9 +236,9 @@ def test_what_a_killed_trainer_left_goes_if_its_weights_are_not_those_of_its_con
 def test_a_lease_that_is_let_go_ends(ours: Cluster) -> None:
     """Whoever forgets to give it back."""
     said = ours.python(
-        "import time\nfrom ray_gym.hosting.lease import Lease, held\nlease = Lease('let-go', 'run')\n"
-        "print(len(held('let-go')))\ndel lease\ndeadline = time.monotonic() + 20\n"
-        "while held('let-go') and time.monotonic() < deadline: time.sleep(0.1)\nprint(len(held('let-go')))"
+        "import time\nfrom ray_gym.hosting.lease import AppLease, leases_of\nlease = AppLease('let-go', 'run')\n"
+        "print(len(leases_of('let-go')))\ndel lease\ndeadline = time.monotonic() + 20\n"
+        "while leases_of('let-go') and time.monotonic() < deadline: time.sleep(0.1)\nprint(len(leases_of('let-go')))"
     )
     assert said.split() == ["1", "0"]
 

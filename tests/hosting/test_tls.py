@@ -14,8 +14,8 @@ from plain_text import Look
 
 from ray_gym.engines.openai import OpenAIEngine, OpenAIOptions
 from ray_gym.hosting import application, tls
-from ray_gym.hosting.application import Application, Replicas
-from ray_gym.hosting.lanes.replica import BatchedReplica, ReplicaEnd
+from ray_gym.hosting.application import Application, DeploymentSpec
+from ray_gym.hosting.lanes.replica import BatchedReplica, LaneServer
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import Completion, CompletionRequest
 
@@ -23,7 +23,7 @@ from ray_gym.models.base import Completion, CompletionRequest
 @pytest.mark.parametrize("said", ["1", "true", "True", "TRUE"])
 def test_is_on_where_ray_would_say_so(monkeypatch: pytest.MonkeyPatch, said: str) -> None:
     monkeypatch.setenv("RAY_USE_TLS", said)
-    assert tls.is_on() and tls.allowed("batched") == "handle" == tls.allowed("handle")
+    assert tls.is_on() and tls.choose_transport("batched") == "handle" == tls.choose_transport("handle")
 
 
 @pytest.mark.parametrize("said", [None, "", "0", "false", "yes"])
@@ -31,7 +31,9 @@ def test_is_off_where_ray_would_say_so(monkeypatch: pytest.MonkeyPatch, said: st
     monkeypatch.delenv("RAY_USE_TLS", raising=False)
     if said is not None:
         monkeypatch.setenv("RAY_USE_TLS", said)
-    assert not tls.is_on() and tls.allowed("batched") == "batched" and tls.allowed("handle") == "handle"
+    assert (
+        not tls.is_on() and tls.choose_transport("batched") == "batched" and tls.choose_transport("handle") == "handle"
+    )
 
 
 async def test_a_replica_that_was_deployed_for_lanes_does_not_listen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +78,7 @@ def test_the_driver_says_once_that_handles_are_used(
     monkeypatch.setattr(application, "start_serve", lambda: None)
     taken_over, said = Application(), list[str]()
     monkeypatch.setattr(taken_over, "hold", lambda *_: True)
-    replicas = Replicas(object, (), 1, 1, {}, 1, "", "", "digest", batched=True)
+    replicas = DeploymentSpec(object, (), 1, 1, {}, 1, "", "", "digest", batched=True)
     taken_over.start("run", "policy", replicas, said.append)
     told = [line for line in said if "RAY_USE_TLS" in line]
     assert len(told) == lines and all("model policy: calls go by Serve's handles" in line for line in told)
@@ -109,7 +111,7 @@ async def test_a_lane_is_seen_from_outside(tmp_path: Path) -> None:
     async def complete(request: CompletionRequest) -> Completion:
         raise NotImplementedError
 
-    end = ReplicaEnd("r", complete, 1)
+    end = LaneServer("r", complete, 1)
     whereabouts = await end.open("127.0.0.1")
     look = Look(make_certificates(tmp_path))
     await asyncio.to_thread(look.at, [psutil.Process(os.getpid())])

@@ -48,7 +48,7 @@ def entered(gate: Gate, now: float) -> int:
 def test_each_look_lets_in_half_as_many_again() -> None:
     gate, now, counts = Gate(), 0.0, []
     for _ in range(6):
-        gate.looked(math.inf, now)
+        gate.update(math.inf, now)
         counts.append(entered(gate, now))
         now += LOOK_S
     assert counts == [2, 2, 2, 3, 4, 6]
@@ -56,7 +56,7 @@ def test_each_look_lets_in_half_as_many_again() -> None:
 
 def test_nobody_enters_while_it_is_crowded_but_one_alone() -> None:
     gate = Gate()
-    gate.looked(0, now=0)
+    gate.update(0, now=0)
     assert entered(gate, 0) == 1
     gate.leave()
     assert entered(gate, 0) == 1
@@ -65,7 +65,7 @@ def test_nobody_enters_while_it_is_crowded_but_one_alone() -> None:
 def test_what_a_look_allowed_does_not_last() -> None:
     gate = Gate()
     gate.enter()
-    gate.looked(math.inf, now=0)
+    gate.update(math.inf, now=0)
     assert gate.may_enter(LOOK_S / 2) and not gate.look_is_due(LOOK_S / 2)
     assert not gate.may_enter(LOOK_S) and gate.look_is_due(LOOK_S)
 

@@ -11,7 +11,7 @@ from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.hardware import cpu_engine_args
 from ray_gym.deployments.vllm.layout import parallel_args, placed
 from ray_gym.deployments.vllm.options import VllmOptions
-from ray_gym.deployments.vllm.replicas import replicas
+from ray_gym.deployments.vllm.replicas import deployment_spec
 from ray_gym.models.placement import Replicas
 
 LABELS = {"pool": "policy"}
@@ -23,10 +23,10 @@ def options(**given: Any) -> VllmOptions:
 
 def deployed(given: VllmOptions) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of the actor, without its environment; of the deployment, as Serve itself takes them."""
-    made = replicas(dict, given, (given,))
+    made = deployment_spec(dict, given, (given,))
     actor = {key: value for key, value in made.actor_options.items() if key != "runtime_env"}
     made.bind()
-    return actor, made.more
+    return actor, made.settings
 
 
 def test_without_gpus_nothing_is_asked() -> None:
@@ -85,8 +85,8 @@ def test_a_placement_of_ones_own() -> None:
 
 def test_parts_of_a_gpu_are_told_to_the_executor() -> None:
     given = options(gpus=0.5, tensor_parallel=2, placement={})
-    made = replicas(dict, given, (given,))
-    assert made.more["placement_group_bundles"] == [{"GPU": 0.5, "CPU": 0}, {"GPU": 0.5}]
+    made = deployment_spec(dict, given, (given,))
+    assert made.settings["placement_group_bundles"] == [{"GPU": 0.5, "CPU": 0}, {"GPU": 0.5}]
     assert made.actor_options["runtime_env"]["env_vars"]["VLLM_RAY_PER_WORKER_GPUS"] == "0.5"
 
 

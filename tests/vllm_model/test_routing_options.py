@@ -12,7 +12,7 @@ from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.engine_stats import EngineStats
 from ray_gym.deployments.vllm.load_meter import LoadMeter, cacheable
 from ray_gym.deployments.vllm.options import VllmOptions
-from ray_gym.deployments.vllm.replicas import calls_at_once, replicas
+from ray_gym.deployments.vllm.replicas import calls_at_once, deployment_spec
 from ray_gym.hosting.affinity import Affinity, routing_key
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
@@ -47,13 +47,13 @@ def test_a_replica_takes_little_more_than_its_share(given: dict[str, Any], episo
 
 
 def test_a_bound_of_the_config_wins() -> None:
-    made = replicas(object, options(replicas=4, max_ongoing_requests=7), (options(),), episodes=1024)
+    made = deployment_spec(object, options(replicas=4, max_ongoing_requests=7), (options(),), episodes=1024)
     assert made.max_ongoing_requests == 7 and made.count == 4 and made.autoscaling is None
 
 
 def test_replicas_that_come_and_go() -> None:
     given = options(replicas=2, autoscaling={"max_replicas": 4, "target_ongoing_requests": 16, "upscale_delay_s": 1})
-    made = replicas(object, given, (given,))
+    made = deployment_spec(object, given, (given,))
     assert made.count == 2 and made.autoscaling == {
         "min_replicas": 2,
         "max_replicas": 4,
@@ -74,9 +74,9 @@ def test_replicas_that_come_and_go() -> None:
 
 def test_calls_go_together_unless_serve_has_to_count_them() -> None:
     growing = {"max_replicas": 4, "target_ongoing_requests": 16}
-    assert replicas(object, options(), (options(),)).batched
-    assert not replicas(object, options(transport="handle"), (options(),)).batched
-    assert not replicas(object, options(autoscaling=growing), (options(),)).batched
+    assert deployment_spec(object, options(), (options(),)).batched
+    assert not deployment_spec(object, options(transport="handle"), (options(),)).batched
+    assert not deployment_spec(object, options(autoscaling=growing), (options(),)).batched
     with pytest.raises(ValidationError, match="transport: autoscaling counts calls as Serve sees them"):
         options(autoscaling=growing, transport="batched")
 

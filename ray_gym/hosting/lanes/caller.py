@@ -1,6 +1,4 @@
-"""Represents one process that calls a replica, on the replica's side: the calls that came on its connection, and their
-answers.
-"""
+"""Serves one process that calls a replica: takes the calls that come on its connection, and sends their answers."""
 
 from __future__ import annotations
 
@@ -21,30 +19,37 @@ logger = logging.getLogger(__name__)
 
 
 class Caller:
-    """A caller has to send the replica's token first. When its connection is lost, its calls are cancelled."""
+    """A caller is a process on the other end of a connection to this replica.
+
+    It has to send the replica's token first. When its connection is lost, its calls are cancelled, and `on_leave` is
+    called.
+    """
 
     def __init__(
-        self, token: bytes, answered: Callable[[wire.Call], Awaitable[wire.Answer]], left: Callable[[Caller], None]
+        self,
+        token: bytes,
+        answer_call: Callable[[wire.ReplicaCall], Awaitable[wire.ReplicaAnswer]],
+        on_leave: Callable[[Caller], None],
     ) -> None:
-        self.connection = Frames(self._received, self._lost, most_bytes=len(token))
+        self.connection = Frames(self._on_frame, self._on_lost, most_bytes=len(token))
         self._token = token
-        self._answered = answered
-        self._left = left
+        self._answer_call = answer_call
+        self._on_leave = on_leave
         self._is_known = False
-        self._under_way: dict[int, asyncio.Task[None]] = {}
-        self._ready: list[wire.Answer] = []
-        self._too_late = asyncio.get_running_loop().call_later(GREETING_S, self.cut_off)
+        self._in_flight: dict[int, asyncio.Task[None]] = {}
+        self._ready: list[wire.ReplicaAnswer] = []
+        self._too_late = asyncio.get_running_loop().call_later(GREETING_S, self.disconnect)
 
-    def cut_off(self) -> list[asyncio.Task[None]]:
+    def disconnect(self) -> list[asyncio.Task[None]]:
         """Closes the connection, cancels the caller's calls, and returns their tasks."""
         self.connection.close()
-        tasks = list(self._under_way.values())
-        self._under_way.clear()  # here, as a task that has not begun yet never will
+        tasks = list(self._in_flight.values())
+        self._in_flight.clear()  # here, as a task that has not begun yet never will
         for task in tasks:
             task.cancel()
         return tasks
 
-    def _received(self, frame: bytes) -> None:
+    def _on_frame(self, frame: bytes) -> None:
         if self._is_known:
             self._take(frame)
         elif hmac.compare_digest(frame, self._token):
@@ -57,25 +62,27 @@ class Caller:
         try:
             batch = wire.decode_batch(frame)
         except msgspec.DecodeError as error:
-            logger.warning("a caller is cut off, as its batch can't be read: %s", error)
-            self.cut_off()
+            logger.warning("a caller is disconnected, as its batch can't be read: %s", error)
+            self.disconnect()
             return
         for call in batch.calls:
-            self._under_way[call.number] = asyncio.create_task(self._answer(call))
+            self._in_flight[call.number] = asyncio.create_task(self._answer(call))
         for number in batch.cancelled:
-            if (task := self._under_way.pop(number, None)) is not None:
+            if (task := self._in_flight.pop(number, None)) is not None:
                 task.cancel()
 
-    async def _answer(self, call: wire.Call) -> None:
-        answer = wire.troubled(call.number, "unreachable", "cancelled by its replica")
+    async def _answer(self, call: wire.ReplicaCall) -> None:
+        answer = wire.error_answer(call.number, "unreachable", "cancelled by its replica")
         try:
-            answer = await self._answered(call)
+            answer = await self._answer_call(call)
         finally:
-            self._under_way.pop(call.number, None)
+            self._in_flight.pop(call.number, None)
             self._put(answer)
 
-    def _put(self, answer: wire.Answer) -> None:
-        """Queues an answer. Answers of one turn of the event loop are sent together: those of one step of an engine."""
+    def _put(self, answer: wire.ReplicaAnswer) -> None:
+        """Queues an answer. Answers of one turn of the event loop are sent together: those of calls that end in the
+        same step of an engine.
+        """
         if not self._ready:
             asyncio.get_running_loop().call_soon(self._send)
         self._ready.append(answer)
@@ -84,7 +91,7 @@ class Caller:
         ready, self._ready = self._ready, []
         self.connection.send(wire.encode_answers(ready))
 
-    def _lost(self, error: Exception | None) -> None:
+    def _on_lost(self, error: Exception | None) -> None:
         self._too_late.cancel()
-        self.cut_off()
-        self._left(self)
+        self.disconnect()
+        self._on_leave(self)

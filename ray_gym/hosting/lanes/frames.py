@@ -1,4 +1,5 @@
-"""Sends and receives frames on a TCP connection: four bytes with the length of a frame, then the frame."""
+"""Sends and receives frames on a TCP connection: the length of a frame in four bytes (little-endian), then the frame.
+"""
 
 from __future__ import annotations
 
@@ -11,35 +12,39 @@ from typing import cast
 MOST_BYTES = 2**31
 """Largest number of bytes in a frame. A peer that sends a longer one does not speak this protocol."""
 SILENCE_S = 30
-"""Seconds after which the kernel gives up a peer whose host is gone without a word, or that has read nothing while its
-buffers were full.
+"""Seconds after which the kernel closes a connection whose peer's host does not respond any more, or whose peer has
+read nothing while its buffers were full.
 """
 
 _LENGTH = struct.Struct("<I")
 
 
 class Frames(asyncio.Protocol):
-    """One end of a connection hands every frame to `received`, and calls `lost` once when no more will come. Neither
-    may raise.
+    """One end of a connection passes every frame to `on_frame`, and calls `on_lost` once when no more will come.
+    Neither may raise.
     """
 
     def __init__(
-        self, received: Callable[[bytes], None], lost: Callable[[Exception | None], None], most_bytes: int = MOST_BYTES
+        self,
+        on_frame: Callable[[bytes], None],
+        on_lost: Callable[[Exception | None], None],
+        most_bytes: int = MOST_BYTES,
     ) -> None:
         self.most_bytes = most_bytes
-        self._received = received
-        self._lost = lost
+        self._on_frame = on_frame
+        self._on_lost = on_lost
         self._transport: asyncio.Transport | None = None
         self._buffer = bytearray()
         self._is_closed = False
 
     def send(self, *frames: bytes) -> None:
-        """Sends frames in one piece. Frames to a peer that is gone are lost: `lost` says so."""
+        """Sends frames in one piece. Frames to a peer that is gone are dropped: `on_lost` reports the lost connection.
+        """
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join([part for frame in frames for part in (_LENGTH.pack(len(frame)), frame)]))
 
     def close(self) -> None:
-        """Closes the connection: from now on nothing is received, but all that was sent still goes out."""
+        """Closes the connection: nothing is received from now on, but all that was sent is still delivered."""
         self._is_closed = True
         if self._transport is not None:
             self._transport.close()
@@ -64,12 +69,12 @@ class Frames(asyncio.Protocol):
             with memoryview(self._buffer) as view:
                 frame = bytes(view[begins + _LENGTH.size : ends])
             begins = ends
-            self._received(frame)
+            self._on_frame(frame)
         del self._buffer[:begins]
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._is_closed = True
-        self._lost(exc)
+        self._on_lost(exc)
 
 
 def _notice_dead_hosts(connection: socket.socket) -> None:

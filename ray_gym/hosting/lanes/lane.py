@@ -1,5 +1,5 @@
-"""Calls one replica from one process, on a connection of its own. Calls that are made in one turn of the event loop go
-together.
+"""Calls one replica from one process, on a connection of its own. Calls of one turn of the event loop are sent as one
+batch.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ OPEN_S = 5.0
 """Seconds that a replica may take to accept a connection."""
 
 
-class Full(Exception):
-    """The replica has no free slot, and the call may not wait for one."""
+class ReplicaFull(Exception):
+    """Says that the replica has no free slot, and the call may not wait for one."""
 
 
-class Broken(Exception):
-    """The replica's own code raised an exception that is no failure of an episode."""
+class ReplicaBroken(Exception):
+    """Says that the replica's own code raised an exception that is no failure of an episode."""
 
 
-_TROUBLES: dict[wire.Outcome, type[Exception]] = {"full": Full, "unreachable": ConnectionError, "broken": Broken}
+_ERRORS: dict[wire.AnswerKind, type[Exception]] = {
+    "full": ReplicaFull,
+    "unreachable": ConnectionError,
+    "broken": ReplicaBroken,
+}
 
 
 class Lane:
@@ -39,47 +43,50 @@ class Lane:
         self.end = end
         self.is_open = False
         self.is_broken = False
-        """True once the connection is gone: calls in flight have failed, and the next caller should look whether the
-        replica is still there.
+        """True once the connection is lost: calls in flight have failed, and the next caller should check whether the
+        replica still exists.
         """
-        self._why = "the lane was never opened"
-        self._connection = Frames(self._received, self._lost)
+        self._reason = "the lane was never opened"
+        self._connection = Frames(self._on_frame, self._on_lost)
         self._numbers = itertools.count()
         self._waiting: dict[int, asyncio.Future[Completion]] = {}
-        self._outgoing: dict[int, wire.Call] = {}
+        self._outgoing: dict[int, wire.ReplicaCall] = {}
         self._cancelled: list[int] = []
         self._is_sending = False
 
     @property
-    def under_way(self) -> int:
+    def in_flight(self) -> int:
+        """Returns the number of calls without an answer yet."""
         return len(self._waiting)
 
     async def open(self) -> None:
-        """Connects, and sends the token. Errors: ConnectionError."""
+        """Connects to the replica, and sends its token. Errors: ConnectionError (also after `OPEN_S` seconds)."""
         host, port = self.end.address
         try:
             async with asyncio.timeout(OPEN_S):
                 await asyncio.get_running_loop().create_connection(lambda: self._connection, host, port)
         except (OSError, TimeoutError) as error:
             self._break(f"replica {self.end.replica} can't be reached at {host}:{port}: {describe(error)}")
-            raise ConnectionError(self._why) from None
-        if self.is_broken:  # by now
+            raise ConnectionError(self._reason) from None
+        if self.is_broken:  # it was closed while it connected
             self._connection.close()
-            raise ConnectionError(self._why)
+            raise ConnectionError(self._reason)
         self._connection.send(self.end.token)
         self.is_open = True
 
     async def call(self, request: CompletionRequest, may_wait: bool) -> Completion:
-        """Sends a request, and waits for its answer. A call that is cancelled here is cancelled at the replica.
-        Errors: Full; EpisodeFailure; ConnectionError when the replica is gone; Broken.
+        """Sends a request, and returns the completion. A call that is cancelled here is cancelled at the replica.
+
+        `may_wait` says whether the call may wait for a free slot. Errors: ReplicaFull (only if it may not wait);
+        EpisodeFailure; ConnectionError when the replica is gone; ReplicaBroken.
         """
         if not self.is_open:
-            raise ConnectionError(self._why)
+            raise ConnectionError(self._reason)
         sent = wire.encode_request(request)
         number = next(self._numbers)
         answer: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
-        self._outgoing[number] = wire.Call(number, may_wait, sent)
+        self._outgoing[number] = wire.ReplicaCall(number, may_wait, sent)
         self._send_soon()
         try:
             return await answer
@@ -90,7 +97,7 @@ class Lane:
                 self._send_soon()
 
     def fail(self, error: Callable[[], BaseException]) -> None:
-        """Fails every call that is under way, each with an error of its own."""
+        """Fails every call in flight, each with an error of its own."""
         for future in self._waiting.values():
             if not future.done():
                 future.set_exception(error())
@@ -109,13 +116,13 @@ class Lane:
         calls, self._outgoing = self._outgoing, {}
         cancelled, self._cancelled = self._cancelled, []
         if calls or cancelled:
-            self._connection.send(wire.encode_batch(wire.Batch(list(calls.values()), cancelled)))
+            self._connection.send(wire.encode_batch(wire.CallBatch(list(calls.values()), cancelled)))
 
-    def _received(self, frame: bytes) -> None:
+    def _on_frame(self, frame: bytes) -> None:
         try:
             answers = wire.decode_answers(frame)
         except msgspec.DecodeError as error:  # of a replica with another protocol
-            self._break(f"what replica {self.end.replica} answers can't be read: {error}")
+            self._break(f"the answers of replica {self.end.replica} can't be read: {error}")
             self._connection.close()
             return
         for answer in answers:
@@ -123,22 +130,24 @@ class Lane:
             if future is not None and not future.done():
                 self._settle(future, answer)
 
-    def _settle(self, future: asyncio.Future[Completion], answer: wire.Answer) -> None:
+    def _settle(self, future: asyncio.Future[Completion], answer: wire.ReplicaAnswer) -> None:
         try:
-            if answer.outcome == "completion":
+            if answer.kind == "completion":
                 future.set_result(wire.completion_of(answer))
-            elif answer.outcome == "failure":
+            elif answer.kind == "failure":
                 future.set_exception(wire.failure_of(answer))
             else:
-                future.set_exception(_TROUBLES[answer.outcome](wire.message_of(answer)))
-        except Exception as error:  # of a replica with other code: it spoils no other call
-            future.set_exception(Broken(f"an answer of replica {self.end.replica} can't be read: {describe(error)}"))
+                future.set_exception(_ERRORS[answer.kind](wire.message_of(answer)))
+        except Exception as error:  # a replica with other code sent it; other calls are not affected
+            future.set_exception(
+                ReplicaBroken(f"an answer of replica {self.end.replica} can't be read: {describe(error)}")
+            )
 
-    def _lost(self, error: Exception | None) -> None:
+    def _on_lost(self, error: Exception | None) -> None:
         said = f": {describe(error)}" if error is not None else ""
         self._break(f"replica {self.end.replica} closed its connection{said}")
 
     def _break(self, why: str) -> None:
         if not self.is_broken:
-            self.is_open, self.is_broken, self._why = False, True, why
-        self.fail(partial(ConnectionError, self._why))
+            self.is_open, self.is_broken, self._reason = False, True, why
+        self.fail(partial(ConnectionError, self._reason))

@@ -1,4 +1,4 @@
-"""Connects one process to all replicas of a model: finds out which there are, and where each call goes."""
+"""Connects one process to all replicas of a model: finds the replicas, and routes each call to one of them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 from ray import exceptions as ray_errors
 
 from ray_gym.errors import EpisodeFailure
-from ray_gym.hosting.lanes.choice import ranked
-from ray_gym.hosting.lanes.lane import Full, Lane
+from ray_gym.hosting.lanes.choice import rank_lanes
+from ray_gym.hosting.lanes.lane import Lane, ReplicaFull
 from ray_gym.hosting.lanes.replica import Whereabouts
 from ray_gym.hosting.unreachable import UNREACHABLE
 from ray_gym.models.base import Completion, CompletionRequest
@@ -20,9 +20,9 @@ from ray_gym.models.base import Completion, CompletionRequest
 logger = logging.getLogger(__name__)
 
 LOOK_S = 5.0
-"""Seconds between two questions which replicas there are, in a process that waits for answers."""
+"""Seconds between two queries for the list of replicas, in a process that waits for answers."""
 NOBODY_S = 0.5
-"""Seconds between two such questions while there are no replicas."""
+"""Seconds between two such queries while there are no replicas."""
 
 
 class Lanes:
@@ -32,12 +32,14 @@ class Lanes:
 
     def __init__(self, handle: Any, look: Callable[[], Awaitable[None]]) -> None:
         """Creates lanes that open at the first call.
-        `look` raises an EpisodeFailure if the application is gone: calls would wait for its replicas for ever.
+
+        `handle`: Serve's handle of the application. `look`: checks the application, and raises an EpisodeFailure if it
+        is gone, since calls would wait for its replicas for ever.
         """
         self._handle = handle
         self._look = look
         self._lanes: list[Lane] = []
-        self._left: list[Lane] = []
+        self._retired: list[Lane] = []
         """Lanes to replicas that Serve no longer lists: they may still answer."""
         self._looking = asyncio.Lock()
         self._calls = 0
@@ -45,20 +47,21 @@ class Lanes:
         self._watch: asyncio.Task[None] | None = None
 
     async def complete(self, request: CompletionRequest, key: str) -> Completion:
-        """Returns the completion of a call. Calls with the same key go to the same replica, or when it is full to the
-        next; where all are full, the call waits at the first.
-        Errors: those of `Lane.call` and `look`; those in UNREACHABLE while nobody can say which replicas there are.
+        """Returns the completion of a request. Calls with the same key go to the same replica, or when it is full to
+        the next one; if all are full, the call waits at the first.
+
+        Errors: those of `Lane.call` and `look`; those in UNREACHABLE while Serve can't list the replicas.
         """
         self._calls += 1
         if self._watch is None or self._watch.done():
-            self._watch = asyncio.create_task(self._watching())
+            self._watch = asyncio.create_task(self._watch_replicas())
         try:
-            lanes = ranked(await self._there(), key)
+            lanes = rank_lanes(await self._wait_for_lanes(), key)
             for lane in lanes if len(lanes) > 1 else []:
-                if lane.under_way < lane.end.slots:
+                if lane.in_flight < lane.end.slots:
                     try:
                         return await lane.call(request, may_wait=False)
-                    except Full:
+                    except ReplicaFull:
                         continue
             return await lanes[0].call(request, may_wait=True)
         finally:
@@ -72,11 +75,11 @@ class Lanes:
         self._close_lanes()
 
     def _close_lanes(self) -> None:
-        for lane in [*self._lanes, *self._left]:
+        for lane in [*self._lanes, *self._retired]:
             lane.close()
 
-    async def _there(self) -> list[Lane]:
-        """Returns the open lanes. Waits for the first replica."""
+    async def _wait_for_lanes(self) -> list[Lane]:
+        """Returns the open lanes. Waits until there is at least one replica."""
         while not self._lanes or any(lane.is_broken for lane in self._lanes):
             async with self._looking:
                 if self._lanes and not any(lane.is_broken for lane in self._lanes):
@@ -88,31 +91,32 @@ class Lanes:
         return self._lanes
 
     async def _refresh(self) -> None:
-        """Asks which replicas there are, and opens a lane to each. A lane that broke is not used again; its replica, if
-        it is there, gets a new one.
+        """Asks Serve for the replicas, and opens a lane to each that has none. A broken lane is not used again; its
+        replica gets a new one if it still exists.
+
         Errors: ConnectionError if no replica can be reached, or the lanes were closed.
         """
         whole = {lane.end.replica: lane for lane in self._lanes if not lane.is_broken}
         broken = [lane for lane in self._lanes if lane.is_broken]
-        for lane in (done := [lane for lane in self._left if not lane.under_way]):
+        for lane in (done := [lane for lane in self._retired if not lane.in_flight]):
             lane.close()
-        self._lanes, self._left = list(whole.values()), [lane for lane in self._left if lane not in done] + broken
+        self._lanes, self._retired = list(whole.values()), [lane for lane in self._retired if lane not in done] + broken
         try:
             found = await self._handle.broadcast("whereabouts").results_async(timeout_s=LOOK_S, return_exceptions=True)
         except (TimeoutError, ray_errors.RayTaskError, *UNREACHABLE):
-            return  # a replica has no time to answer, or there is none
+            return  # a replica did not answer in time, or there is none
         ends = {end.replica: end for end in found if isinstance(end, Whereabouts)}
         if ends:
             kept = {replica: lane for replica, lane in whole.items() if not lane.is_broken}
-            opened = await _opened([kept.get(replica) or Lane(end) for replica, end in ends.items()])
-            self._left += [lane for replica, lane in whole.items() if replica not in ends]
+            opened = await _open_all([kept.get(replica) or Lane(end) for replica, end in ends.items()])
+            self._retired += [lane for replica, lane in whole.items() if replica not in ends]
             self._lanes = opened
         if self._is_closed:
             self._close_lanes()
             raise ConnectionError("the lanes were closed")
 
-    async def _watching(self) -> None:
-        """Looks for replicas again and again, as long as there are calls."""
+    async def _watch_replicas(self) -> None:
+        """Refreshes the lanes every `LOOK_S` seconds, as long as there are calls in flight."""
         while self._calls:
             await asyncio.sleep(LOOK_S)
             try:
@@ -120,18 +124,17 @@ class Lanes:
             except EpisodeFailure as failure:
                 self._fail(failure)
                 continue
-            with suppress(ConnectionError):  # the callers are told
+            with suppress(ConnectionError):  # the callers get it from their own calls
                 async with self._looking:
                     await self._refresh()
 
     def _fail(self, failure: EpisodeFailure) -> None:
-        for lane in [*self._lanes, *self._left]:
+        for lane in [*self._lanes, *self._retired]:
             lane.fail(lambda: EpisodeFailure(*failure.args))
 
 
-async def _opened(lanes: Sequence[Lane]) -> list[Lane]:
-    """Opens those lanes that are not open, and returns the ones that can be reached. Errors: ConnectionError if none
-    can.
+async def _open_all(lanes: Sequence[Lane]) -> list[Lane]:
+    """Opens the lanes that are not open yet, and returns those that are open then. Errors: ConnectionError if none is.
     """
     closed = [lane for lane in lanes if not lane.is_open]
     try:

@@ -1,4 +1,6 @@
-"""The replica's end: each call is answered by itself, and no more at a time than there are slots."""
+"""Serves calls of many processes at one replica: each call is answered by itself, and no more at a time than there are
+slots.
+"""
 
 from __future__ import annotations
 
@@ -22,42 +24,50 @@ from ray_gym.hosting.unreachable import UNREACHABLE
 from ray_gym.models.base import Completion, CompletionRequest
 
 TOKEN_BYTES = 32
+"""Length of the secret that callers have to know."""
 BACKLOG = 1024
-"""Workers that may come at once."""
+"""Connections of workers that may wait to be accepted at once."""
 
 Complete = Callable[[CompletionRequest], Awaitable[Completion]]
 
 
 @dataclass(frozen=True, slots=True)
 class Whereabouts:
-    """Callers need to know a replica's address, slots and token."""
+    """Describes where a replica listens, and what a caller has to know to open a lane to it."""
 
     replica: str
+    """Serve's unique id of the replica."""
     slots: int
+    """Calls that the replica answers at a time."""
     address: tuple[str, int]
+    """Host and port."""
     token: bytes = field(repr=False)
-    """Secret that every caller has to send first: Ray tells it to the processes of its cluster."""
+    """Secret that every caller has to send first. Only processes of the Ray cluster get it."""
 
 
-class ReplicaEnd:
-    """The listening end of one replica serves all its callers."""
+class LaneServer:
+    """Listens at a port for the callers of one replica, and answers their calls by `complete`, at most `slots` at a
+    time.
+    """
 
     def __init__(self, replica: str, complete: Complete, slots: int) -> None:
         self._replica = replica
         self._complete = complete
         self._slots = asyncio.Semaphore(slots)
-        self._number_of_slots = slots
+        self._slot_count = slots
         self._token = secrets.token_bytes(TOKEN_BYTES)
         self._callers: set[Caller] = set()
         self._server: asyncio.Server | None = None
         self._is_closed = False
-        self.is_ending = False
-        """True once the replica is stopping: a call that fails from now on fails for the replica's sake, and is retried
-        elsewhere.
+        self.is_stopping = False
+        """True once the replica is stopping: an infrastructure failure from now on is reported as `unreachable`, so
+        that the caller retries the call at another replica.
         """
 
     async def open(self, host: str) -> Whereabouts:
-        """Listens at a port of its own: where the host's address is, or everywhere if it is that of a machine in front of this one."""
+        """Starts to listen at a free port of `host`, and returns where. If no interface of this machine has that
+        address (NAT), it listens at all interfaces. Errors: OSError.
+        """
         loop = asyncio.get_running_loop()
         try:
             self._server = await loop.create_server(self._accept, host, 0, backlog=BACKLOG)
@@ -67,74 +77,80 @@ class ReplicaEnd:
             everywhere = "::" if ":" in host else "0.0.0.0"
             self._server = await loop.create_server(self._accept, everywhere, 0, backlog=BACKLOG)
         port: int = self._server.sockets[0].getsockname()[1]
-        return Whereabouts(self._replica, self._number_of_slots, (host, port), self._token)
+        return Whereabouts(self._replica, self._slot_count, (host, port), self._token)
 
     async def close(self) -> None:
         """Disconnects all callers, and cancels their calls."""
         self._is_closed = True
         if self._server is not None:
             self._server.close()
-        cancelled = [task for caller in self._callers for task in caller.cut_off()]
+        cancelled = [task for caller in self._callers for task in caller.disconnect()]
         await asyncio.gather(*cancelled, return_exceptions=True)
 
     def _accept(self) -> Frames:
-        caller = Caller(self._token, self._answered, self._callers.discard)
+        caller = Caller(self._token, self._answer_call, self._callers.discard)
         self._callers.add(caller)
         if self._is_closed:
-            caller.cut_off()
+            caller.disconnect()
         return caller.connection
 
-    async def _answered(self, call: wire.Call) -> wire.Answer:
+    async def _answer_call(self, call: wire.ReplicaCall) -> wire.ReplicaAnswer:
+        """Returns the answer to a call. Errors become answers of their kind (`wire.AnswerKind`)."""
         if self._slots.locked() and not call.may_wait:
-            return wire.troubled(call.number, "full", f"all {self._number_of_slots} slots are taken")
+            return wire.error_answer(call.number, "full", f"all {self._slot_count} slots are taken")
         async with self._slots:
             try:
-                return wire.completed(call.number, await self._complete(wire.decode_request(call.request)))
+                return wire.completion_answer(call.number, await self._complete(wire.decode_request(call.request)))
             except EpisodeFailure as failure:
-                if self.is_ending and failure.failure.kind == FailureKind.INFRA:
-                    return wire.troubled(call.number, "unreachable", f"the replica is stopping: {failure}")
-                return wire.failed(call.number, failure)
+                if self.is_stopping and failure.failure.kind == FailureKind.INFRA:
+                    return wire.error_answer(call.number, "unreachable", f"the replica is stopping: {failure}")
+                return wire.failure_answer(call.number, failure)
             except UNREACHABLE as error:
-                return wire.troubled(call.number, "unreachable", describe(error))
+                return wire.error_answer(call.number, "unreachable", describe(error))
             except Exception as error:
-                return wire.troubled(call.number, "broken", describe(error))
+                return wire.error_answer(call.number, "broken", describe(error))
 
 
 class BatchedReplica:
-    """A batched replica also listens for callers. Serve configures it with its slots (`user_config`) where calls come
-    past Serve. Under TLS it never listens, as lanes are in plain text.
+    """A batched replica takes calls by lanes, past Serve.
+
+    A deployment for lanes passes the number of slots in Serve's `user_config`; without it, or under TLS (lanes are in
+    plain text), the replica does not listen, and is called by Serve's handle. Subclasses override `complete`.
     """
 
-    _end: ReplicaEnd | None = None
+    _end: LaneServer | None = None
     _whereabouts: Whereabouts | None = None
 
     async def complete(self, request: CompletionRequest) -> Completion:
+        """Returns the model's completion of a request. Errors: EpisodeFailure; those in UNREACHABLE."""
         raise NotImplementedError
 
     async def reconfigure(self, config: dict[str, Any]) -> None:
-        """Listens for callers, with `config["slots"]` slots. Serve also calls it when it counts its replicas anew, with
-        a config that already holds.
+        """Listens for callers, with `config["slots"]` slots. Serve calls it at the start, and again when the number of
+        replicas changes: with the same slots nothing is done then.
         """
         if tls.is_on() or (self._whereabouts is not None and self._whereabouts.slots == config["slots"]):
             return
         replica, before = serve.get_replica_context().replica_id.unique_id, self._end
-        self._end = ReplicaEnd(replica, self.complete, config["slots"])
+        self._end = LaneServer(replica, self.complete, config["slots"])
         self._whereabouts = await self._end.open(ray.util.get_node_ip_address())
         if before is not None:
             await before.close()
 
-    def is_stopping(self) -> None:
-        """Marks the replica as stopping. May be called from any thread, before the model is taken down under its calls:
-        Serve does not see them, and doesn't wait for them.
+    def mark_stopping(self) -> None:
+        """Marks the replica as stopping, so that callers retry failed calls elsewhere. To be called before the engine
+        is shut down: Serve does not see calls on lanes, and doesn't wait for them. Safe from any thread.
         """
         if self._end is not None:
-            self._end.is_ending = True
+            self._end.is_stopping = True
 
     @property
     def transport(self) -> Transport:
+        """Returns the way in which this replica is called."""
         return "batched" if self._whereabouts is not None else "handle"
 
     async def whereabouts(self) -> Whereabouts:
+        """Returns where the replica listens. Errors: RuntimeError if it does not."""
         if self._whereabouts is None:
             raise RuntimeError("this replica does not listen; reach it by its handle")
         return self._whereabouts

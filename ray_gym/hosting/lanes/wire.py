@@ -1,5 +1,5 @@
-"""Encodes requests and answers as bytes: msgpack, with arrays as they lie in memory. Pickle takes ten times as long for
-messages.
+"""Encodes the calls and answers of lanes as bytes: msgpack, with arrays as their raw bytes. Pickle takes ten times as
+long for messages.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import numpy as np
 
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, ToolChoice, ToolSchema, utf8
-from ray_gym.models import stored as answers
+from ray_gym.models import stored
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 
-Outcome = Literal["completion", "failure", "full", "unreachable", "broken"]
-"""Kind of an answer. The last three mean: no slot is free; a resource of the call is gone, and may be back; the
-replica's own code raised.
+AnswerKind = Literal["completion", "failure", "full", "unreachable", "broken"]
+"""Kind of an answer: `completion`, the model answered; `failure`, the episode failed; `full`, no slot is free and the
+call may not wait; `unreachable`, a resource of the call is gone, and a retry may succeed; `broken`, the replica's own
+code raised.
 """
 
 
 class SentRequest(msgspec.Struct, array_like=True, gc=False):
+    """Holds a `CompletionRequest` as it is sent. Fields without a description are those of the request."""
+
     messages: tuple[Message, ...]
     sampling: Sampling
     session_id: str
@@ -29,6 +32,7 @@ class SentRequest(msgspec.Struct, array_like=True, gc=False):
     thread: str
     known: int
     history: bytes
+    """Token ids, int32 little-endian."""
     tools: tuple[ToolSchema, ...]
     allowed_tools: tuple[ToolSchema, ...] | None
     """Tools that the state allows. None means the same as `tools`, which is the usual case."""
@@ -38,65 +42,73 @@ class SentRequest(msgspec.Struct, array_like=True, gc=False):
     group_id: str
 
 
-class Call(msgspec.Struct, array_like=True):
-    """A call has a `number` that its caller chose. `may_wait` says whether it may wait if no slot is free."""
+class ReplicaCall(msgspec.Struct, array_like=True):
+    """A call of a replica: a request, with what its caller needs to find the answer again."""
 
     number: int
+    """Number that the caller chose; its answer has the same. No two calls in flight on a connection share it."""
     may_wait: bool
+    """Says whether the call may wait at the replica if no slot is free."""
     request: msgspec.Raw
+    """An encoded `SentRequest`."""
 
 
-class Batch(msgspec.Struct, array_like=True):
-    calls: list[Call]
+class CallBatch(msgspec.Struct, array_like=True):
+    """Holds all that a caller sends in one turn of its event loop."""
+
+    calls: list[ReplicaCall]
     cancelled: list[int]
     """Numbers of calls in earlier batches that nobody waits for any more."""
 
 
-class Failed(msgspec.Struct, array_like=True):
+class SentFailure(msgspec.Struct, array_like=True):
+    """Holds an `EpisodeFailure` as it is sent."""
+
     kind: FailureKind
     where: str
     message: str
     retry: bool
 
 
-class Answer(msgspec.Struct, array_like=True):
-    """An answer's `content` is a stored completion, a `Failed`, or a text, depending on its `outcome`."""
+class ReplicaAnswer(msgspec.Struct, array_like=True):
+    """A replica's answer to the call `number`."""
 
     number: int
-    outcome: Outcome
+    kind: AnswerKind
     content: msgspec.Raw
+    """Encoded by `kind`: a stored completion, a `SentFailure`, or else the text of an error."""
 
 
 _encode = msgspec.msgpack.Encoder().encode
 _request_decoder = msgspec.msgpack.Decoder(SentRequest)
-_batch_decoder = msgspec.msgpack.Decoder(Batch)
-_failed_decoder = msgspec.msgpack.Decoder(Failed)
+_batch_decoder = msgspec.msgpack.Decoder(CallBatch)
+_failed_decoder = msgspec.msgpack.Decoder(SentFailure)
 _text_decoder = msgspec.msgpack.Decoder(str)
-_answers_decoder = msgspec.msgpack.Decoder(list[Answer])
+_answers_decoder = msgspec.msgpack.Decoder(list[ReplicaAnswer])
 
 
-def encode_batch(batch: Batch) -> bytes:
+def encode_batch(batch: CallBatch) -> bytes:
     return _encode(batch)
 
 
-def decode_batch(data: bytes) -> Batch:
+def decode_batch(data: bytes) -> CallBatch:
     return _batch_decoder.decode(data)
 
 
-def encode_answers(given: Sequence[Answer]) -> bytes:
-    return _encode(given)
+def encode_answers(answers: Sequence[ReplicaAnswer]) -> bytes:
+    return _encode(answers)
 
 
-def decode_answers(data: bytes) -> list[Answer]:
+def decode_answers(data: bytes) -> list[ReplicaAnswer]:
     return _answers_decoder.decode(data)
 
 
 def encode_request(request: CompletionRequest) -> msgspec.Raw:
-    """Encodes a request. Lone surrogates, which UTF-8 can't spell, are replaced."""
+    """Encodes a request. Lone surrogates, which UTF-8 can't encode, are replaced."""
     try:
-        return msgspec.Raw(_encode(_sent(request, request.messages)))
+        return msgspec.Raw(_encode(_sent_request(request, request.messages)))
     except UnicodeEncodeError:
-        return msgspec.Raw(_encode(_sent(request, (message.encodable() for message in request.messages))))
+        return msgspec.Raw(_encode(_sent_request(request, (message.encodable() for message in request.messages))))
 
 
 def decode_request(data: msgspec.Raw) -> CompletionRequest:
@@ -118,39 +130,39 @@ def decode_request(data: msgspec.Raw) -> CompletionRequest:
     )
 
 
-def completed(number: int, completion: Completion) -> Answer:
+def completion_answer(number: int, completion: Completion) -> ReplicaAnswer:
     try:
-        stored = answers.store(completion)
+        content = stored.store(completion)
     except UnicodeEncodeError:
         completion.message = completion.message.encodable()
-        stored = answers.store(completion)
-    return Answer(number, "completion", stored)
+        content = stored.store(completion)
+    return ReplicaAnswer(number, "completion", content)
 
 
-def failed(number: int, error: EpisodeFailure) -> Answer:
+def failure_answer(number: int, error: EpisodeFailure) -> ReplicaAnswer:
     failure = error.failure
-    failed = Failed(failure.kind, failure.where, utf8(failure.message), error.retry)
-    return Answer(number, "failure", msgspec.Raw(_encode(failed)))
+    failed = SentFailure(failure.kind, failure.where, utf8(failure.message), error.retry)
+    return ReplicaAnswer(number, "failure", msgspec.Raw(_encode(failed)))
 
 
-def troubled(number: int, outcome: Outcome, message: str) -> Answer:
-    return Answer(number, outcome, msgspec.Raw(_encode(utf8(message))))
+def error_answer(number: int, kind: AnswerKind, message: str) -> ReplicaAnswer:
+    return ReplicaAnswer(number, kind, msgspec.Raw(_encode(utf8(message))))
 
 
-def completion_of(answer: Answer) -> Completion:
-    return answers.restore(answer.content)
+def completion_of(answer: ReplicaAnswer) -> Completion:
+    return stored.restore(answer.content)
 
 
-def failure_of(answer: Answer) -> EpisodeFailure:
+def failure_of(answer: ReplicaAnswer) -> EpisodeFailure:
     failed = _failed_decoder.decode(answer.content)
     return EpisodeFailure(failed.kind, failed.where, failed.message, failed.retry)
 
 
-def message_of(answer: Answer) -> str:
+def message_of(answer: ReplicaAnswer) -> str:
     return _text_decoder.decode(answer.content)
 
 
-def _sent(request: CompletionRequest, messages: Iterable[Message]) -> Any:
+def _sent_request(request: CompletionRequest, messages: Iterable[Message]) -> Any:
     return SentRequest(
         tuple(messages),
         request.sampling,

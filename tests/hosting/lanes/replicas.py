@@ -12,7 +12,7 @@ from ray.exceptions import ActorDiedError
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.hosting.lanes.lane import Lane
 from ray_gym.hosting.lanes.lanes import Lanes
-from ray_gym.hosting.lanes.replica import ReplicaEnd, Whereabouts
+from ray_gym.hosting.lanes.replica import LaneServer, Whereabouts
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 
@@ -26,7 +26,7 @@ class Replica:
 
     def __init__(self, name: str, slots: int = 1000) -> None:
         self.name = name
-        self.end = ReplicaEnd(name, self.complete, slots)
+        self.end = LaneServer(name, self.complete, slots)
         self.is_alive = True
         self.seen: list[str] = []
         self.cancelled: list[str] = []

@@ -12,7 +12,7 @@ from replicas import Replica, asked, lane_to, said, until
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.hosting.lanes import wire
 from ray_gym.hosting.lanes.frames import Frames
-from ray_gym.hosting.lanes.lane import Broken, Lane
+from ray_gym.hosting.lanes.lane import Lane, ReplicaBroken
 from ray_gym.hosting.lanes.replica import TOKEN_BYTES, BatchedReplica, Whereabouts
 from ray_gym.models.base import Completion
 
@@ -23,7 +23,7 @@ def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     found: list[int] = []
     decode = wire.decode_batch
 
-    def counted(data: bytes) -> wire.Batch:
+    def counted(data: bytes) -> wire.CallBatch:
         batch = decode(data)
         found.append(len(batch.calls))
         return batch
@@ -63,7 +63,7 @@ async def test_a_bad_request_fails_alone(batches: list[int]) -> None:
         assert batches == [4] and not lane.is_broken
     assert isinstance(failed, EpisodeFailure) and failed.failure.kind == FailureKind.DATA and not failed.retry
     assert isinstance(good, Completion) and good.message.content == "r: good"
-    assert isinstance(raised, Broken) and str(raised) == "KeyError: 'my bug'"
+    assert isinstance(raised, ReplicaBroken) and str(raised) == "KeyError: 'my bug'"
     assert isinstance(gone, ConnectionError) and "its engine went away" in str(gone)
 
 
@@ -81,7 +81,7 @@ async def test_a_call_that_is_cancelled_is_cancelled_there_and_its_slot_is_free_
         replica.go_on.set()
         assert said([await calls[2]]) == ["r: slow 2"]
         assert said([await lane.call(asked("next"), may_wait=True)]) == ["r: next"]
-    assert "unsent" not in replica.seen and lane.under_way == 0
+    assert "unsent" not in replica.seen and lane.in_flight == 0
 
 
 async def test_a_call_that_is_cancelled_before_it_began_there_leaves_nothing() -> None:
@@ -89,10 +89,12 @@ async def test_a_call_that_is_cancelled_before_it_began_there_leaves_nothing() -
     async with lane_to(replica) as lane:
         await lane.call(asked("first"), may_wait=True)
         (caller,) = replica.end._callers
-        caller._take(wire.encode_batch(wire.Batch([wire.Call(7, True, wire.encode_request(asked("slow")))], [])))
-        caller._take(wire.encode_batch(wire.Batch([], [7])))
+        caller._take(
+            wire.encode_batch(wire.CallBatch([wire.ReplicaCall(7, True, wire.encode_request(asked("slow")))], []))
+        )
+        caller._take(wire.encode_batch(wire.CallBatch([], [7])))
         assert said([await lane.call(asked("next"), may_wait=True)]) == ["r: next"]
-        assert replica.seen == ["first", "next"] and caller._under_way == {}
+        assert replica.seen == ["first", "next"] and caller._in_flight == {}
 
 
 async def test_a_lane_that_was_closed_while_it_opened_is_not_open() -> None:
@@ -112,7 +114,7 @@ async def test_a_lane_that_was_closed_while_it_opened_is_not_open() -> None:
 async def test_an_answer_that_can_not_be_read_spoils_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     restore = wire.completion_of
 
-    def strict(answer: wire.Answer) -> Completion:
+    def strict(answer: wire.ReplicaAnswer) -> Completion:
         completion = restore(answer)
         if completion.message.content.endswith("odd"):
             raise KeyError("a field of tomorrow")
@@ -123,14 +125,14 @@ async def test_an_answer_that_can_not_be_read_spoils_no_other(monkeypatch: pytes
     async with lane_to(replica) as lane:
         calls = (lane.call(asked(text), may_wait=True) for text in ("odd", "even"))
         odd, even = await asyncio.gather(*calls, return_exceptions=True)
-    assert isinstance(odd, Broken) and "replica r can't be read: KeyError" in str(odd)
+    assert isinstance(odd, ReplicaBroken) and "replica r can't be read: KeyError" in str(odd)
     assert isinstance(even, Completion)
 
 
 async def test_answers_in_another_protocol_end_the_lane_and_say_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "encode_answers", lambda answers: b"\x00 something else")
     async with lane_to(Replica("r")) as lane:
-        with pytest.raises(ConnectionError, match="what replica r answers can't be read"):
+        with pytest.raises(ConnectionError, match="the answers of replica r can't be read"):
             await lane.call(asked("hello"), may_wait=True)
         assert lane.is_broken
 
@@ -140,7 +142,7 @@ async def test_what_fails_as_a_replica_stops_is_asked_again_elsewhere() -> None:
     async with lane_to(replica) as lane:
         with pytest.raises(EpisodeFailure):
             await lane.call(asked("engine died"), may_wait=True)
-        replica.end.is_ending = True
+        replica.end.is_stopping = True
         with pytest.raises(ConnectionError, match="the replica is stopping"):
             await lane.call(asked("engine died"), may_wait=True)
         with pytest.raises(EpisodeFailure):

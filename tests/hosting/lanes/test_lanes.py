@@ -10,7 +10,7 @@ import pytest
 from replicas import Handle, Replica, asked, lanes_to, said, until
 
 from ray_gym.errors import EpisodeFailure, FailureKind
-from ray_gym.hosting.lanes.choice import ranked
+from ray_gym.hosting.lanes.choice import rank_lanes
 from ray_gym.hosting.lanes.lane import Lane
 from ray_gym.hosting.lanes.replica import Whereabouts
 
@@ -151,9 +151,9 @@ async def test_calls_end_when_the_application_is_gone(monkeypatch: pytest.Monkey
 def test_a_key_stays_where_it_is_while_others_come_and_go() -> None:
     lanes = [Lane(Whereabouts(name, 1, ("127.0.0.1", 1), b"")) for name in "abcd"]
     keys = [f"{random.random()}" for _ in range(400)]
-    before = {key: ranked(lanes, key)[0] for key in keys}
+    before = {key: rank_lanes(lanes, key)[0] for key in keys}
     shares = [list(before.values()).count(lane) for lane in lanes]
     assert min(shares) > 60
-    after = {key: ranked(lanes[:3], key)[0] for key in keys}
+    after = {key: rank_lanes(lanes[:3], key)[0] for key in keys}
     moved = [key for key in keys if before[key] is not after[key]]
     assert {before[key] for key in moved} == {lanes[3]}

@@ -31,12 +31,12 @@ def test_requests_and_answers_are_the_same_on_the_other_side() -> None:
     completion = Completion(
         messages[1], "length", ids, (3,), ids, logprobs, (VersionSpan(4, 0, 3),), generated_tokens=3
     )
-    (answer,) = wire.decode_answers(wire.encode_answers([wire.completed(7, completion)]))
+    (answer,) = wire.decode_answers(wire.encode_answers([wire.completion_answer(7, completion)]))
     assert answer.number == 7
     assert repr(wire.completion_of(answer)) == repr(completion)
 
 
 def test_lone_surrogates_do_not_spoil_a_batch() -> None:
     assert wire.decode_request(wire.encode_request(asked("a\ud800b"))).messages[0].content == "a?b"
-    answer = wire.completed(1, Completion(Message("assistant", "a\ud800b")))
+    answer = wire.completion_answer(1, Completion(Message("assistant", "a\ud800b")))
     assert wire.completion_of(answer).message.content == "a?b"
