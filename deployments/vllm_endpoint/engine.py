@@ -18,7 +18,7 @@ from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.chat.token_engine import Generation
 from ray_gym.deployments.vllm_endpoint.server import PATH, VllmServer, generation
 from ray_gym.engines.endpoint import Endpoint, EndpointOptions, error_text
-from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
+from ray_gym.engines.endpoint_check import EndpointCheck, open_endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import UserError
 from ray_gym.hosting import tls
@@ -74,14 +74,14 @@ class VllmEndpointEngine(Engine):
     def check(self, request: EngineCheck) -> None:
         where = f"models.{request.model}"
         self._uses_tools = request.uses_tools
-        self._key = self.options.required_key(where)
+        self._key = self.options.require_key(where)
         try:
             resolve_model(self.options.tokenizer_name)
         except UserError as error:
             raise UserError(f"{where}.tokenizer: {error}") from None
         check_formats(self.options, self.options.tokenizer_name, where, self._uses_tools)
         require("vllm", "cpu", f"{where}.engine")
-        with endpoint_check(self.options, self._key, request) as check:
+        with open_endpoint_check(self.options, self._key, request) as check:
             length = check.check_model()
             if length is None:
                 raise check.error("base_url", "does not say max_model_len in GET /models; is it a vLLM server?")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
-from ray_gym.engines.endpoint import Endpoint, RefusedRequest, decoded
+from ray_gym.engines.endpoint import Endpoint, RefusedRequest, decode_json
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import VersionSpan
 
@@ -30,7 +30,9 @@ class VllmServer:
         """
         body = request_body(request, self.model)
         try:
-            return await self.endpoint.post(PATH, body, request.session_id, lambda answer: generation(decoded(answer)))
+            return await self.endpoint.post(
+                PATH, body, request.session_id, lambda answer: generation(decode_json(answer))
+            )
         except RefusedRequest as refused:
             if request.grammar is not None and refused.status in (400, 422):
                 raise EpisodeFailure(FailureKind.DATA, request.grammar.asked_by, str(refused)) from None

@@ -1,1 +1,1 @@
-"""Runs models that are not ours to host: endpoints and Python functions."""
+"""Runs models that this project does not load onto GPUs: endpoints of other servers, and Python functions."""

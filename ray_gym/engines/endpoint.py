@@ -1,5 +1,6 @@
-"""Calls a model server over HTTP: holds its address and key, and retries calls while it fails. Knows nothing of what is
-asked.
+"""Calls a model server over HTTP: holds its address and key, and retries calls that fail.
+
+It knows nothing of the format of requests and answers, which `openai_wire` converts.
 """
 
 from __future__ import annotations
@@ -25,13 +26,16 @@ from ray_gym.engines.proxied import Proxied, open_session, proxy_to
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 
 CONNECT_TIMEOUT_S = 5.0
+"""Seconds to open a connection."""
 RETRIED_STATUSES = frozenset({408, 409, 429})
 _CONTEXT_IS_FULL = re.compile(r"context[ _](length|size|window)|prompt is too long|exceed_context", re.IGNORECASE)
 
-Understood = TypeVar("Understood")
+Result = TypeVar("Result")
 
 
 class EndpointOptions(BaseModel):
+    """Holds the keys of a config that all engines with an endpoint share."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     base_url: str
@@ -43,12 +47,13 @@ class EndpointOptions(BaseModel):
     max_connections: Annotated[int, Field(ge=1)] = 1024
     """Largest number of calls in flight, for each worker."""
     retries: Annotated[int, Field(ge=0)] = 5
+    """Number of further tries of a call that was lost."""
     timeout_s: Annotated[float, Field(gt=0)] = 600
     """Seconds of silence after which a call counts as lost."""
 
     @field_validator("base_url")
     @classmethod
-    def _is_address(cls, value: str) -> str:
+    def _check_address(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError(f"{value!r} is not an address like http://host:8000/v1")
@@ -61,15 +66,16 @@ class EndpointOptions(BaseModel):
         return value.rstrip("/")
 
     def limits(self) -> dict[str, Any]:
-        """Returns the limits of connections to it, as arguments of `Pool`."""
+        """Returns the limits of connections to the endpoint, as keyword arguments of `Pool`."""
         return {"limit": self.max_connections, "connect_s": CONNECT_TIMEOUT_S, "silence_s": self.timeout_s}
 
     def key(self) -> str | None:
-        """Returns the key, or None if none is named or this process's environment lacks it."""
+        """Returns the API key, or None if none is named or this process's environment lacks it."""
         return os.environ.get(self.api_key_env, "").strip() or None if self.api_key_env else None
 
-    def required_key(self, where: str) -> str | None:
-        """Returns the key, if one is named. Errors: UserError if it is named, but not there."""
+    def require_key(self, where: str) -> str | None:
+        """Returns the API key, None if none is named. Errors: UserError if the named environment variable is not set.
+        """
         name, key = self.api_key_env, self.key()
         if name and not key:
             raise UserError(f"{where}.api_key_env: the environment variable {name} is not set; export {name}=YOUR_KEY")
@@ -77,7 +83,7 @@ class EndpointOptions(BaseModel):
 
 
 class RefusedRequest(Exception):
-    """The endpoint will not take this request, however often it is sent (HTTP 4xx). `text` is the body of the
+    """Says that the endpoint refuses this request, however often it is sent (HTTP 4xx). `text` is the body of the
     answer.
     """
 
@@ -88,8 +94,10 @@ class RefusedRequest(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class _Lost:
-    """A lost call is worth a retry. `retry_after_s`: seconds for which the endpoint asked not to be called."""
+class _LostCall:
+    """Describes a call that failed and may be retried. `retry_after_s`: seconds for which the endpoint asked not to be
+    called.
+    """
 
     problem: str
     retry_after_s: float = 0
@@ -104,16 +112,16 @@ class Endpoint:
         self._first_pause_s = first_pause_s
         self._calls: Pool | Proxied | None = None
 
-    async def post(
-        self, path: str, body: Any, session_id: str, understand: Callable[[bytes], Understood]
-    ) -> Understood:
-        """Returns the result of `understand` on the body of the answer. A call whose answer makes it raise ValueError
-        counts as lost.
-        Errors: RefusedRequest, EpisodeFailure (infra) after the retries.
+    async def post(self, path: str, body: Any, session_id: str, read: Callable[[bytes], Result]) -> Result:
+        """Sends `body` as JSON, and returns the result of `read` on the body of the answer. A call is retried if it is
+        lost, if the endpoint fails, and if `read` raises a ValueError.
+
+        `session_id` goes into the header X-Session-Id, for routers that send a session to one server. Errors:
+        RefusedRequest, EpisodeFailure (infra) after the retries.
         """
-        data = encoded(body)
+        data = encode_json(body)
         tried, began = 0, time.monotonic()
-        while isinstance(outcome := await self._call(path, data, session_id, understand), _Lost):
+        while isinstance(outcome := await self._call(path, data, session_id, read), _LostCall):
             if tried == self._options.retries:
                 raise self.failure(f"{outcome.problem} (tried {tried + 1} times)")
             pause = max(pause_s(tried, self._first_pause_s), outcome.retry_after_s)
@@ -128,29 +136,32 @@ class Endpoint:
             self._calls = None
 
     def failure(self, problem: str, retry: bool = True) -> EpisodeFailure:
+        """Returns an infrastructure failure of this endpoint, with the key masked in its message."""
         shown = problem.replace(self._key, "***") if self._key else problem
         return EpisodeFailure(FailureKind.INFRA, f"model {self._options.base_url}", shown, retry)
 
     async def _call(
-        self, path: str, data: bytes, session_id: str, understand: Callable[[bytes], Understood]
-    ) -> Understood | _Lost:
+        self, path: str, data: bytes, session_id: str, read: Callable[[bytes], Result]
+    ) -> Result | _LostCall:
         headers = {"X-Session-Id": session_id}  # routers send a session to one server
         try:
-            answer = await self._connected().post(path, headers, data)
+            answer = await self._connections().post(path, headers, data)
         except (TimeoutError, OSError) as error:
-            return _Lost(describe(error))
+            return _LostCall(describe(error))
         if answer.status == 200:
             try:
-                return understand(answer.body)
+                return read(answer.body)
             except ValueError as error:
-                return _Lost(f"not a completion: {describe(error)}")
+                return _LostCall(f"not a completion: {describe(error)}")
         refused = RefusedRequest(answer.status, answer.body.decode(errors="replace"))
         if answer.status in RETRIED_STATUSES or answer.status >= 500:
-            return _Lost(str(refused), seconds_asked(answer.header("Retry-After")))
+            return _LostCall(str(refused), read_retry_after(answer.header("Retry-After")))
         raise refused
 
-    def _connected(self) -> Pool | Proxied:
-        """Returns the connections. They are made at the first call, as they belong to the event loop that runs then."""
+    def _connections(self) -> Pool | Proxied:
+        """Returns the pool of connections. It is created at the first call, since it belongs to the event loop that
+        runs then.
+        """
         if self._calls is None:
             url, headers, limits = self._options.base_url, headers_for(self._key), self._options.limits()
             proxy = proxy_to(url)
@@ -160,15 +171,15 @@ class Endpoint:
         return self._calls
 
 
-def encoded(body: Any) -> bytes:
-    """Encodes a body as JSON."""
+def encode_json(body: Any) -> bytes:
+    """Encodes a body as JSON. Lone surrogates become escapes."""
     try:
         return msgspec.json.encode(body)
-    except UnicodeEncodeError:  # lone surrogates, which JSON can spell
+    except UnicodeEncodeError:  # lone surrogates
         return json.dumps(body).encode()
 
 
-def decoded(answer: bytes) -> Any:
+def decode_json(answer: bytes) -> Any:
     """Decodes JSON, and accepts values that only lax encoders write, like NaN. Errors: ValueError."""
     try:
         return msgspec.json.decode(answer)
@@ -177,11 +188,12 @@ def decoded(answer: bytes) -> Any:
 
 
 def headers_for(key: str | None) -> dict[str, str]:
-    """Returns the headers of every request."""
+    """Returns the headers that every request to an endpoint has."""
     return {"Content-Type": "application/json", "User-Agent": "ray_gym", **authorization(key)}
 
 
 def authorization(key: str | None) -> dict[str, str]:
+    """Returns the header that carries the API key, none without a key."""
     return {"Authorization": f"Bearer {key}"} if key else {}
 
 
@@ -202,13 +214,15 @@ def error_text(body: str) -> str:
     return line if len(line) <= 300 else line[:297] + "..."
 
 
-def context_is_full(body: str) -> bool:
-    """Says whether a 400 means that the conversation no longer fits. Endpoints say so in words only."""
+def is_context_full(body: str) -> bool:
+    """Returns True if the body of an HTTP 400 says that the conversation no longer fits the model's context. Endpoints
+    say so in words only.
+    """
     return _CONTEXT_IS_FULL.search(body) is not None
 
 
-def seconds_asked(value: str | None) -> float:
-    """Reads the seconds form of Retry-After. Its date form and nonsense count as 0 seconds."""
+def read_retry_after(value: str | None) -> float:
+    """Returns the seconds of a Retry-After header. Its date form, and all that is no number, count as 0."""
     try:
         seconds = float(value or 0)
     except ValueError:

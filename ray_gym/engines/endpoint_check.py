@@ -1,4 +1,6 @@
-"""Asks an endpoint questions before a run starts. Each is answered within seconds or turned into a `UserError`."""
+"""Checks an endpoint before a run starts: is it up, does it take the key, has it the model? Each question is answered
+within seconds, or becomes a `UserError`.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,12 @@ from typing import Any
 import httpx
 
 from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, authorization, error_text
-from ray_gym.engines.openai_wire import listed_models
+from ray_gym.engines.openai_wire import read_models
 from ray_gym.errors import UserError, describe
 from ray_gym.models.base import EngineCheck
 
 CHECK_TIMEOUT_S = 20.0
+"""Seconds for all questions to one endpoint together."""
 
 
 class EndpointCheck:
@@ -39,7 +42,7 @@ class EndpointCheck:
         status, body = self.ask("GET", "/models", None)
         self.refuse(status, body)
         try:
-            models = listed_models(json.loads(body))
+            models = read_models(json.loads(body))
         except ValueError:
             what = "answered GET /models with something that is not a list of models"
             raise self.error("base_url", f"{what}: {error_text(body)!r}; it usually ends with /v1") from None
@@ -79,7 +82,9 @@ class EndpointCheck:
         return response.status_code, b"".join(parts).decode(errors="replace")
 
     def refuse(self, status: int, body: str) -> None:
-        """Raises a UserError for any status other than 200, worded for someone who has just written a config."""
+        """Raises a UserError for any HTTP status other than 200. It names the key of the config that is probably
+        wrong.
+        """
         said = f"answered HTTP {status}: {error_text(body)}"
         if status in (401, 403):
             field = self._options.api_key_env
@@ -93,12 +98,14 @@ class EndpointCheck:
             raise self.error("base_url", f"{said}; base_url must be the address of a chat-completions endpoint")
 
     def error(self, field: str, problem: str) -> UserError:
+        """Returns an error about a key of the model's config, with the API key masked."""
         shown = problem.replace(self._key, "***") if self._key else problem
         return UserError(f"{self.where}.{field}: {self.url} {shown}")
 
 
 @contextmanager
-def endpoint_check(options: EndpointOptions, key: str | None, request: EngineCheck) -> Iterator[EndpointCheck]:
+def open_endpoint_check(options: EndpointOptions, key: str | None, request: EngineCheck) -> Iterator[EndpointCheck]:
+    """Yields a check of an endpoint, whose HTTP client is closed at the end."""
     certificates = ssl.create_default_context()  # the machine's own, as for the calls of the run
     with httpx.Client(headers=authorization(key), verify=certificates) as client:
         yield EndpointCheck(options, key, request, client)

@@ -1,6 +1,4 @@
-"""Offers the OpenAI-compatible door of a model that is an endpoint itself: requests are passed on, under the service's
-name and key.
-"""
+"""Forwards requests in OpenAI's formats to a model that is an endpoint, with the service's name and key for it."""
 
 from __future__ import annotations
 
@@ -11,30 +9,32 @@ from typing import Any
 
 import aiohttp
 
-from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, error_text, headers_for, seconds_asked
+from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, error_text, headers_for, read_retry_after
 from ray_gym.engines.proxied import open_session, proxy_to
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, busy, unavailable
 from ray_gym.openai_api.rules import require_offered
 
 WHOLE_S = 3600.0
-"""Seconds for an answer with all its pieces."""
+"""Seconds that a whole answer may take."""
 WAITING_S = 30.0
 """Seconds that a request may wait for one of `max_connections`."""
 RETRY_AFTER_S = 5.0
+"""Seconds after which a caller should retry, if the endpoint does not say it."""
 MOST_BYTES = 64 * 2**20
 """Largest number of bytes in one answer."""
 LONGEST_ERROR = 2**20
+"""Number of bytes that are read of an error answer."""
 
 
 class EndpointDoor:
-    """A door to an endpoint is safe for many concurrent calls on one event loop. Nothing is retried: part of an answer
-    may be with the caller already.
+    """Forwards requests in OpenAI's formats to an endpoint. It is safe for many concurrent calls on one event loop.
+    Nothing is retried: the caller may have part of an answer already.
     """
 
     def __init__(self, options: EndpointOptions, key: str | None, extra: Mapping[str, Any] | None = None) -> None:
-        """Creates a door that connects at its first call. `extra`: fields of every request, which win over the
-        caller's.
+        """Creates a door that connects at its first call. `extra`: fields that are set in every request, in place of
+        the caller's.
         """
         self._model = options.model
         self._key = key
@@ -47,15 +47,16 @@ class EndpointDoor:
         )
 
     async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
-        """Yields the parts of the endpoint's answer. When closed early, it closes the connection, which ends the
-        generation there.
+        """Yields the parts of the endpoint's answer: its head, then its body. If the generator is closed early, the
+        connection is closed, which ends the generation there.
+
         Errors: Refused.
         """
         body = await asyncio.to_thread(self._body, request)
         headers = {"Content-Type": "application/json"} | ({"X-Session-Id": session_id} if session_id else {})
         url = f"{self._base_url}{request.path.removeprefix('/v1')}"
         try:
-            async with self._connected().post(
+            async with self._get_session().post(
                 url, data=body, headers=headers, allow_redirects=False, timeout=self._timeout
             ) as response:
                 if response.status != 200:
@@ -80,7 +81,8 @@ class EndpointDoor:
             await self._session.close()
             self._session = None
 
-    def _connected(self) -> aiohttp.ClientSession:
+    def _get_session(self) -> aiohttp.ClientSession:
+        """Returns the HTTP session, which is opened at the first call."""
         if self._session is None:
             proxy = proxy_to(self._base_url)
             self._session = open_session(headers_for(self._key), proxy, **self._options.limits())
@@ -94,14 +96,15 @@ class EndpointDoor:
         require_offered(asked)
         asked.pop("store", None)
         if request.path.endswith("/responses"):
-            asked["store"] = False  # all callers could read what is stored under the service's key
+            asked["store"] = False  # all callers could read answers that are stored under the service's key
         return json.dumps({**asked, **self._extra, "model": self._model}).encode()
 
     def _refusal(self, response: aiohttp.ClientResponse, path: str, content: bytes) -> Refused:
+        """Returns the error that the caller gets for an endpoint's answer with a status other than 200."""
         status, said = response.status, error_text(content.decode(errors="replace"))
         shown = said.replace(self._key, "***") if self._key else said
         if status == 429:
-            return busy(shown, seconds_asked(response.headers.get("Retry-After")) or RETRY_AFTER_S)
+            return busy(shown, read_retry_after(response.headers.get("Retry-After")) or RETRY_AFTER_S)
         if status in (404, 405, 501):
             return Refused(400, "not_offered", f"the model's endpoint has no {path} for it: {shown}", "model")
         if status in (401, 403) or status < 400:
@@ -112,7 +115,7 @@ class EndpointDoor:
 
 
 def _param(content: bytes) -> str | None:
-    """Returns the field that an error in OpenAI's form names, or None."""
+    """Returns the request's field that an error in OpenAI's format names, or None."""
     try:
         param = json.loads(content)["error"]["param"]
     except (ValueError, KeyError, TypeError):

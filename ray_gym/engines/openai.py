@@ -1,8 +1,8 @@
 """Runs models behind an OpenAI-compatible endpoint: `models: {judge: {engine: openai, base_url: ..., model: ...}}`.
 
-The endpoint renders the prompts itself. Where it also says which token ids it rendered and drew (vLLM does), the
-records hold exact samples; where it does not, they hold text only. Logprobs must be those of the distribution that was
-sampled from, so a vLLM server should be started with `--logprobs-mode processed_logprobs`.
+The endpoint renders the prompts itself. If it also returns the token ids that it rendered and drew (vLLM does), the
+records hold exact samples; otherwise they hold text only. Logprobs must be those of the distribution that was sampled
+from, so a vLLM server should be started with `--logprobs-mode processed_logprobs`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Any, Literal
 from pydantic import Field, field_validator
 
 from ray_gym.engines import openai_wire as wire
-from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, context_is_full, error_text
-from ray_gym.engines.endpoint_check import EndpointCheck, endpoint_check
+from ray_gym.engines.endpoint import Endpoint, EndpointOptions, RefusedRequest, error_text, is_context_full
+from ray_gym.engines.endpoint_check import EndpointCheck, open_endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.hosting import tls
@@ -26,6 +26,8 @@ from ray_gym.models.door import PATHS
 
 
 class OpenAIOptions(EndpointOptions):
+    """Holds the options of `engine: openai` in a config."""
+
     token_ids: Literal["auto"] | bool = "auto"
     """True if the endpoint gives token ids and logprobs. auto: it is asked before the run starts."""
     probe: bool = True
@@ -35,7 +37,7 @@ class OpenAIOptions(EndpointOptions):
 
     @field_validator("extra_body")
     @classmethod
-    def _leaves_own_fields_alone(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _check_own_fields(cls, value: dict[str, Any]) -> dict[str, Any]:
         taken = sorted(wire.OWN_FIELDS & value.keys())
         if taken:
             raise ValueError(f"{', '.join(taken)}: set by the participant (sampling, tool_choice) or by the engine")
@@ -43,12 +45,24 @@ class OpenAIOptions(EndpointOptions):
 
 
 class OpenAIModel:
+    """Calls the chat completions of an endpoint. It is safe for many concurrent calls on one event loop."""
+
     def __init__(self, options: OpenAIOptions, key: str | None, exact: bool, first_pause_s: float = 0.5) -> None:
+        """Creates a model that connects at its first call.
+
+        `key`: the API key. `exact`: whether the endpoint gives token ids and logprobs. `first_pause_s`: seconds between
+        the first and the second try of a call.
+        """
         self._options = options
         self._exact = exact
         self._endpoint = Endpoint(options, key, first_pause_s)
 
     async def complete(self, request: CompletionRequest) -> Completion:
+        """Returns the endpoint's completion of a request; an empty one with `context_full` if the conversation no
+        longer fits.
+
+        Errors: EpisodeFailure (data if the endpoint refuses the `response_format`, else infra).
+        """
         options = self._options
         body = wire.request_body(request, options.model, self._exact, options.extra_body)
         try:
@@ -59,7 +73,7 @@ class OpenAIModel:
                 lambda answer: wire.completion(wire.read(answer), request, self._exact, options.extra_body),
             )
         except RefusedRequest as refused:
-            if refused.status == 400 and context_is_full(refused.text):
+            if refused.status == 400 and is_context_full(refused.text):
                 return Completion(Message("assistant"), finish_reason="context_full")
             if refused.status in (400, 422) and request.response_format is not None:
                 raise EpisodeFailure(FailureKind.DATA, "response_format", str(refused)) from None
@@ -70,6 +84,8 @@ class OpenAIModel:
 
 
 class OpenAIEngine(Engine):
+    """Checks an endpoint, and connects workers to it. It starts nothing."""
+
     Options = OpenAIOptions
     options: OpenAIOptions
     passes = PATHS
@@ -86,11 +102,11 @@ class OpenAIEngine(Engine):
         return bool(self._exact)
 
     def check(self, request: EngineCheck) -> None:
-        self._key = self.options.required_key(f"models.{request.model}")
+        self._key = self.options.require_key(f"models.{request.model}")
         if self.options.probe:
-            with endpoint_check(self.options, self._key, request) as check:
+            with open_endpoint_check(self.options, self._key, request) as check:
                 check.check_model()
-                found = self.options.token_ids is not False and _gives_token_ids(check, self.options, request)
+                found = self.options.token_ids is not False and _probe_token_ids(check, self.options, request)
             self._exact = found if self._exact is None else self._exact
         self._checked = True
 
@@ -100,7 +116,7 @@ class OpenAIEngine(Engine):
         return f"extra_body: {', '.join(fields)}" if fields else ""
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Brings nothing up. Checks the endpoint, if it was not checked before."""
+        """Checks the endpoint if that was not done before. Errors: UserError."""
         if not self._checked:
             self.check(EngineCheck(model=name, samplings={}, uses_tools=False))
         if note := tls.endpoint_note(name, self.options.base_url):
@@ -113,10 +129,11 @@ class OpenAIEngine(Engine):
         return EndpointDoor(self.options, self.options.key() or self._key, self.options.extra_body)
 
 
-def _gives_token_ids(check: EndpointCheck, options: OpenAIOptions, request: EngineCheck) -> bool:
-    """Says whether the endpoint gives usable token ids and logprobs. Where it does not, auto goes without them, and
-    logs a warning.
-    Errors: UserError where `token_ids: true` insists on them.
+def _probe_token_ids(check: EndpointCheck, options: OpenAIOptions, request: EngineCheck) -> bool:
+    """Asks the endpoint for one token, and returns True if the answer has usable token ids and logprobs. If it has not,
+    a warning is logged for `token_ids: auto`.
+
+    Errors: UserError for `token_ids: true`.
     """
     insists = options.token_ids is True
     body = wire.probe_body(options.model, options.extra_body)
@@ -126,8 +143,8 @@ def _gives_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
         check.refuse(status, text)
         try:
             answer = json.loads(text)
-            if wire.gives_token_ids(answer):
-                problem = _wrong_logprobs(check.url, request) if wire.logprobs_are_raw(answer) else ""
+            if wire.has_token_ids(answer):
+                problem = _logprobs_problem(check.url, request) if wire.has_raw_logprobs(answer) else ""
         except ValueError as error:
             raise check.error("base_url", f"answered with no chat completion: {error}") from None
     else:
@@ -139,9 +156,9 @@ def _gives_token_ids(check: EndpointCheck, options: OpenAIOptions, request: Engi
     return not problem
 
 
-def _wrong_logprobs(url: str, request: EngineCheck) -> str:
-    """Describes why raw logprobs would be wrong, or returns "" if they are right: where sampling leaves the model's
-    distribution as it is.
+def _logprobs_problem(url: str, request: EngineCheck) -> str:
+    """Returns why raw logprobs would be wrong for this run, or "" if they are right, since all participants sample from
+    the model's own distribution.
     """
     reshaped = [
         name for name, sampling in request.samplings.items() if not (sampling.is_plain and sampling.temperature == 1)

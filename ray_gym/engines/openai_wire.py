@@ -1,8 +1,9 @@
-"""Converts chat completions to and from JSON: what is sent, and what an answer means. Pure conversions, no I/O.
+"""Converts requests and answers of OpenAI's chat completions to and from JSON, without I/O.
 
-`exact` says that the endpoint gives token ids. Only such endpoints (vLLM and those that follow it) are sent the fields
-that OpenAI's own API refuses. They are sent them all: a sampling parameter left out is filled in by the server from the
-checkpoint's generation config, and the record would then say `plain` of tokens drawn with, say, top_k 20.
+`exact` says that the endpoint gives token ids (vLLM, and servers that follow it). Only such endpoints are sent the
+sampling parameters that OpenAI's own API refuses, and they are sent all of them: the server would fill in a missing one
+from the checkpoint's generation config, and the record would say `plain` of tokens that were drawn with, for instance,
+top_k 20.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 import msgspec
 import numpy as np
 
-from ray_gym.engines.endpoint import decoded, error_text
+from ray_gym.engines.endpoint import decode_json, error_text
 from ray_gym.messages import Message, ToolCall
 from ray_gym.models.base import (
     Completion,
@@ -35,7 +36,7 @@ OWN_FIELDS = frozenset(
     | {"temperature", "top_p", "top_k", "min_p", "max_tokens", "max_completion_tokens", "logprobs", "return_token_ids"}
     | {"presence_penalty", "frequency_penalty", "repetition_penalty"}
 )
-"""Fields that a request sets itself, and `extra_body` therefore must not: the record would be wrong."""
+"""Fields that requests set themselves. `extra_body` must not contain them, as the record would be wrong."""
 
 HARMLESS_FIELDS = frozenset(
     {
@@ -58,11 +59,12 @@ HARMLESS_FIELDS = frozenset(
         "safety_identifier",
     }
 )
-"""Fields of `extra_body` that leave the drawing of tokens as it is. Any other is counted as a constraint, since it may
-change which tokens can be drawn.
+"""Fields of `extra_body` that do not change how tokens are drawn. Any other counts as a constraint, since it may change
+which tokens can be drawn.
 """
 
 _RAW_LOGPROB = -1e-4
+"""Logprob of a probe's token below which it is one from before top-k (see `has_raw_logprobs`)."""
 
 
 class _Logprob(TypedDict):
@@ -81,9 +83,9 @@ class _Choice(TypedDict):
     prompt_token_ids: NotRequired[Any]
 
 
-class _Answer(TypedDict):
-    """An answer is typed with only the fields that are read. Each logprob comes with its token's text and bytes, which
-    are most of the answer and are skipped.
+class _ChatCompletion(TypedDict):
+    """Holds the fields of an answer that are read. The others are skipped while it is decoded: among them the text and
+    bytes of each token, which are most of the answer.
     """
 
     choices: Annotated[list[_Choice], msgspec.Meta(min_length=1)]
@@ -91,17 +93,19 @@ class _Answer(TypedDict):
     prompt_token_ids: NotRequired[Any]
 
 
-_answers = msgspec.json.Decoder(_Answer)
+_decoder = msgspec.json.Decoder(_ChatCompletion)
 
 
 class BadAnswer(ValueError):
-    """The answer is not what the protocol says."""
+    """Says that an answer is not as the protocol describes it."""
 
 
 def request_body(request: CompletionRequest, model: str, exact: bool, extra: Mapping[str, Any]) -> Json:
+    """Returns the body of a request. `model`: the model's name at the endpoint. `extra`: further fields."""
     body: Json = {**extra, "model": model, "messages": [_message(message, exact) for message in request.messages]}
     body |= _sampling(request.sampling, exact)
-    # Where ids count, a prompt that shows the tools as the state narrows them would be another at every step: only a grammar needs them.
+    # The prompt shows the tools. Narrowed ones would change it at every step, and with it the token ids of the history:
+    # an exact endpoint gets them only if it builds a grammar from them.
     narrows = not exact or request.tool_choice == "required"
     tools = (narrows and request.allowed_tools) or request.tools
     if tools and request.tool_choice != "none":
@@ -120,8 +124,8 @@ def request_body(request: CompletionRequest, model: str, exact: bool, extra: Map
 
 
 def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
-    """Builds a request for one token whose answer shows whether ids are given, and which logprobs
-    (`logprobs_are_raw`).
+    """Returns the body of a request for one token. Its answer shows whether the endpoint gives token ids, and which
+    logprobs (`has_raw_logprobs`).
     """
     messages = [{"role": "user", "content": "Hello"}]
     exact = {"logprobs": True, "return_token_ids": True, "temperature": 1.0, "top_k": 1}
@@ -129,29 +133,29 @@ def probe_body(model: str, extra: Mapping[str, Any]) -> Json:
 
 
 def read(answer: bytes) -> Any:
-    """Decodes an answer's JSON. An answer that is not as the protocol says is returned whole, for the error message
-    about it. Errors: ValueError.
+    """Decodes an answer's JSON. An answer that is not as the protocol describes it is returned whole, for the error
+    message about it. Errors: ValueError.
     """
     try:
-        return _answers.decode(answer)
+        return _decoder.decode(answer)
     except msgspec.DecodeError:
-        return decoded(answer)
+        return decode_json(answer)
 
 
 def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapping[str, Any]) -> Completion:
-    """Converts a decoded answer to a completion. Errors: `BadAnswer`."""
+    """Converts a decoded answer to a completion, with token ids and logprobs if `exact`. Errors: `BadAnswer`."""
     choice = _first_choice(answer)
     given = choice.get("message")
     if not isinstance(given, dict):
         raise BadAnswer("the choice has no message")
     usage = _object(answer.get("usage"))
     details = _object(usage.get("prompt_tokens_details"))
-    kind, grammar = _kind(request, extra)
+    kind, grammar = _span_kind(request, extra)
     finish_reason: FinishReason = "length" if choice.get("finish_reason") == "length" else "stop"
     if exact and finish_reason == "length" and 0 < _count(usage.get("completion_tokens")) < request.sampling.max_tokens:
-        finish_reason = "context_full"  # the server had room for no more
+        finish_reason = "context_full"  # the server stopped before max_tokens, as the context was full
     found = Completion(
-        message=_answered_message(given, request),
+        message=_read_message(given, request),
         finish_reason=finish_reason,
         kind=kind,
         grammar=grammar,
@@ -164,22 +168,22 @@ def completion(answer: Any, request: CompletionRequest, exact: bool, extra: Mapp
     return found
 
 
-def gives_token_ids(answer: Any) -> bool:
-    """Says whether an answer has token ids and logprobs. Errors: `BadAnswer`."""
+def has_token_ids(answer: Any) -> bool:
+    """Returns True if an answer has token ids and logprobs. Errors: `BadAnswer`."""
     return _tokens(answer, _first_choice(answer)) is not None
 
 
-def logprobs_are_raw(answer: Any) -> bool:
-    """Says whether a probe's logprobs are those before temperature and top-k: with one candidate left, the others are
-    0.
+def has_raw_logprobs(answer: Any) -> bool:
+    """Returns True if a probe's logprobs are from before temperature and top-k. The probe has top_k 1, so those from
+    after it are 0.
     """
     tokens = _tokens(answer, _first_choice(answer))
     return tokens is not None and bool((tokens[2] < _RAW_LOGPROB).any())
 
 
-def listed_models(answer: Any) -> dict[str, int | None]:
-    """Returns the names in a model list, each with its context length in tokens, or None if it is not said. Errors:
-    `BadAnswer`.
+def read_models(answer: Any) -> dict[str, int | None]:
+    """Returns the models of an answer to GET /models: by name, the context length in tokens, or None if it is missing.
+    Errors: `BadAnswer`.
     """
     data = answer.get("data") if isinstance(answer, dict) else None
     if not isinstance(data, list) or not all(isinstance(entry, dict) and "id" in entry for entry in data):
@@ -220,10 +224,11 @@ def _sampling(sampling: Sampling, exact: bool) -> Json:
 
 
 def shaping_fields(extra: Mapping[str, Any]) -> list[str]:
+    """Returns the names of the fields of `extra_body` that may change which tokens can be drawn."""
     return sorted(extra.keys() - HARMLESS_FIELDS)
 
 
-def _kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
+def _span_kind(request: CompletionRequest, extra: Mapping[str, Any]) -> tuple[SpanKind, str | None]:
     """Returns the kind of distribution that the tokens were drawn from, and the hash of its constraints, or None
     without any.
     """
@@ -244,7 +249,7 @@ def _first_choice(answer: Any) -> Json:
     raise BadAnswer(f"no choices in the answer: {said}")
 
 
-def _answered_message(given: Json, request: CompletionRequest) -> Message:
+def _read_message(given: Json, request: CompletionRequest) -> Message:
     called = given.get("tool_calls")
     calls = [_tool_call(call, index, request) for index, call in enumerate(called)] if isinstance(called, list) else []
     reasoning = given.get("reasoning_content") or given.get("reasoning")
@@ -282,8 +287,10 @@ def _count(value: Any) -> int:
 
 
 def _add_tokens(found: Completion, answer: Json, choice: Json, request: CompletionRequest) -> None:
-    """Adds token ids and logprobs to a completion. The endpoint renders every prompt anew: only if the prompt begins
-    with the exact history is the rest of it new. Otherwise, the completion is a fork.
+    """Adds token ids and logprobs to a completion.
+
+    The endpoint renders the whole prompt for every call. If its ids begin with those of the history, `prompt_ids` is
+    the rest; otherwise the completion is a fork, and `prompt_ids` is the whole prompt.
     """
     tokens = _tokens(answer, choice)
     if tokens is None:
@@ -291,7 +298,7 @@ def _add_tokens(found: Completion, answer: Json, choice: Json, request: Completi
     history = request.history
     prompt_ids, found.token_ids, found.logprobs = tokens
     if len(found.token_ids):
-        found.versions = (VersionSpan(0, 0, len(found.token_ids)),)  # endpoints don't say them
+        found.versions = (VersionSpan(0, 0, len(found.token_ids)),)  # endpoints don't report versions
     if prompt_ids[: len(history)].tobytes() == history.tobytes():
         found.prompt_ids = prompt_ids[len(history) :].copy()  # a view would keep every whole prompt in memory
     else:
@@ -301,8 +308,8 @@ def _add_tokens(found: Completion, answer: Json, choice: Json, request: Completi
 
 
 def _tokens(answer: Json, choice: Json) -> tuple[TokenIds, TokenIds, Logprobs] | None:
-    """Returns prompt ids (int32 [p]), generated ids (int32 [n]) and their logprobs (float32 [n]); None unless they are
-    all there and fit together. Errors: `BadAnswer`.
+    """Returns prompt ids (int32 [p]), generated ids (int32 [n]) and their logprobs (float32 [n]); None if any of them
+    is missing, or there are not as many logprobs as ids. Errors: `BadAnswer`.
     """
     prompt = answer.get("prompt_token_ids") or choice.get("prompt_token_ids")
     generated = choice.get("token_ids")

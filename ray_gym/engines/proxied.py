@@ -1,4 +1,4 @@
-"""Makes calls by aiohttp: through a proxy of the environment, or where answers are streams."""
+"""Makes HTTP calls by aiohttp, for what `http1` does not support: proxies and streams."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from urllib.request import getproxies, proxy_bypass
 import aiohttp
 
 from ray_gym.aio.pace import Pace
-from ray_gym.engines.http1.connection import Answer
+from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import READ_AT_ONCE
 from ray_gym.errors import describe
 
 
 def proxy_to(url: str) -> str | None:
-    """Returns the environment's proxy for an address, or None. It is asked for once: aiohttp's `trust_env` asks in a
-    thread, and reads ~/.netrc in another, at every call.
+    """Returns the address of the environment's proxy (HTTP_PROXY, HTTPS_PROXY, NO_PROXY) for a URL, or None. Callers
+    ask once: aiohttp's `trust_env` asks in a thread, and reads ~/.netrc in another, at every call.
     """
     parts = urlsplit(url)
     return None if proxy_bypass(parts.hostname or "") else getproxies().get(parts.scheme)
@@ -25,7 +25,7 @@ def proxy_to(url: str) -> str | None:
 def open_session(
     headers: Mapping[str, str], proxy: str | None, *, limit: int, connect_s: float, silence_s: float
 ) -> aiohttp.ClientSession:
-    """Opens a session that belongs to the event loop that runs now."""
+    """Opens an HTTP session, which belongs to the running event loop. The keyword arguments are those of `Pool`."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=limit),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=connect_s, sock_read=silence_s),
@@ -36,15 +36,16 @@ def open_session(
 
 
 class Proxied:
-    """A server behind a proxy is called as `http1.pool.Pool` calls one that can be reached directly."""
+    """Calls a server through a proxy, with the interface of `http1.pool.Pool`."""
 
     def __init__(self, base_url: str, session: aiohttp.ClientSession) -> None:
         self._base_url = base_url
         self._session = session
         self._pace = Pace(READ_AT_ONCE)
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Sends a POST request, and returns its answer.
+    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
+        """Sends a POST request, and returns the response.
+
         Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent.
         """
         url = f"{self._base_url}{path}"
@@ -53,7 +54,7 @@ class Proxied:
                 given: dict[bytes, bytes] = {}
                 for name, value in response.raw_headers:
                     given.setdefault(name.lower(), value)
-                answer = Answer(response.status, given, await response.read())
+                answer = HttpResponse(response.status, given, await response.read())
         except aiohttp.ClientError as error:
             raise ConnectionError(describe(error)) from None
         if not self._pace.take_room():

@@ -1,12 +1,12 @@
-"""Runs models that are Python functions: opponents, baselines, tests, benchmarks. They are deterministic under the
-episode's seed.
+"""Runs models that are Python functions ("players"): opponents, baselines, tests, benchmarks.
 
-A player sees exactly what a language model would: the messages of its own view and its tools.
+A player gets what a language model would get: the messages of its own view, and its tools.
 
     def player(request: CompletionRequest, rng: random.Random) -> Message: ...
 
-A player that draws nothing takes the request alone, which saves the seeding. It plays in the workers' own processes or,
-with `replicas`, behind a Serve deployment, as a language model does.
+`rng` is seeded with the seed of the call, so players are deterministic under the seed of the run. A player that draws
+nothing may leave `rng` out, which saves the seeding. Players run in the workers' processes or, with `replicas`, in a
+Serve deployment, as language models do.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from ray_gym.engines.scripted_model import ScriptedOptions, _misfit, draws, load_scripted
+from ray_gym.engines.scripted_model import ScriptedOptions, call_error, load_scripted, takes_rng
 from ray_gym.errors import UserError
 from ray_gym.load_object import load_object
 from ray_gym.models.base import Engine, EngineCheck, Model
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 
 class ScriptedEngine(Engine):
+    """Loads a player into the workers, or deploys replicas of it."""
+
     Options = ScriptedOptions
     options: ScriptedOptions
 
@@ -33,21 +35,25 @@ class ScriptedEngine(Engine):
         self._application: Application | None = None
 
     def check(self, request: EngineCheck) -> None:
+        """Checks that the player exists and takes the arguments of the config. Errors: UserError."""
         player = load_object(self.options.player, f"models.{request.model}.player")
         arguments = self.options.arguments
-        if draws(player, arguments) and (error := _misfit(player, 2, arguments)):
+        if takes_rng(player, arguments) and (error := call_error(player, 2, arguments)):
             where = f"models.{request.model}.arguments"
             raise UserError(f"{where}: {self.options.player}{inspect.signature(player)}: {error}")
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Starts the replicas, if there are to be any. Errors: UserError, RunFailed when the replicas don't come up."""
+        """Deploys the replicas, if the config asks for any, and blocks until they are up. Errors: UserError,
+        RunFailed.
+        """
         if self.options.replicas:
-            from ray_gym.hosting.application import Application  # Serve takes a second to import: only for who needs it
+            from ray_gym.hosting.application import Application  # here, as Serve takes a second to import
 
             self._application = Application()
             self._application.start(run_id, name, self._deployment_spec(), say)
 
     def connect(self) -> Model:
+        """Returns the player in this process, or a model that calls its replicas."""
         if self._application is None:
             return load_scripted(self.options)
         from ray_gym.hosting.transport import ServeModel

@@ -1,11 +1,11 @@
-"""Wraps a player, a Python function, as a model."""
+"""Wraps a player (a Python function) as a model."""
 
 from __future__ import annotations
 
 import asyncio
 import inspect
 import random
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -13,47 +13,58 @@ from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.hosting.affinity import Transport
 from ray_gym.load_object import load_object
 from ray_gym.models.base import Completion, CompletionRequest
-
-if TYPE_CHECKING:
-    pass
 from ray_gym.models.player import Player
 
 
 class ScriptedOptions(BaseModel):
+    """Holds the options of `engine: scripted` in a config."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     player: str
-    """package.module:function"""
+    """Name of the player, as package.module:function."""
     arguments: dict[str, Any] = {}
-    """Keyword arguments for the player."""
+    """Keyword arguments of every call of the player."""
     delay_s: Annotated[float, Field(ge=0)] = 0
-    """Seconds before each answer, for a model that takes its time."""
+    """Seconds before each answer, to simulate a slow model."""
     replicas: Annotated[int, Field(ge=0)] = 0
-    """Replicas of a Serve deployment that the player plays in; 0: in the workers' own processes."""
+    """Number of replicas of a Serve deployment that the player runs in; 0: it runs in the workers' processes."""
     max_ongoing_requests: Annotated[int, Field(ge=1)] = 200
-    """A replica's; what comes on top waits at the workers."""
+    """Largest number of calls at a replica at a time; further calls wait at the workers."""
     transport: Transport = "batched"
-    """batched: the calls of a worker to a replica go together. handle: each goes alone. Under RAY_USE_TLS always handle."""
+    """batched: the calls of a worker to a replica are sent together. handle: each is sent alone by Serve's handle.
+    Under RAY_USE_TLS always handle.
+    """
     cpus: Annotated[float, Field(ge=0)] = 0
-    """A replica's."""
+    """CPUs that Ray reserves for a replica."""
     start_timeout_s: Annotated[float, Field(gt=0)] = 120
+    """Seconds within which all replicas have to be up."""
 
 
 class ScriptedModel:
+    """Answers calls by a player. It is safe for many concurrent calls on one event loop."""
+
     def __init__(self, player: Player, arguments: dict[str, Any], delay_s: float) -> None:
+        """Creates a model. `player` is a function or coroutine function, called with a request, an `rng` if it takes
+        one, and `arguments`. `delay_s`: seconds before each answer.
+        """
         self._player = player
         self._arguments = arguments
         self._delay_s = delay_s
-        self._draws = draws(player, arguments)
+        self._takes_rng = takes_rng(player, arguments)
 
     async def complete(self, request: CompletionRequest) -> Completion:
+        """Returns the player's message as a completion without tokens.
+
+        Errors: EpisodeFailure (environment if the player raises, data if the request has a `response_format`).
+        """
         if request.response_format is not None:
-            raise EpisodeFailure(FailureKind.DATA, "response_format", "a scripted model keeps to no form; leave it out")
+            raise EpisodeFailure(FailureKind.DATA, "response_format", "a scripted model can't follow one; leave it out")
         if self._delay_s:
             await asyncio.sleep(self._delay_s)
         try:
-            drawn_with = (random.Random(request.seed),) if self._draws else ()
-            answer = self._player(request, *drawn_with, **self._arguments)
+            rngs = (random.Random(request.seed),) if self._takes_rng else ()
+            answer = self._player(request, *rngs, **self._arguments)
             message = await answer if inspect.isawaitable(answer) else answer
         except Exception as error:
             raise EpisodeFailure(FailureKind.ENVIRONMENT, "scripted player", describe(error)) from error
@@ -63,15 +74,15 @@ class ScriptedModel:
         return None
 
 
-def draws(player: Player, arguments: dict[str, Any]) -> bool:
-    """Says whether the player takes an `rng`. A player that can be called neither with nor without one counts as if it
-    did.
+def takes_rng(player: Player, arguments: dict[str, Any]) -> bool:
+    """Returns True if the player takes an `rng`, and also if it can be called neither with one nor without."""
+    return call_error(player, 2, arguments) is None or call_error(player, 1, arguments) is not None
+
+
+def call_error(player: Player, positional: int, arguments: dict[str, Any]) -> TypeError | None:
+    """Returns the error that a call of the player with `positional` positional arguments and `arguments` would raise,
+    or None if it fits the player's signature.
     """
-    return _misfit(player, 2, arguments) is None or _misfit(player, 1, arguments) is not None
-
-
-def _misfit(player: Player, positional: int, arguments: dict[str, Any]) -> TypeError | None:
-    """Returns the error of a call with so many positional arguments before those of the config, or None if it fits."""
     try:
         inspect.signature(player).bind(*[None] * positional, **arguments)
     except TypeError as error:
@@ -80,4 +91,5 @@ def _misfit(player: Player, positional: int, arguments: dict[str, Any]) -> TypeE
 
 
 def load_scripted(options: ScriptedOptions) -> ScriptedModel:
+    """Imports the player, and returns the model that calls it. Errors: UserError if it can't be imported."""
     return ScriptedModel(load_object(options.player, "player"), options.arguments, options.delay_s)

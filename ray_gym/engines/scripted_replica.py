@@ -1,4 +1,4 @@
-"""One replica of a scripted model behind Serve."""
+"""Runs a player in a replica of a Serve deployment."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from ray_gym.models.base import Completion, CompletionRequest
 
 
 class ScriptedReplica(BatchedReplica):
+    """Answers the calls of all workers by one player."""
+
     def __init__(self, options: ScriptedOptions) -> None:
-        """Loads the player. Errors: UserError for a player that isn't there."""
+        """Imports the player. Errors: UserError if it can't be imported."""
         self._model = load_scripted(options)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the player's answer. Errors: EpisodeFailure when the player raises, or is asked for a
-        `response_format`.
-        """
+        """Returns the player's message as a completion. Errors: EpisodeFailure (see `ScriptedModel.complete`)."""
         return await self._model.complete(request)

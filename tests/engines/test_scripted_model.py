@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from ray_gym.engines.scripted_model import ScriptedModel, draws
+from ray_gym.engines.scripted_model import ScriptedModel, takes_rng
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Sampling
 
@@ -47,4 +47,4 @@ def test_a_player_may_leave_out_what_it_draws_from() -> None:
 
 @pytest.mark.parametrize(("player", "arguments"), [(draws_a_number, {"depth": 3}), (lambda: None, {})])
 def test_one_that_can_be_called_neither_way_counts_as_if_it_drew(player: Any, arguments: dict[str, int]) -> None:
-    assert draws(player, arguments)
+    assert takes_rng(player, arguments)

@@ -72,7 +72,7 @@ def test_an_answer_that_was_never_given_cannot_be_resumed(agent: Agent) -> None:
 
 
 def test_what_a_model_cannot_do_is_told_and_costs_nothing(service: Served, agent: Agent) -> None:
-    with pytest.raises(openai.BadRequestError, match="keeps to no form") as refused:
+    with pytest.raises(openai.BadRequestError, match="can't follow one") as refused:
         agent.ask(response_format={"type": "json_object"})
     assert refused.value.param == "response_format"
     said = agent.ask({"role": "system", "content": "Be brief."})

@@ -175,12 +175,15 @@ def test_an_answer_is_closed_as_the_template_closes_it_however_it_ended(name: st
         if prompt.fork_reason is not None:
             continue
         compared += 1
-        decoded = _without_ids(
+        decode_json = _without_ids(
             chosen.tokenizer.decode([*talk.thread.ledger.history.tolist(), *prompt.new_ids.tolist()])
         )
         whole, other = _without_ids(talk.rendering()), chosen.tokenizer.convert_ids_to_tokens(stop) if stop else None
-        assert decoded == whole or (other is not None and whole in without_one(decoded, other)), (decoded, whole)
-        assert other is None or other * 2 not in decoded, "an end of turn that was generated is not written again"
+        assert decode_json == whole or (other is not None and whole in without_one(decode_json, other)), (
+            decode_json,
+            whole,
+        )
+        assert other is None or other * 2 not in decode_json, "an end of turn that was generated is not written again"
     assert compared or name in {
         "deepseek_v3",
         "deepseek_r1",

@@ -1,4 +1,4 @@
-"""Keeps one connection to a server: requests go out one after the other, each when the one before it is answered."""
+"""Keeps one HTTP/1.1 connection to a server. It sends requests one after the other, without pipelining."""
 
 from __future__ import annotations
 
@@ -12,76 +12,80 @@ import httptools
 from ray_gym.aio.pace import Pace
 from ray_gym.errors import describe
 
-KEPT_ALIVE_S = 15.0
-"""Seconds that a connection may rest and still be used again: a proxy or firewall on the way may forget resting
-connections, without a word to either end.
+KEEP_ALIVE_S = 15.0
+"""Seconds for which a connection may be idle and still be reused: a proxy or firewall on the way may drop idle
+connections without telling either end.
 """
 
 _HUNG_UP = "the server closed the connection before it had answered"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer's `headers` have names in lower case; of a header that is given twice, the first counts."""
+class HttpResponse:
+    """A complete response of a server."""
 
     status: int
     headers: dict[bytes, bytes]
+    """Values by name in lower case. Of a header that is given twice, the first counts."""
     body: bytes
 
     def header(self, name: str) -> str | None:
+        """Returns the value of a header, whose name may be in any case, or None."""
         value = self.headers.get(name.lower().encode())
         return None if value is None else value.decode("latin-1")
 
 
 class Connection(asyncio.Protocol):
-    """A connection is made by an event loop's `create_connection`, and used for one request at a time."""
+    """A connection is an asyncio protocol for one request at a time. An event loop's `create_connection` opens it."""
 
-    def __init__(self, silence_s: float, pace: Pace, rests: Callable[[Connection], None]) -> None:
+    def __init__(self, silence_s: float, pace: Pace, on_idle: Callable[[Connection], None]) -> None:
         """Creates a connection that is not open yet.
-        `silence_s`: seconds without a byte after which an answer counts as lost. `pace`: limits how many callers get
-        their answers in one turn of the event loop. `rests`: called each time that the connection is free for the next
-        request: at once, though the caller of the last one may get its answer later.
+
+        `silence_s`: seconds without a byte from the server after which a request fails. `pace`: limits how many callers
+        get their answers in one turn of the event loop. `on_idle`: called whenever the connection is free for the next
+        request; the caller of the last one may get its answer a little later.
         """
         self._silence_s = silence_s
         self._pace = pace
-        self._rests = rests
+        self._on_idle = on_idle
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._parser: httptools.HttpResponseParser | None = httptools.HttpResponseParser(self)
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True, lenient_spaces_after_chunk_size=True)
-        """As browsers have it; what a server says is not passed on to anybody who could read it in another way."""
-        self._answer: asyncio.Future[Answer] | None = None
-        """Answer to the request that is under way; None while the connection rests."""
+        """Lenient as browsers are. That is safe here, as the server's bytes are passed on to no other parser."""
+        self._answer: asyncio.Future[HttpResponse] | None = None
+        """Response to the current request; None while the connection is idle."""
         self._begin_answer()
         self._is_usable = False
-        self._busy_at = self._rests_since = self._loop.time()
+        self._busy_at = self._idle_since = self._loop.time()
         self._unsent = 0
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0.0
 
     @property
-    def may_be_used_again(self) -> bool:
-        """Says whether the connection is open, at rest, and has not rested for too long."""
-        return self._is_usable and self._answer is None and self._loop.time() - self._rests_since < KEPT_ALIVE_S
+    def is_reusable(self) -> bool:
+        """Returns True if the connection is open, idle, and has not been idle for `KEEP_ALIVE_S`."""
+        return self._is_usable and self._answer is None and self._loop.time() - self._idle_since < KEEP_ALIVE_S
 
-    async def ask(self, request: Sequence[bytes]) -> Answer:
-        """Sends a request, given in pieces, and returns its answer. If it is cancelled, the connection is closed: the
-        rest of the server's answer would be taken for the next one.
+    async def ask(self, request: Sequence[bytes]) -> HttpResponse:
+        """Sends a request, given in pieces, and returns its response. If it is cancelled, the connection is closed:
+        otherwise the rest of this response would be taken for the next one.
+
         Errors: ConnectionError, TimeoutError.
         """
         assert self._answer is None
         if self._transport is None or not self._is_usable:
             raise ConnectionError("the server has closed the connection")
-        answer: asyncio.Future[Answer] = self._loop.create_future()
+        answer: asyncio.Future[HttpResponse] = self._loop.create_future()
         self._answer = answer
         self._busy_at = self._loop.time()
-        self._look_at(self._busy_at + self._silence_s)
+        self._schedule_check(self._busy_at + self._silence_s)
         self._transport.writelines(request)
         self._unsent = self._transport.get_write_buffer_size()
         try:
             return await answer
         except asyncio.CancelledError:
-            if self._answer is answer:  # else it was answered, and others may be asking by now
+            if self._answer is answer:  # else it was answered, and another request may be in flight
                 self.close()
             raise
 
@@ -97,7 +101,7 @@ class Connection(asyncio.Protocol):
         self._is_usable = True
 
     def data_received(self, data: bytes) -> None:
-        if self._answer is None:  # nobody has asked: the server is about to hang up, say
+        if self._answer is None:  # without a request, a server may send an error before it closes
             self.close()
             return
         self._busy_at = self._loop.time()
@@ -110,8 +114,8 @@ class Connection(asyncio.Protocol):
             self._fail(ConnectionError("the server changed to another protocol"))
 
     def eof_received(self) -> bool:
-        """Ends the answer under way. Over TLS, uvloop calls this only if the server closed the connection properly: an
-        answer without that may have been cut short.
+        """Ends the current response. Over TLS, uvloop calls this only if the server closed the connection properly
+        (close_notify): otherwise the response may be truncated.
         """
         if self._ends_with_connection:
             self._finish(keep=False)
@@ -123,14 +127,12 @@ class Connection(asyncio.Protocol):
         self._fail(ConnectionError(f"{_HUNG_UP}: {describe(exc)}" if exc is not None else _HUNG_UP))
         if self._timer is not None:
             self._timer.cancel()
-        self._parser = self._transport = (
-            None  # which know this connection: a cycle that would wait for the garbage collector
-        )
+        self._parser = self._transport = None  # they refer to this object: a cycle only the garbage collector would end
 
     # ---- llhttp's side ----
 
     def on_message_begin(self) -> None:
-        if self._answer is None:  # more than was asked for: the rest of it would be taken for the next answer
+        if self._answer is None:  # a response without a request: its rest would be taken for the next one
             self.close()
         self._begin_answer()
 
@@ -152,8 +154,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_final(self) -> bool:
-        """Says whether the message is the answer itself. One with a status below 200 only says that the answer is to
-        come.
+        """Returns True if the message is the response itself. One with a status below 200 is only a notice before it.
         """
         return self._parser is not None and self._parser.get_status_code() >= 200
 
@@ -169,16 +170,16 @@ class Connection(asyncio.Protocol):
             return
         if not answer.done():
             status, body = self._parser.get_status_code(), b"".join(self._body)
-            self._pace.settle(answer, Answer(status, self._headers, body))
+            self._pace.settle(answer, HttpResponse(status, self._headers, body))
         self._begin_answer()
-        self._rests_since = self._loop.time()
-        # A server that answers before all was sent may never read the rest.
-        # (Over TLS that can't be seen: the transport below has taken it.)
+        self._idle_since = self._loop.time()
+        # A server that answers before it has the whole request may never read the rest.
+        # (Over TLS that can't be seen: the bytes are in the buffer of the transport below.)
         is_sent = self._transport is not None and not self._transport.get_write_buffer_size()
         if not keep or not is_sent:
             self.close()
         else:
-            self._rests(self)
+            self._on_idle(self)
 
     def _fail(self, error: Exception) -> None:
         answer, self._answer = self._answer, None
@@ -186,27 +187,30 @@ class Connection(asyncio.Protocol):
         if answer is not None and not answer.done():
             answer.set_exception(error)
 
-    def _look_at(self, time: float) -> None:
-        """Sets one timer for many requests: when it is due, it sees how long there has been silence, or rest, since."""
-        time = min(time, self._loop.time() + KEPT_ALIVE_S)
+    def _schedule_check(self, time: float) -> None:
+        """Makes sure that `_check` is called at this time of the loop, or before. One timer serves many requests: when
+        it is due, it checks how long the server has been silent, or the connection idle.
+        """
+        time = min(time, self._loop.time() + KEEP_ALIVE_S)
         if self._timer is None or time < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer, self._timer_at = self._loop.call_at(time, self._look), time
+            self._timer, self._timer_at = self._loop.call_at(time, self._check), time
 
-    def _look(self) -> None:
+    def _check(self) -> None:
+        """Closes a connection that was idle for too long, and fails a request whose server was silent for too long."""
         self._timer = None
         if self._answer is None:
-            self._look_again_or(self._rests_since + KEPT_ALIVE_S, self.close)
+            self._check_again_or(self._idle_since + KEEP_ALIVE_S, self.close)
         else:
             unsent = self._transport.get_write_buffer_size() if self._transport is not None else 0
             if unsent < self._unsent:  # the server still reads
                 self._unsent, self._busy_at = unsent, self._loop.time()
             silent = TimeoutError(f"nothing came from the server for {self._silence_s:g} s")
-            self._look_again_or(self._busy_at + self._silence_s, lambda: self._fail(silent))
+            self._check_again_or(self._busy_at + self._silence_s, lambda: self._fail(silent))
 
-    def _look_again_or(self, due: float, give_up: Callable[[], None]) -> None:
+    def _check_again_or(self, due: float, give_up: Callable[[], None]) -> None:
         if self._loop.time() < due:
-            self._look_at(due)
+            self._schedule_check(due)
         else:
             give_up()

@@ -1,6 +1,4 @@
-"""Keeps the connections of a process to one server: as many as there are requests under way, and used again
-afterwards.
-"""
+"""Keeps the connections of a process to one server: one for each request in flight, and reused afterwards."""
 
 from __future__ import annotations
 
@@ -15,20 +13,22 @@ from urllib.parse import SplitResult, quote, urlsplit
 from aiohappyeyeballs import start_connection
 
 from ray_gym.aio.pace import Pace
-from ray_gym.engines.http1.connection import Answer, Connection
+from ray_gym.engines.http1.connection import Connection, HttpResponse
 from ray_gym.errors import describe
 
 KNOWN_S = 10.0
-"""Seconds that a name's addresses are known: a thousand connections that are opened together ask for them once."""
+"""Seconds for which the addresses of a host name are cached, so that a thousand connections that are opened together
+look them up once.
+"""
 READ_AT_ONCE = 12
-"""Answers that are given to their callers in one turn of the event loop. Each takes it 0.2 ms, with what follows, until
-its episode has asked again. With 20, a thousand episodes in flight made the loop late by 54 ms (p99) instead of 42; a
-call cost the same.
+"""Number of answers that callers get in one turn of the event loop. Each takes the loop 0.2 ms, until its episode has
+made its next call. With 20, a thousand episodes in flight made the loop late by 54 ms (p99) instead of 42; the CPU time
+of a call was the same.
 """
 LOOKUP_S = 60.0
-"""Seconds for finding a name's addresses: the first of several name servers may be dead."""
+"""Seconds for the lookup of a host name: the first of several name servers may be dead."""
 NEXT_ADDRESS_S = 0.25
-"""Seconds after which an address that has not answered is no longer waited for alone (RFC 8305)."""
+"""Seconds without an answer from an address after which the next address is tried as well (RFC 8305)."""
 _ACCEPTED = {"Accept": "*/*", "Accept-Encoding": "identity"}
 _PATH_CHARACTERS = "/%:@!$&'()*+,;=~"
 
@@ -40,10 +40,10 @@ class Pool:
         self, base_url: str, headers: Mapping[str, str], *, limit: int, connect_s: float, silence_s: float
     ) -> None:
         """Creates a pool without connections.
-        `base_url` is http or https; `headers` go with every request; no more than `limit` requests are under way,
-        others wait. `connect_s`: seconds to open a connection. `silence_s`: seconds without a byte after which an
-        answer is lost.
-        Errors: ValueError for headers that can't be sent, and names that no host can have.
+
+        `base_url`: http or https. `headers`: sent with every request. `limit`: largest number of requests in flight;
+        others wait. `connect_s`: seconds to open a connection. `silence_s`: seconds without a byte after which a
+        request fails. Errors: ValueError for headers that can't be sent, and names that no host can have.
         """
         parts = urlsplit(base_url)
         self._host = parts.hostname or ""
@@ -55,51 +55,51 @@ class Pool:
         self._connect_s = connect_s
         self._silence_s = silence_s
         self._slots = asyncio.Semaphore(limit)
-        self._resting: list[Connection] = []
-        """Connections at rest. The last used is used next: each rests as briefly as it can, and superfluous ones
-        expire.
-        """
+        self._idle: list[Connection] = []
+        """Idle connections. The last used is used next, so that superfluous ones expire."""
         self._is_closed = False
         self._pace = Pace(READ_AT_ONCE)
         self._addresses: list[Any] = []
         self._addresses_until = 0.0
         self._lookup: asyncio.Task[None] | None = None
-        """Lookup that all waiting callers share. It goes on for later callers when these are gone."""
+        """Lookup that all waiting callers share. It is not cancelled with them."""
 
-    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        """Sends a POST request, and returns its answer.
+    async def post(self, path: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
+        """Sends a POST request, and returns the response. `path` is appended to the path of `base_url`.
+
         Errors: ConnectionError, TimeoutError; ValueError for headers that can't be sent.
         """
         own = f"POST {self._path}{path} HTTP/1.1\r\nContent-Length: {len(body)}\r\n{_lines(headers)}"
         request = (own.encode(), self._common, body)
         async with self._slots:
-            connection = self._rested() or await self._opened()
+            connection = self._take_idle() or await self._open()
             return await connection.ask(request)
 
     async def close(self) -> None:
-        """Closes the connections at rest. Requests under way are still answered."""
+        """Closes the idle connections. Requests in flight are still answered."""
         self._is_closed = True
         if self._lookup is not None:
             self._lookup.cancel()
             await asyncio.gather(self._lookup, return_exceptions=True)
-        while self._resting:
-            self._resting.pop().close()
+        while self._idle:
+            self._idle.pop().close()
 
-    def _rest(self, connection: Connection) -> None:
+    def _keep(self, connection: Connection) -> None:
         if self._is_closed:
             connection.close()
         else:
-            self._resting.append(connection)
+            self._idle.append(connection)
 
-    def _rested(self) -> Connection | None:
-        while self._resting:
-            connection = self._resting.pop()
-            if connection.may_be_used_again:
+    def _take_idle(self) -> Connection | None:
+        """Returns the idle connection that was used last, None if there is none that can be reused."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_reusable:
                 return connection
             connection.close()
         return None
 
-    async def _opened(self) -> Connection:
+    async def _open(self) -> Connection:
         """Opens a connection. Errors: ConnectionError."""
         loop = asyncio.get_running_loop()
         try:
@@ -111,7 +111,7 @@ class Pool:
                 )
                 name = self._host.rstrip(".") if self._tls else None
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._silence_s, self._pace, self._rest),
+                    lambda: Connection(self._silence_s, self._pace, self._keep),
                     sock=connected,
                     ssl=self._tls,
                     server_hostname=name,
@@ -122,12 +122,12 @@ class Pool:
             OSError,
             RuntimeError,
             ValueError,
-        ) as error:  # the last two from below, for what is an OSError elsewhere
+        ) as error:  # libraries raise the last two where others raise OSError
             raise ConnectionError(f"can't connect to {self._host}:{self._port}: {describe(error)}") from None
         return connection
 
     async def _look_up_if_due(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Looks the server's addresses up, unless they are known. Errors: OSError, TimeoutError."""
+        """Looks up the server's addresses, unless they are cached. Errors: OSError, TimeoutError."""
         if loop.time() < self._addresses_until:
             return
         if self._lookup is None or self._lookup.done():
@@ -135,7 +135,7 @@ class Pool:
         await asyncio.shield(self._lookup)
 
     async def _look_up(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Finds the name's addresses, and loads the certificates that TLS needs."""
+        """Looks up the server's addresses, and loads the certificates that TLS needs. Errors: OSError, TimeoutError."""
         async with asyncio.timeout(LOOKUP_S):
             if self._is_secure and self._tls is None:
                 self._tls = await asyncio.to_thread(ssl.create_default_context)
@@ -144,14 +144,14 @@ class Pool:
 
 
 def _host(parts: SplitResult) -> str:
-    """Returns the host as a request's Host header names it. Errors: ValueError."""
+    """Returns the value of the Host header. Errors: ValueError for a name that no host can have."""
     name = parts.hostname or ""
     name = f"[{name}]" if ":" in name else name.encode("idna").decode()
     return f"{name}:{parts.port}" if parts.port else name
 
 
 def _lines(headers: Mapping[str, str]) -> str:
-    """Returns headers as lines of a request. Errors: ValueError for a line break, which would end a header early."""
+    """Returns headers as lines of a request. Errors: ValueError for a header with a line break."""
     lines = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     if lines.count("\n") != len(headers) or lines.count("\r") != len(headers):
         raise ValueError("a header can't have a line break in it")

@@ -10,7 +10,7 @@ from typing import Any
 
 import uvloop
 
-from ray_gym.engines.http1.connection import Answer
+from ray_gym.engines.http1.connection import HttpResponse
 from ray_gym.engines.http1.pool import Pool
 
 LOOPS: list[Callable[[], asyncio.AbstractEventLoop]] = [asyncio.new_event_loop, uvloop.new_event_loop]
@@ -88,11 +88,11 @@ def played(
         runner.run(play_it())
 
 
-def ask(pool: Pool, body: bytes = b"{}") -> asyncio.Task[Answer]:
+def ask(pool: Pool, body: bytes = b"{}") -> asyncio.Task[HttpResponse]:
     return asyncio.create_task(pool.post("/ask", {"X-Session-Id": "s"}, body))
 
 
-async def answered(double: RawServer, pool: Pool, *pieces: bytes, hang_up: bool = False) -> tuple[int, Answer]:
+async def answered(double: RawServer, pool: Pool, *pieces: bytes, hang_up: bool = False) -> tuple[int, HttpResponse]:
     """One whole call: on which connection, and what came of it."""
     call = ask(pool)
     asked = await double.asked.get()

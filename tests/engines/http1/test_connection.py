@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ray_gym.aio.pace import Pace
 from ray_gym.engines.http1 import connection as connection_module
-from ray_gym.engines.http1.connection import Answer, Connection
+from ray_gym.engines.http1.connection import Connection, HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from tests.engines.http1.raw_server import LOOPS, OK, RawServer, answered, ask, played
 
@@ -227,7 +227,7 @@ def test_an_answer_that_comes_before_all_was_sent_ends_its_connection(make_loop:
 
 @each_loop
 def test_who_has_rested_for_too_long_is_not_used_again(make_loop: MakeLoop, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection_module, "KEPT_ALIVE_S", 0.2)
+    monkeypatch.setattr(connection_module, "KEEP_ALIVE_S", 0.2)
 
     async def play(double: RawServer, pool: Pool) -> None:
         await answered(double, pool, OK)
@@ -299,13 +299,13 @@ def test_a_closed_connection_is_freed_at_once(make_loop: MakeLoop) -> None:
 
 def _rests_of(pool: Pool) -> asyncio.Event:
     """Set when one of its connections is at rest. For connections that are opened from now on."""
-    rested, rest = asyncio.Event(), pool._rest
+    rested, rest = asyncio.Event(), pool._keep
 
     def noted(connection: Connection) -> None:
         rest(connection)
         rested.set()
 
-    pool._rest = noted
+    pool._keep = noted
     return rested
 
 
@@ -324,7 +324,7 @@ class _Unsent(asyncio.Transport):
 
 @given(cuts=st.lists(st.integers(1, len(CHUNKED) - 1)), said=st.sampled_from([CHUNKED, OK]))
 def test_where_an_answer_is_cut_makes_no_difference(cuts: list[int], said: bytes) -> None:
-    async def play() -> Answer:
+    async def play() -> HttpResponse:
         connection = Connection(60, Pace(), lambda _: None)
         connection.connection_made(_Unsent())
         call = asyncio.create_task(connection.ask([b""]))
@@ -332,7 +332,7 @@ def test_where_an_answer_is_cut_makes_no_difference(cuts: list[int], said: bytes
         ends = sorted({*(cut for cut in cuts if cut < len(said)), len(said)})
         for begin, end in zip([0, *ends], ends, strict=False):
             connection.data_received(said[begin:end])
-        assert connection.may_be_used_again
+        assert connection.is_reusable
         connection.connection_lost(None)
         return await call
 
