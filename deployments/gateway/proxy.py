@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from ray_gym.deployments.gateway.guards.errors import answer
 from ray_gym.deployments.gateway.guards.headers import check_headers
 from ray_gym.deployments.gateway.guards.pace import PACED, Meter
-from ray_gym.openai_api.refused import Refused, unavailable
+from ray_gym.openai_api.refused import Refused, service_unavailable
 
 CALLBACK = "RAY_SERVE_HTTP_PROXY_CALLBACK_IMPORT_PATH"
 ENVIRONMENT: Mapping[str, str] = {
@@ -87,4 +87,4 @@ def _is_refusal_of_serve(message: Message) -> bool:
 
 
 def _lost(what: str) -> ASGIApp:
-    return answer(unavailable(f"{what}; come back in a moment", RETRY_S))
+    return answer(service_unavailable(f"{what}; come back in a moment", RETRY_S))

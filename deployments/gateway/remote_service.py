@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import ray
 from ray.exceptions import RayActorError
 
-from ray_gym.openai_api.refused import unavailable
+from ray_gym.openai_api.refused import service_unavailable
 from ray_gym.service.service import Service
 
 Given = ParamSpec("Given")
@@ -65,5 +65,5 @@ class RemoteService:
             try:
                 self._actor = await asyncio.to_thread(ray.get_actor, self._name, self._namespace)
             except ValueError:
-                raise unavailable("the service is not up", retry_after_s=2) from None
+                raise service_unavailable("the service is not up", retry_after_s=2) from None
         return self._actor

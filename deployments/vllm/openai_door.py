@@ -15,8 +15,7 @@ from ray_gym.deployments.vllm import in_process
 from ray_gym.deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
 from ray_gym.deployments.vllm.openai_rules import checked
 from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
-from ray_gym.openai_api.refused import Refused, unavailable
-from ray_gym.openai_api.rules import bad
+from ray_gym.openai_api.refused import Refused, bad_request, service_unavailable
 from ray_gym.service.api import ErrorAnswer, Problem
 
 JSON = "application/json"
@@ -50,7 +49,7 @@ class OpenAIDoor:
                 await self._gate.admit(outputs)
             app = await self._opened()
         except GrammarRefused as refused:
-            for part in _refusal(bad(str(refused))):
+            for part in _refusal(bad_request(str(refused))):
                 yield part
             return
         except Refused as refused:
@@ -63,7 +62,7 @@ class OpenAIDoor:
                 answered = True
                 yield part
         if not answered:
-            for part in _refusal(unavailable("the model's server failed")):
+            for part in _refusal(service_unavailable("the model's server failed")):
                 yield part
 
     async def _opened(self) -> FastAPI:

@@ -12,7 +12,8 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.deployments.chat.options import OWN_TEMPLATE_KWARGS
-from ray_gym.openai_api.rules import bad, require_offered
+from ray_gym.openai_api.refused import bad_request
+from ray_gym.openai_api.rules import require_offered
 
 MOST_ANSWERS = 16
 """Largest number of answers to one request (`n`), and of prompts in one call."""
@@ -63,37 +64,39 @@ def checked(body: bytes, model: str, takes_seeds: bool) -> bytes:
     try:
         asked = json.loads(body, parse_constant=_no_number)
         if not isinstance(asked, dict):
-            raise bad("expected an object")
+            raise bad_request("expected an object")
         _check(asked, takes_seeds)
         return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
     except UnicodeError:
-        raise bad("there is text in it that is not UTF-8") from None
+        raise bad_request("there is text in it that is not UTF-8") from None
     except (ValueError, RecursionError) as error:
-        raise bad(f"the body is not JSON: {error}") from None
+        raise bad_request(f"the body is not JSON: {error}") from None
 
 
 def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
     require_offered(asked)
     if not takes_seeds and asked.get("seed") is not None:
-        raise bad("seed: this model runs on a CPU, where it can't take one; leave it out", "seed")
+        raise bad_request("seed: this model runs on a CPU, where it can't take one; leave it out", "seed")
     try:
         _Limits.model_validate(asked)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         field = str(problem["loc"][0])
-        raise bad(f"{field}: {problem['msg']}", field) from None
+        raise bad_request(f"{field}: {problem['msg']}", field) from None
     _check_prompts(asked.get("prompt"))
     for field in ("structured_outputs", "response_format", "text"):
         if asked.get(field) and len(json.dumps(asked[field])) > LONGEST_GRAMMAR:
-            raise bad(f"{field}: longer than {LONGEST_GRAMMAR} characters", field)
+            raise bad_request(f"{field}: longer than {LONGEST_GRAMMAR} characters", field)
     given = asked.get("chat_template_kwargs")
     if isinstance(given, dict) and (taken := sorted(OWN_TEMPLATE_KWARGS & given.keys())):
-        raise bad(f"chat_template_kwargs: {', '.join(taken)}: set by the rendering itself", "chat_template_kwargs")
+        raise bad_request(
+            f"chat_template_kwargs: {', '.join(taken)}: set by the rendering itself", "chat_template_kwargs"
+        )
 
 
 def _check_prompts(prompts: Any) -> None:
     if isinstance(prompts, list) and len(prompts) > MOST_ANSWERS and not isinstance(prompts[0], int):
-        raise bad(f"prompt: at most {MOST_ANSWERS} at once", "prompt")
+        raise bad_request(f"prompt: at most {MOST_ANSWERS} at once", "prompt")
 
 
 def _no_number(text: str) -> Any:

@@ -12,7 +12,7 @@ import aiohttp
 from ray_gym.engines.endpoint import CONNECT_TIMEOUT_S, EndpointOptions, error_text, headers_for, read_retry_after
 from ray_gym.engines.proxied import open_session, proxy_to
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
-from ray_gym.openai_api.refused import Refused, busy, unavailable
+from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
 from ray_gym.openai_api.rules import require_offered
 
 WHOLE_S = 3600.0
@@ -68,13 +68,13 @@ class EndpointDoor:
                         raise Refused(502, "model_failed", f"the answer is longer than {MOST_BYTES} bytes")
                     yield piece
         except aiohttp.ConnectionTimeoutError:
-            raise busy(
+            raise too_many_requests(
                 "no connection to the model's endpoint became free, or was made, in time", RETRY_AFTER_S
             ) from None
         except TimeoutError:
-            raise unavailable("the model's endpoint did not answer in time", RETRY_AFTER_S) from None
+            raise service_unavailable("the model's endpoint did not answer in time", RETRY_AFTER_S) from None
         except (aiohttp.ClientError, OSError):
-            raise unavailable("the model's endpoint can't be reached", RETRY_AFTER_S) from None
+            raise service_unavailable("the model's endpoint can't be reached", RETRY_AFTER_S) from None
 
     async def close(self) -> None:
         if self._session is not None:
@@ -104,13 +104,13 @@ class EndpointDoor:
         status, said = response.status, error_text(content.decode(errors="replace"))
         shown = said.replace(self._key, "***") if self._key else said
         if status == 429:
-            return busy(shown, read_retry_after(response.headers.get("Retry-After")) or RETRY_AFTER_S)
+            return too_many_requests(shown, read_retry_after(response.headers.get("Retry-After")) or RETRY_AFTER_S)
         if status in (404, 405, 501):
             return Refused(400, "not_offered", f"the model's endpoint has no {path} for it: {shown}", "model")
         if status in (401, 403) or status < 400:
             return Refused(502, "model_failed", f"the model's endpoint does not let the service in (HTTP {status})")
         if status >= 500 or status == 408:
-            return unavailable(f"the model's endpoint failed (HTTP {status})", RETRY_AFTER_S)
+            return service_unavailable(f"the model's endpoint failed (HTTP {status})", RETRY_AFTER_S)
         return Refused(400, "invalid_request", shown, _param(content))
 
 

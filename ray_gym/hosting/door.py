@@ -14,7 +14,7 @@ from ray.serve.exceptions import BackPressureError
 
 from ray_gym.hosting.unreachable import UNREACHABLE
 from ray_gym.models.door import DoorPart, DoorRequest
-from ray_gym.openai_api.refused import Refused, busy, unavailable
+from ray_gym.openai_api.refused import Refused, service_unavailable, too_many_requests
 
 RETRY_AFTER_S = 5.0
 """Seconds after which a caller should retry: a replica that died is replaced in about that time (measured)."""
@@ -56,13 +56,13 @@ class ServeDoor:
         except StopAsyncIteration:
             response = None
         except TimeoutError:
-            raise unavailable(f"no replica answered within {self._silence_s:g} s", RETRY_AFTER_S) from None
+            raise service_unavailable(f"no replica answered within {self._silence_s:g} s", RETRY_AFTER_S) from None
         except BackPressureError:
-            raise busy("too many requests wait for this model", RETRY_AFTER_S) from None
+            raise too_many_requests("too many requests wait for this model", RETRY_AFTER_S) from None
         except ray_errors.RayTaskError as error:
             raise _refusal_of(error.cause) from error
         except UNREACHABLE as error:
-            raise unavailable("no replica of the model can be reached", RETRY_AFTER_S) from error
+            raise service_unavailable("no replica of the model can be reached", RETRY_AFTER_S) from error
         finally:
             if response is not None:
                 response.cancel()  # otherwise the replica would go on generating
@@ -80,5 +80,5 @@ def _refusal_of(cause: Any) -> Refused:
     if isinstance(cause, Refused):
         return cause
     if isinstance(cause, BackPressureError):
-        return busy("too many requests wait for this model", RETRY_AFTER_S)
-    return unavailable("the model failed", RETRY_AFTER_S)
+        return too_many_requests("too many requests wait for this model", RETRY_AFTER_S)
+    return service_unavailable("the model failed", RETRY_AFTER_S)

@@ -1,4 +1,4 @@
-"""Defines why the service refuses a request.
+"""Defines the exception by which a request over HTTP is refused, and the usual refusals, named by their HTTP status.
 
 A refusal survives pickling, so that it reaches the gateway from any actor that raised it.
 """
@@ -7,9 +7,10 @@ from __future__ import annotations
 
 
 class Refused(Exception):
-    """Says why a request is refused.
+    """Refuses a request over HTTP.
 
-    `status` is HTTP's; `param` names the field that is wrong; `retry_after_s` says in how many seconds to ask again.
+    `status`: HTTP status. `code`: short name of the reason, for programs. `param`: name of the field that is wrong.
+    `retry_after_s`: seconds after which the caller should retry.
     """
 
     def __init__(
@@ -23,21 +24,27 @@ class Refused(Exception):
         return f"{self.code}: {self.message}"
 
 
-def unknown(what: str, name: str) -> Refused:
-    """Refuses a name that is unknown, or another caller's: nobody is told that it is there (404)."""
+def bad_request(message: str, param: str | None = None, code: str = "invalid_request") -> Refused:
+    """Returns the refusal of a request in OpenAI's formats that is not valid (400)."""
+    return Refused(400, code, message, param)
+
+
+def not_found(what: str, name: str) -> Refused:
+    """Returns the refusal of a name that does not exist, or belongs to another caller, who must not learn of it (404).
+    """
     return Refused(404, f"unknown_{what}", f"there is no {what} {name!r}")
 
 
-def invalid(message: str, param: str | None = None) -> Refused:
-    """Refuses a request that is not valid (422)."""
+def unprocessable_content(message: str, param: str | None = None) -> Refused:
+    """Returns the refusal of a request to the service's own API that is not valid (422)."""
     return Refused(422, "invalid_request", message, param)
 
 
-def busy(message: str, retry_after_s: float) -> Refused:
-    """Refuses a request because there are too many: the caller should come back later (429)."""
+def too_many_requests(message: str, retry_after_s: float) -> Refused:
+    """Returns the refusal of a request because there are too many; the caller should retry later (429)."""
     return Refused(429, "too_many", message, retry_after_s=retry_after_s)
 
 
-def unavailable(message: str, retry_after_s: float = 1) -> Refused:
-    """Refuses a request that can't be served at the moment (503)."""
+def service_unavailable(message: str, retry_after_s: float = 1) -> Refused:
+    """Returns the refusal of a request that can't be served at the moment (503)."""
     return Refused(503, "unavailable", message, retry_after_s=retry_after_s)

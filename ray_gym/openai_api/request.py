@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
 from ray_gym.openai_api.conversation import EarlierMessage, read_sent
-from ray_gym.openai_api.refused import Refused
+from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.sampling import SamplingChange
 
 Json = dict[str, Any]
@@ -96,14 +96,14 @@ def read(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(map(str, problem["loc"][:3]))[:200]
-        raise refused(f"{where}: {problem['msg']}" if where else problem["msg"], param or where or None) from None
+        raise bad_request(f"{where}: {problem['msg']}" if where else problem["msg"], param or where or None) from None
 
 
 def refuse_fields(body: Body, names: Iterable[str]) -> None:
     """Refuses a body with one of these fields, which would be left undone. Errors: Refused."""
     for name in names:
         if getattr(body, name, None):
-            raise refused(f"{name} is not offered here; leave it out", name)
+            raise bad_request(f"{name} is not offered here; leave it out", name)
 
 
 class Format(BaseModel):
@@ -127,11 +127,11 @@ def read_format(given: Format | None, param: str) -> str | None:
     inner = given.json_schema or {"name": given.name, "schema": given.schema_}
     schema, name = inner.get("schema"), inner.get("name")
     if not isinstance(schema, dict):
-        raise refused(f"{param}: a format of type json_schema has to have its schema, an object", param)
+        raise bad_request(f"{param}: a format of type json_schema has to have its schema, an object", param)
     named = name if isinstance(name, str) and name else "answer"
     text = json.dumps({"type": given.type, "json_schema": {"name": named, "schema": schema, "strict": True}})
     if len(text) > LONGEST_FORMAT:
-        raise refused(f"{param}: longer than {LONGEST_FORMAT} characters", param)
+        raise bad_request(f"{param}: longer than {LONGEST_FORMAT} characters", param)
     return text
 
 
@@ -142,13 +142,13 @@ def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Messag
         messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
-        raise refused(f"{param}: {problem['loc'][0]}: {problem['msg']}", param) from None
+        raise bad_request(f"{param}: {problem['loc'][0]}: {problem['msg']}", param) from None
     except (ValueError, AttributeError) as error:
-        raise refused(f"{param}: {error}", param) from None
+        raise bad_request(f"{param}: {error}", param) from None
     if not messages:
-        raise refused(f"{param}: nothing is said in it", param)
+        raise bad_request(f"{param}: nothing is said in it", param)
     if sum(len(message.tool_calls) for message in messages) > MOST_MESSAGES:
-        raise refused(f"{param}: more than {MOST_MESSAGES} calls of tools", param)
+        raise bad_request(f"{param}: more than {MOST_MESSAGES} calls of tools", param)
     return messages
 
 
@@ -157,10 +157,10 @@ def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
     try:
         tools = tuple(map(ToolSchema.from_openai, given))
     except (ValueError, TypeError) as error:
-        raise refused(f"tools: {error}", "tools") from None
+        raise bad_request(f"tools: {error}", "tools") from None
     names = [tool.name for tool in tools]
     if len(set(names)) < len(names):
-        raise refused("tools: two of them have the same name", "tools")
+        raise bad_request("tools: two of them have the same name", "tools")
     return tools
 
 
@@ -179,7 +179,7 @@ def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tupl
         mode, listed = (inner.get("mode"), inner.get("tools")) if isinstance(inner, dict) else (None, None)
         if mode in ("auto", "required") and isinstance(listed, list):
             return ("auto" if mode == "auto" else "required"), _named(tools, listed)
-    raise refused("tool_choice: expected auto, none, required, or one of the tools", "tool_choice")
+    raise bad_request("tool_choice: expected auto, none, required, or one of the tools", "tool_choice")
 
 
 def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
@@ -199,14 +199,9 @@ def is_cut(completion: Completion) -> bool:
     return completion.finish_reason != "stop"
 
 
-def refused(message: str, param: str | None = None, code: str = "invalid_request") -> Refused:
-    """Makes a refusal with status 400."""
-    return Refused(400, code, message, param)
-
-
 def _some(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
     if not tools:
-        raise refused("tool_choice: there are no tools of which one could be called", "tool_choice")
+        raise bad_request("tool_choice: there are no tools of which one could be called", "tool_choice")
     return tools
 
 
@@ -218,5 +213,5 @@ def _named(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolS
     names = {name for given in objects if isinstance(given, dict) and isinstance(name := given.get("name"), str)}
     found = tuple(tool for tool in tools if tool.name in names)
     if not found:
-        raise refused("tool_choice: there is no tool of that name", "tool_choice")
+        raise bad_request("tool_choice: there is no tool of that name", "tool_choice")
     return found

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ray_gym.openai_api.refused import Refused
+from ray_gym.openai_api.refused import bad_request
 
 REFUSED = frozenset(
     {"background", "conversation", "previous_response_id", "previous_input_messages"}  # nothing is kept
@@ -22,29 +22,24 @@ def require_offered(asked: dict[str, Any]) -> None:
     """Checks that a body asks only for what is offered. Errors: Refused."""
     for field in sorted(REFUSED & asked.keys()):
         if asked[field]:
-            raise bad(f"{field} is not offered here; leave it out", field)
+            raise bad_request(f"{field} is not offered here; leave it out", field)
     if isinstance(asked.get("prompt"), dict):
-        raise bad("prompt: templates that are kept elsewhere are not offered here", "prompt")
+        raise bad_request("prompt: templates that are kept elsewhere are not offered here", "prompt")
     for field in ("messages", "input"):
         _require_texts(asked.get(field), field)
     for tool in _objects(asked.get("tools")):
         if tool.get("type") != "function":
-            raise bad("tools: only tools of type function are offered here", "tools")
-
-
-def bad(message: str, param: str | None = None) -> Refused:
-    """Makes a refusal with status 400."""
-    return Refused(400, "invalid_request", message, param)
+            raise bad_request("tools: only tools of type function are offered here", "tools")
 
 
 def _require_texts(items: Any, field: str) -> None:
     """Refuses content that is no text: pictures and the like would be fetched from any address that a caller names."""
     for item in _objects(items):
         if item.get("type") == "item_reference":
-            raise bad(f"{field}: there are no items here to refer to", field)
+            raise bad_request(f"{field}: there are no items here to refer to", field)
         for part in _objects(item.get("content")):
             if part.get("type", "text") not in _TEXTS:
-                raise bad(f"{field}: content of type {str(part['type'])[:40]!r}: only text is taken", field)
+                raise bad_request(f"{field}: content of type {str(part['type'])[:40]!r}: only text is taken", field)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import pyarrow as pa
 
 from ray_gym.errors import UserError
-from ray_gym.openai_api.refused import Refused, invalid
+from ray_gym.openai_api.refused import Refused, unprocessable_content
 from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.commit_order import number_of
 from ray_gym.run.directory.location import storage_at
@@ -295,7 +295,9 @@ def _finite(value: Any) -> Any:
 
 
 def _bad(cursor: str) -> Refused:
-    return invalid(f"cursor: {cursor[:40]!r} is no place in this run; give one that an answer gave, or none", "cursor")
+    return unprocessable_content(
+        f"cursor: {cursor[:40]!r} is no place in this run; give one that an answer gave, or none", "cursor"
+    )
 
 
 def _refuse_damaged(storage: Storage, commit: int, what: str) -> Refused:

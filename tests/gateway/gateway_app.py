@@ -19,7 +19,7 @@ from ray_gym.deployments.gateway.doors.general import general_routes
 from ray_gym.deployments.gateway.guards.auth import Caller, Doorkeeper
 from ray_gym.deployments.gateway.guards.tokens import digests
 from ray_gym.deployments.gateway.metrics import Metrics
-from ray_gym.openai_api.refused import unavailable, unknown
+from ray_gym.openai_api.refused import not_found, service_unavailable
 from ray_gym.service.api import EnvironmentList, Readiness
 
 SECRET = b"s" * 32
@@ -105,9 +105,9 @@ def routes(waiting: Waiting) -> APIRouter:
     @router.get("/v1/fail/{kind}")
     async def fail(kind: str) -> None:
         if kind == "refused":
-            raise unavailable("not now", retry_after_s=1.2)
+            raise service_unavailable("not now", retry_after_s=1.2)
         if kind == "far":
-            raise RayTaskError("method", "traceback", unknown("rollout", "x")).as_instanceof_cause()
+            raise RayTaskError("method", "traceback", not_found("rollout", "x")).as_instanceof_cause()
         if kind == "late":
             raise TimeoutError
         raise RuntimeError("the password is hunter2")

@@ -10,7 +10,7 @@ from ray.exceptions import ActorDiedError, ActorUnavailableError, GetTimeoutErro
 from ray.serve.exceptions import BackPressureError
 
 from ray_gym.deployments.gateway.guards.errors import MOST_PROBLEMS, refusal_of
-from ray_gym.openai_api.refused import Refused, busy, invalid
+from ray_gym.openai_api.refused import Refused, too_many_requests, unprocessable_content
 
 
 async def test_what_is_refused_keeps_its_words_also_through_ray() -> None:
@@ -68,9 +68,9 @@ def through_ray(cause: Exception) -> Exception:
 @pytest.mark.parametrize(
     ("error", "status"),
     [
-        (invalid("x", "y"), 422),
-        (through_ray(busy("later", 3)), 429),
-        (through_ray(through_ray(busy("later", 3))), 429),
+        (unprocessable_content("x", "y"), 422),
+        (through_ray(too_many_requests("later", 3)), 429),
+        (through_ray(through_ray(too_many_requests("later", 3))), 429),
         (ActorDiedError(), 503),
         (through_ray(ActorDiedError()), 503),
         (ActorUnavailableError("gone for now", None), 503),

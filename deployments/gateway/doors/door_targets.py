@@ -20,7 +20,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.models.base import Model, Sampling
 from ray_gym.models.door import PATHS, Door, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
-from ray_gym.openai_api.refused import Refused, unavailable
+from ray_gym.openai_api.refused import Refused, service_unavailable
 
 EVENTS = "text/event-stream"
 RETRY_S = 1.0
@@ -46,7 +46,7 @@ class DoorTarget:
         parts = self._door.answer(DoorRequest(path, json.dumps(body).encode()), session_id)
         head = await anext(parts, None)
         if not isinstance(head, DoorHead):
-            raise unavailable("the model gave no answer")
+            raise service_unavailable("the model gave no answer")
         if head.status == 200 and head.content_type.startswith(EVENTS):
             return StreamingResponse(_streamed(parts), media_type=EVENTS)
         async with aclosing(parts):
@@ -90,7 +90,7 @@ class ModelTarget:
             async with asyncio.timeout(self._deadline_s):
                 completion = await self._model.complete(request)
         except TimeoutError:
-            raise unavailable(f"the model did not answer within {self._deadline_s:g} s") from None
+            raise service_unavailable(f"the model did not answer within {self._deadline_s:g} s") from None
         except EpisodeFailure as error:
             raise _failure(error) from error
         if completion.finish_reason == "context_full" and not completion.generated_tokens:
@@ -122,7 +122,7 @@ def _refusal(status: int, content: bytes) -> Refused:
     except (ValueError, KeyError, TypeError, AttributeError):
         message, code, param = "the model failed", None, None
     if status >= 500 and status != 501:
-        return unavailable(message)
+        return service_unavailable(message)
     name = code if isinstance(code, str) else "invalid_request"
     retry_after_s = RETRY_S if status == 429 else None
     field = param if isinstance(param, str) else None
@@ -136,5 +136,5 @@ def _failure(error: EpisodeFailure) -> Refused:
             400, "invalid_request", error.failure.message, where if where == "response_format" else "messages"
         )
     if error.failure.kind is FailureKind.INFRA and error.retry:
-        return unavailable("the model can't be reached")
+        return service_unavailable("the model can't be reached")
     return Refused(502, "model_failed", "the model failed")

@@ -14,8 +14,8 @@ from ray.exceptions import RayActorError, RayTaskError
 
 from ray_gym.aio.backoff import pause_s
 from ray_gym.deployments.gateway.remote_service import SUBMIT_S, RemoteService
-from ray_gym.openai_api.refused import Refused, unavailable
-from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, to_json
+from ray_gym.openai_api.refused import Refused, service_unavailable
+from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, written
 from ray_gym.service.pages import Row, find_episode
 from ray_gym.service.service import Service
 from ray_gym.service.sessions import views
@@ -77,7 +77,7 @@ class Placement:
                 async with asyncio.timeout(COMMAND_S):
                     return await placed.worker.desk.remote(method, session_id, *arguments)
             except RayActorError:
-                last = unavailable("the session's worker has died", 2)
+                last = service_unavailable("the session's worker has died", 2)
             except RayTaskError as error:
                 if not isinstance(error.cause, Refused):
                     raise

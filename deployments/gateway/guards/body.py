@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from ray_gym.deployments.gateway.guards.json_body import parsed
-from ray_gym.openai_api.refused import Refused, unavailable
+from ray_gym.openai_api.refused import Refused, service_unavailable
 
 BODIES = 32
 """Number of bodies of the largest allowed size that may be in memory at once."""
@@ -96,7 +96,7 @@ class BodyLimits:
     def take(self, size: int) -> None:
         """Takes bytes of the memory for bodies. Errors: Refused when too much is in memory."""
         if self._held + size > BODIES * self._most:
-            raise unavailable("the bodies of other requests fill the memory for them; come back in a moment")
+            raise service_unavailable("the bodies of other requests fill the memory for them; come back in a moment")
         self._held += size
 
 

@@ -26,7 +26,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.routing import Match, Route
 
-from ray_gym.openai_api.refused import Refused, unavailable
+from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.service.api import ErrorAnswer, Problem
 
 MOST_PROBLEMS = 8
@@ -75,9 +75,11 @@ def refusal_of(error: BaseException) -> Refused | None:
         code = _CODES.get(error.status_code, "refused")
         return Refused(error.status_code, code, str(error.detail))
     if isinstance(error, BackPressureError):
-        return unavailable("too many requests wait for a replica; come back later")
+        return service_unavailable("too many requests wait for a replica; come back later")
     if isinstance(error, (*_GONE, DeploymentUnavailableError)):
-        return unavailable("a part of the service is being started again; come back in a moment", retry_after_s=2)
+        return service_unavailable(
+            "a part of the service is being started again; come back in a moment", retry_after_s=2
+        )
     if isinstance(error, TimeoutError):
         return Refused(504, "timeout", "no answer came in time from a part of the service")
     return None

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ray_gym.deployments.gateway.guards.auth import path_of
 from ray_gym.deployments.gateway.guards.body import BODY
-from ray_gym.openai_api.refused import busy, unavailable
+from ray_gym.openai_api.refused import service_unavailable, too_many_requests
 
 RETRY_S = 1
 UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
@@ -32,9 +32,11 @@ class Slots:
     def one(self, caller: str) -> Iterator[None]:
         """Takes one slot. Errors: Refused when all are taken, or all that this caller may have."""
         if self.taken >= self._most:
-            raise unavailable(f"{self._most} {self._what} are open at this gateway already; come back later", RETRY_S)
+            raise service_unavailable(
+                f"{self._most} {self._what} are open at this gateway already; come back later", RETRY_S
+            )
         if self._taken_by[caller] >= self._of_one:
-            raise busy(f"{self._of_one} {self._what} of yours are open at this gateway already", RETRY_S)
+            raise too_many_requests(f"{self._of_one} {self._what} of yours are open at this gateway already", RETRY_S)
         self.taken += 1
         self._taken_by[caller] += 1
         try:

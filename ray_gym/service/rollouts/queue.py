@@ -20,7 +20,7 @@ from ray_gym.config.sections import RunConfig
 from ray_gym.errors import RunFailed, UserError, describe
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
-from ray_gym.openai_api.refused import Refused, busy, unavailable, unknown
+from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests
 from ray_gym.run.directory.directory import RunDirectory, find_run, reopen
 from ray_gym.run.driver.commits import Commits
 from ray_gym.run.driver.driver import Outcome, drive, load_commits, summary_of
@@ -161,7 +161,7 @@ class Rollouts:
         """
         rollout = await self._rollouts.find(run_id)
         if rollout is None or rollout.caller != caller:
-            raise unknown("rollout", run_id[:64])
+            raise not_found("rollout", run_id[:64])
         return rollout
 
     # ---- making one ----
@@ -191,15 +191,17 @@ class Rollouts:
         service = self._config.service
         places = service.queued_rollouts + service.active_rollouts
         if self._making.total() + len(self._queue) + len(self._playing) >= places:
-            raise busy(f"{service.queued_rollouts} rollouts are waiting already; come back later", RETRY_S)
+            raise too_many_requests(f"{service.queued_rollouts} rollouts are waiting already; come back later", RETRY_S)
         own = self._making[caller] + sum(not rollout.is_over for rollout in self._rollouts.of(caller))
         if own >= service.most_of_one(places):
-            raise busy(f"{own} rollouts of yours are not over, as many as there may be; come back later", RETRY_S)
+            raise too_many_requests(
+                f"{own} rollouts of yours are not over, as many as there may be; come back later", RETRY_S
+            )
 
     def _refuse_if_closing(self) -> None:
         """Checks that the service is not stopping. Errors: Refused."""
         if self._closing:
-            raise unavailable("the service is stopping")
+            raise service_unavailable("the service is stopping")
 
     async def _make(self, run_id: str, caller: str, body: str, request: RolloutRequest, key: str | None) -> Rollout:
         offer = choose_offer(self._offers, request.environment)
@@ -217,7 +219,7 @@ class Rollouts:
 
     def _unwritable(self, error: Exception) -> Refused:
         logger.error("rollouts can't be written: %s", describe(error))
-        return unavailable("the service can't write its files now", RETRY_S)
+        return service_unavailable("the service can't write its files now", RETRY_S)
 
     # ---- playing them ----
 

@@ -21,7 +21,7 @@ from ray_gym.data.tasks import MAX_PROBLEMS, Placed, TaskRow, read_tasks, with_i
 from ray_gym.environment import Environment
 from ray_gym.errors import UserError
 from ray_gym.models.base import Engine, Sampling
-from ray_gym.openai_api.refused import Refused, invalid
+from ray_gym.openai_api.refused import Refused, unprocessable_content
 from ray_gym.openai_api.sampling import SamplingChange
 from ray_gym.run.directory.directory import create, plan_directory
 from ray_gym.run.fingerprint import Fingerprint
@@ -117,7 +117,7 @@ def refused(error: UserError, request: RolloutRequest) -> Refused:
         lines = [line.replace("tasks.generate: ", "generate: ", 1) for line in lines]
     lines = [line.replace("tasks.repeats", "repeats") for line in lines]
     field = _FIELD.match(lines[0])
-    return invalid("\n".join(lines), field[1] if field else None)
+    return unprocessable_content("\n".join(lines), field[1] if field else None)
 
 
 # ---- the config ----
@@ -144,7 +144,9 @@ def _section(request: RolloutRequest, offer: Offer) -> TasksSection:
     """Makes the section `tasks` of the run's config. Errors: Refused."""
     given = [name for name in ("tasks", "generate", "source") if getattr(request, name) is not None]
     if len(given) > 1:
-        raise invalid(f"{given[1]}: give one of tasks, generate and source, not {' and '.join(given)}", given[1])
+        raise unprocessable_content(
+            f"{given[1]}: give one of tasks, generate and source, not {' and '.join(given)}", given[1]
+        )
     if request.tasks is not None:
         return TasksSection(path=TASKS, limit=request.limit, repeats=request.repeats)
     if request.generate is not None:
@@ -152,7 +154,7 @@ def _section(request: RolloutRequest, offer: Offer) -> TasksSection:
     name = request.source or DEFAULT
     if name not in offer.sources:
         known = f"known: {', '.join(offer.sources)}" if offer.sources else "there are none: give tasks or generate"
-        raise invalid(f"source: {offer.name} has no source {name!r}; {known}", "source")
+        raise unprocessable_content(f"source: {offer.name} has no source {name!r}; {known}", "source")
     source = offer.sources[name]
     limits = [limit for limit in (source.limit, request.limit) if limit is not None]
     return source.model_copy(update={"limit": min(limits, default=None), "repeats": request.repeats})
@@ -165,12 +167,14 @@ def _participants(
     for name, change in changes.items():
         if name not in offer.participants:
             known = ", ".join(offer.participants)
-            raise invalid(
+            raise unprocessable_content(
                 f"participants.{name}: {offer.name} has no such participant; known: {known}", f"participants.{name}"
             )
         if change.model is not None and change.model not in config.models:
             field = f"participants.{name}.model"
-            raise invalid(f"{field}: there is no model {change.model!r} here; known: {', '.join(config.models)}", field)
+            raise unprocessable_content(
+                f"{field}: there is no model {change.model!r} here; known: {', '.join(config.models)}", field
+            )
     return {
         name: _change_participant(section, changes[name]) if name in changes else section
         for name, section in offer.participants.items()
@@ -243,7 +247,9 @@ def _as_lines(tasks: list[dict[str, Any]]) -> bytes:
 def _limit(episodes: int, most: int) -> None:
     """Checks that a rollout has at most `most` episodes. Errors: Refused."""
     if episodes > most:
-        raise invalid(f"{episodes} episodes are more than this service plays in one rollout ({most}); submit several")
+        raise unprocessable_content(
+            f"{episodes} episodes are more than this service plays in one rollout ({most}); submit several"
+        )
 
 
 def _broken_source(request: RolloutRequest, error: UserError) -> Refused:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from weakref import WeakValueDictionary
 
 from ray_gym.models.base import Completion
-from ray_gym.openai_api.refused import Refused, busy, invalid, unavailable, unknown
+from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests, unprocessable_content
 from ray_gym.openai_api.response_ids import Place
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.play.commands import CallTool, Close, Command, End, Say, TakeTurn
@@ -140,7 +140,7 @@ class Desk:
                     if (found := self._open.get(session_id) or self._ended.get(session_id)) is not None:
                         return found
                     await self._arrivals.setdefault(session_id, asyncio.Event()).wait()
-        raise unavailable("the session is not here (any more); ask again")
+        raise service_unavailable("the session is not here (any more); ask again")
 
     # ---- what callers ask ----
 
@@ -163,7 +163,7 @@ class Desk:
         call_id = request.id or f"call_{stable_id(session_id, key)[:24]}"
         arguments = views.arguments_text(request.arguments)
         if len(arguments) > LONGEST_TEXT:
-            raise invalid(f"longer than {LONGEST_TEXT:,} characters", "arguments")
+            raise unprocessable_content(f"longer than {LONGEST_TEXT:,} characters", "arguments")
         command = CallTool(request.participant, call_id, request.name, arguments)
         done = await self._perform(session, key, command)
         return views.tool_answer(done, session)
@@ -203,7 +203,7 @@ class Desk:
         """
         session = await self.find(session_id)
         if participant not in session.episode.environment.participants:
-            raise unknown("participant", participant)
+            raise not_found("participant", participant)
         session.touch()
         _require_room(session)
         if call.is_named and session.digest_of(key) not in (None, call.digest):
@@ -249,7 +249,7 @@ class Desk:
                 raise Refused(409, CLOSED, f"the session was closed before this command was done{why}") from None
             raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
         except ValueError as error:
-            raise invalid(str(error), "participant") from None
+            raise unprocessable_content(str(error), "participant") from None
 
 
 def _require_room(session: Session) -> None:
@@ -266,8 +266,8 @@ async def _wait(step: Awaitable[Result]) -> Result:
     except KeyReused:
         raise Refused(409, "key_reused", "this idempotency key was used with another command already") from None
     except TooManyWaiting as error:
-        raise busy(str(error), BUSY_S) from None
+        raise too_many_requests(str(error), BUSY_S) from None
     except LetGo:
-        raise unavailable("the session goes on elsewhere; ask again") from None
+        raise service_unavailable("the session goes on elsewhere; ask again") from None
     except OSError as error:
-        raise unavailable(f"the session can't be recorded now: {error.strerror or error}") from None
+        raise service_unavailable(f"the session can't be recorded now: {error.strerror or error}") from None

@@ -17,7 +17,7 @@ from typing import Any
 from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import RunFailed, describe
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.openai_api.refused import unavailable
+from ray_gym.openai_api.refused import service_unavailable
 from ray_gym.run.directory.directory import CONFIG, RunDirectory, create, plan_directory, reopen
 from ray_gym.run.driver.commits import Commits, OnCommitted
 from ray_gym.run.driver.driver import Driver, load_commits, setup_of
@@ -112,7 +112,7 @@ class Hall:
                     await self._driver.wait_until_leased(within_s=1)
                 if has_ended():
                     return None
-        raise unavailable("no worker has the session now", retry_after_s=2)
+        raise service_unavailable("no worker has the session now", retry_after_s=2)
 
     async def close(self) -> None:
         """Stops the workers. Open sessions stay recorded, and are resumed when the service is started again."""

@@ -25,7 +25,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.metrics.recorder import Recorder
 from ray_gym.models.base import Engine
-from ray_gym.openai_api.refused import Refused, busy, invalid, unavailable, unknown
+from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests, unprocessable_content
 from ray_gym.run.plan import Plan
 from ray_gym.seeds import derive_seed
 from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
@@ -108,13 +108,13 @@ class Sessions:
         """Checks that the service, and this caller's share of it, have room for a session. Errors: Refused."""
         service = self._config.service
         if len(self._open) >= service.max_sessions:
-            raise busy(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
+            raise too_many_requests(f"{len(self._open)} sessions are open, as many as there may be", RETRY_S)
         own, most = (
             sum(session.caller == caller for session in self._open.values()),
             service.most_of_one(service.max_sessions),
         )
         if own >= most:
-            raise busy(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
+            raise too_many_requests(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
 
     async def _admit(self, session: Registered) -> None:
         """Records a session and adds it to its hall, to be played. Errors: Refused.
@@ -131,7 +131,7 @@ class Sessions:
             with suppress(OSError):
                 await asyncio.to_thread(self._registry.remove, session_id)
             if isinstance(error, OSError):
-                raise unavailable(f"the session can't be recorded now: {error.strerror}") from None
+                raise service_unavailable(f"the session can't be recorded now: {error.strerror}") from None
             raise
 
     async def place(self, caller: str, session_id: str) -> Placed:
@@ -172,7 +172,7 @@ class Sessions:
         """
         known = self._open.get(session_id) or self._ended.get(session_id)
         if known is None or known.caller != caller:
-            raise unknown("session", session_id[:64])
+            raise not_found("session", session_id[:64])
         return known
 
     def counts(self) -> dict[str, float]:
@@ -215,7 +215,7 @@ class Sessions:
             await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
         except (UserError, RunFailed, OSError) as error:
             logger.warning("sessions of %s: %s", offer.name, error)
-            raise unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
+            raise service_unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
         self._halls[offer.name] = hall
         for session_id in await asyncio.to_thread(hall.find_committed, set(self._open)):
             await self._note_committed([session_id], None)
@@ -262,9 +262,9 @@ def _spec(session_id: str, request: SessionRequest, environment: Environment[Any
             bad = not_json(request.task)
             placed = [("task", task_of(FileRow("task", 0, None if bad else request.task, bad), environment))]
     except BadRow as error:
-        raise invalid("\n".join(f"task.{problem}" for problem in error.problems), "task") from None
+        raise unprocessable_content("\n".join(f"task.{problem}" for problem in error.problems), "task") from None
     except UserError as error:
-        raise invalid(str(error).removeprefix("tasks.generate: "), "task") from None
+        raise unprocessable_content(str(error).removeprefix("tasks.generate: "), "task") from None
     [row] = with_ids(placed)
     seed = derive_seed(request.seed, "session", row.task_id)
     return EpisodeSpec(session_id, session_id, row.task_id, 0, seed, row.task)
