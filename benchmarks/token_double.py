@@ -27,8 +27,7 @@ MARKS = 5
 
 
 def with_tokens(completion: Completion, request: CompletionRequest) -> Completion:
-    """Adds ids (int32) and logprobs (float32), as if the request's new messages had been rendered and the answer drawn.
-    """
+    """Adds ids (int32) and logprobs (float32), as if the request's new messages had been rendered and the answer drawn."""
     lengths = tuple([length(message) for message in request.messages[request.known :]])
     prompt, drawn = sum(lengths) + MARKS, length(completion.message)
     completion.prompt_lengths, completion.prompt_ids = lengths, IDS[:prompt]

@@ -1,25 +1,45 @@
 """Exports `ray_gym.openai_api.conversation` under the name that environments import it by."""
 
+from typing import Any
+
+from ray_gym.deprecation import warn_renamed
+from ray_gym.openai_api import conversation
 from ray_gym.openai_api.conversation import (
-    CarriedOut,
+    AnsweredCall,
     Conversation,
     EarlierCall,
     EarlierMessage,
-    carried_out,
+    answered_calls,
     json_object,
-    mirrored,
-    spoken,
+    policy_view,
     system_prompt,
+    user_view,
 )
 
 __all__ = [
-    "CarriedOut",
+    "AnsweredCall",
     "Conversation",
     "EarlierCall",
     "EarlierMessage",
-    "carried_out",
+    "answered_calls",
     "json_object",
-    "mirrored",
-    "spoken",
+    "policy_view",
     "system_prompt",
+    "user_view",
 ]
+
+_RENAMED = {
+    "CarriedOut": "AnsweredCall",
+    "carried_out": "answered_calls",
+    "mirrored": "user_view",
+    "spoken": "policy_view",
+}
+"""Names of 0.1, with their successors. They go with 0.4."""
+
+
+def __getattr__(name: str) -> Any:
+    """Returns what an earlier name stands for, with a FutureWarning. Errors: AttributeError."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warn_renamed(f"{__name__}.{name}", f"{__name__}.{_RENAMED[name]}")
+    return getattr(conversation, _RENAMED[name])

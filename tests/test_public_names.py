@@ -41,13 +41,18 @@ NAMES = {
     ),
     "ray_gym.client": ("Client", "RolloutRequest", "SessionRequest"),
     "ray_gym.conversation": (
+        "AnsweredCall",
         "CarriedOut",
         "Conversation",
         "EarlierCall",
         "EarlierMessage",
+        "answered_calls",
         "carried_out",
         "json_object",
+        "mirrored",
+        "policy_view",
         "spoken",
+        "user_view",
     ),
     "ray_gym.environment": ("Options",),
     "ray_gym.errors": ("EpisodeFailure", "FailureKind", "UserError", "describe"),
@@ -115,6 +120,7 @@ IN_CONFIGS = (
 """Names that pages and examples gave to configs and graders."""
 
 
+@pytest.mark.filterwarnings("ignore::FutureWarning")
 @pytest.mark.parametrize("module", NAMES)
 def test_what_users_import_is_there(module: str) -> None:
     found = import_module(module)
@@ -125,3 +131,20 @@ def test_what_users_import_is_there(module: str) -> None:
 @pytest.mark.parametrize("path", IN_CONFIGS)
 def test_what_configs_name_is_found(path: str) -> None:
     assert callable(load_object(path, "models.user.player"))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("CarriedOut", "AnsweredCall"),
+        ("carried_out", "answered_calls"),
+        ("mirrored", "user_view"),
+        ("spoken", "policy_view"),
+    ],
+)
+def test_an_earlier_name_names_its_successor(old: str, new: str) -> None:
+    module = import_module("ray_gym.conversation")
+    with pytest.warns(FutureWarning, match=f"conversation.{old} is called ray_gym.conversation.{new} now"):
+        assert getattr(module, old) is getattr(module, new)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        module.nothing  # noqa: B018

@@ -1,5 +1,4 @@
-"""Defines a vLLM replica that keeps the requests to its engine and takes them directly as well, past Serve and workers.
-"""
+"""Defines a vLLM replica that keeps the requests to its engine and takes them directly as well, past Serve and workers."""
 
 from __future__ import annotations
 

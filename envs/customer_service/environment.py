@@ -34,7 +34,7 @@ from ray_gym.episode.wording import has_words
 from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.graders import AllOf, Constraints, FinalState, Grader, Judge
 from ray_gym.models.player import Player
-from ray_gym.openai_api.conversation import spoken
+from ray_gym.openai_api.conversation import policy_view
 from ray_gym.stop import StopReason
 
 MANNER_WEIGHT = 0.2
@@ -144,5 +144,5 @@ class CustomerService(AgentTools, CustomerTools, Environment[CustomerServiceTask
         The opening is a stage direction and left out, unless the task's row has an opening that was really said.
         """
         messages = [message for message in episode.threads[side].messages if message.role != "system"]
-        directed = side == self.options.first_speaker and (side != "policy" or not spoken(episode.task.messages))
+        directed = side == self.options.first_speaker and (side != "policy" or not policy_view(episode.task.messages))
         return messages[1:] if directed else messages

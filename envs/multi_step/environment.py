@@ -16,7 +16,7 @@ from ray_gym.graders import Grader, Verdict
 from ray_gym.graders.grader import shown
 from ray_gym.models.base import CompletionRequest
 from ray_gym.models.player import Player
-from ray_gym.openai_api.conversation import CarriedOut, carried_out, json_object
+from ray_gym.openai_api.conversation import AnsweredCall, answered_calls, json_object
 
 FEWEST, MOST = 4, 6
 """Fewest and most synonyms of a generated task."""
@@ -81,10 +81,10 @@ class SynonymsTask(Task):
 
     def lists_handed_over(self) -> list[list[int]]:
         """Returns the lists of the extract calls in `messages`. Errors: ValueError for arguments that can't be read."""
-        return [_list_in(done) for done in carried_out(self.messages) if done.call.name == "extract_synonym_values"]
+        return [_list_in(done) for done in answered_calls(self.messages) if done.call.name == "extract_synonym_values"]
 
 
-def _list_in(done: CarriedOut) -> list[int]:
+def _list_in(done: AnsweredCall) -> list[int]:
     given = json_object(done.call.arguments).get("synonym_values")
     if not isinstance(given, list) or any(type(value) is not int for value in given):
         raise ValueError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ray_gym.openai_api.conversation import EarlierCall, EarlierMessage, carried_out, json_object
+from ray_gym.openai_api.conversation import EarlierCall, EarlierMessage, answered_calls, json_object
 
 
 def count_after(initial: int, messages: Sequence[EarlierMessage]) -> int:
@@ -13,7 +13,7 @@ def count_after(initial: int, messages: Sequence[EarlierMessage]) -> int:
     Errors: ValueError for arguments that can't be read, and for a reading that contradicts the calls before it.
     """
     count = initial
-    for done in carried_out(messages):
+    for done in answered_calls(messages):
         if done.call.name == "increment_counter":
             count += _count_in(done.call)
         elif done.call.name == "get_counter_value":

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from ray_gym.envs.single_tool_call.weather import Weather
 from ray_gym.graders import folded
-from ray_gym.openai_api.conversation import EarlierMessage, carried_out, json_object
+from ray_gym.openai_api.conversation import EarlierMessage, answered_calls, json_object
 
 
 def reports_in(messages: Sequence[EarlierMessage]) -> dict[str, Weather]:
@@ -17,7 +17,7 @@ def reports_in(messages: Sequence[EarlierMessage]) -> dict[str, Weather]:
     Errors: ValueError for a city whose weather changes.
     """
     found: dict[str, Weather] = {}
-    for done in carried_out(messages):
+    for done in answered_calls(messages):
         city = json_object(done.call.arguments).get("city")
         try:
             report = Weather.model_validate_json(done.answer)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from ray_gym import Task, ToolError
 from ray_gym.envs.workplace_assistant.tools import Toolbox
 from ray_gym.envs.workplace_assistant.workplace import Workplace
-from ray_gym.openai_api.conversation import carried_out, json_object
+from ray_gym.openai_api.conversation import answered_calls, json_object
 from ray_gym.tools.arguments import BadArguments
 from ray_gym.tools.tool import tools_of
 
@@ -57,7 +57,7 @@ class WorkplaceTask(Task):
     def open_workplace(self) -> Workplace:
         """Returns a fresh workplace after the calls in `messages`. Errors: ValueError for a call that is refused."""
         workplace = Workplace.fresh()
-        for done in carried_out(self.messages):
+        for done in answered_calls(self.messages):
             try:
                 arguments = json_object(done.call.arguments)
                 ExpectedCall(name=done.call.name, arguments=arguments).carry_out(workplace)

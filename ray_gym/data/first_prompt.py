@@ -18,7 +18,7 @@ from ray_gym.episode.stage import Stage
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.openai_api.conversation import spoken
+from ray_gym.openai_api.conversation import policy_view
 from ray_gym.play.play import set_up
 from ray_gym.task import Task
 
@@ -89,4 +89,4 @@ class FirstPrompts:
 def _own_messages(task: Task) -> list[Message]:
     """Returns the policy's system prompt and the messages of the task's row."""
     prompt = task.prompts().get(POLICY)
-    return [*([Message("system", prompt)] if prompt else []), *spoken(task.messages)]
+    return [*([Message("system", prompt)] if prompt else []), *policy_view(task.messages)]

@@ -74,8 +74,7 @@ class EndpointOptions(BaseModel):
         return os.environ.get(self.api_key_env, "").strip() or None if self.api_key_env else None
 
     def require_key(self, where: str) -> str | None:
-        """Returns the API key, None if none is named. Errors: UserError if the named environment variable is not set.
-        """
+        """Returns the API key, None if none is named. Errors: UserError if the named environment variable is not set."""
         name, key = self.api_key_env, self.key()
         if name and not key:
             raise UserError(f"{where}.api_key_env: the environment variable {name} is not set; export {name}=YOUR_KEY")

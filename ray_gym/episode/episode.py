@@ -24,7 +24,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.events import EventKind
 from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.models.base import Completion
-from ray_gym.openai_api.conversation import mirrored, spoken
+from ray_gym.openai_api.conversation import policy_view, user_view
 from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.task import Opening
 from ray_gym.tools.answer import ToolAnswer, WhenLost
@@ -297,11 +297,11 @@ class Episode(EpisodeView):
         """Returns the messages that the task's row begins with, by participant, as each of them saw them. With more
         than two participants, only the policy's view is known.
         """
-        said = spoken(self.task.messages)
+        said = policy_view(self.task.messages)
         if not said:
             return {}
         others = [name for name in self.threads if name != "policy"]
-        return {"policy": said} | ({others[0]: mirrored(self.task.messages)} if len(others) == 1 else {})
+        return {"policy": said} | ({others[0]: user_view(self.task.messages)} if len(others) == 1 else {})
 
     def _who_answers(self, last: Message) -> str:
         """Returns the participant that answers the last message of a task's row. Errors: EpisodeFailure (data) if

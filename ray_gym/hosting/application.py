@@ -1,5 +1,4 @@
-"""Deploys a model as a Serve application of a run, attaches to one that is up, and deletes it when its last run ends.
-"""
+"""Deploys a model as a Serve application of a run, attaches to one that is up, and deletes it when its last run ends."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Reads and writes OpenAI's wire formats, for servers and for clients."""
+"""Reads and writes OpenAI's wire formats: chat completions, and the Responses API."""

@@ -1,4 +1,4 @@
-"""Reads chat completions' bodies of OpenAI's API, as a server does, and writes a model's answer as JSON or as events.
+"""Reads bodies of requests for chat completions, as a server does, and writes a model's answer as JSON or as events.
 
 Token ids and their logprobs are written as vLLM writes them (`prompt_token_ids`, `token_ids`); tokens are named by
 their ids.
@@ -21,7 +21,7 @@ from ray_gym.openai_api.request import (
     Format,
     Json,
     is_cut,
-    read,
+    read_body,
     read_choice,
     read_format,
     read_messages,
@@ -31,19 +31,19 @@ from ray_gym.openai_api.request import (
 )
 
 _LOWEST_LOGPROB = -9999.0
-"""Least logprob that is written: JSON has no infinity."""
-_UNDONE = ("functions", "function_call", "audio", "web_search_options", "structured_outputs")
-"""Fields that are refused, since nothing here does what they ask for."""
+"""Written in place of lower logprobs: JSON has no infinity."""
+_UNSUPPORTED = ("functions", "function_call", "audio", "web_search_options", "structured_outputs")
+"""Fields that are refused, since they are not supported."""
 
 
 class ChatStreamOptions(BaseModel):
-    """This is the field `stream_options` of a body."""
+    """Describes the field `stream_options` of a body."""
 
     include_usage: bool | None = None
 
 
 class ChatBody(Body):
-    """This is the body of a request for a chat completion."""
+    """Describes the body of a request for a chat completion."""
 
     messages: Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
     max_tokens: int | None = None
@@ -56,9 +56,9 @@ class ChatBody(Body):
 
 
 def read_chat(body: Any) -> ApiRequest:
-    """Reads a body of chat completions. Errors: Refused."""
-    given = read(ChatBody, body)
-    refuse_fields(given, _UNDONE)
+    """Reads the body of a request for a chat completion, decoded from JSON. Errors: Refused (400)."""
+    given = read_body(ChatBody, body)
+    refuse_fields(given, _UNSUPPORTED)
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     limit = given.max_completion_tokens if given.max_completion_tokens is not None else given.max_tokens
@@ -81,13 +81,13 @@ def read_chat(body: Any) -> ApiRequest:
 def chat_completion(
     completion: Completion, asked: ApiRequest, id: str, created: int, prompt_ids: TokenIds | None = None
 ) -> Json:
-    """Writes an answer as JSON.
+    """Returns an answer as JSON data. `created`: seconds since 1970.
 
-    `prompt_ids`, int32 [n], is the whole prompt, where the completion's are only what was new.
+    `prompt_ids`: int32 [n], the whole prompt, if the completion's own are only the part after the history.
     """
     choice: Json = {
         "index": 0,
-        "message": {"role": "assistant", "refusal": None, **_said(completion.message)},
+        "message": {"role": "assistant", "refusal": None, **_message(completion.message)},
         "logprobs": _logprobs(completion, asked),
         "finish_reason": _finish_reason(completion),
     }
@@ -101,14 +101,14 @@ def chat_completion(
 def chat_events(
     completion: Completion, asked: ApiRequest, id: str, created: int, prompt_ids: TokenIds | None = None
 ) -> Iterator[str]:
-    """Writes the same as server-sent events: all that was said in one piece, how it ended, and the usage if that was
-    asked for.
+    """Yields the same answer as server-sent events: the whole message in one piece, the finish reason, the usage if the
+    body asked for it, and `[DONE]`.
     """
     head = _head(asked, id, created, "chat.completion.chunk")
-    said = _said(completion.message)
-    for index, call in enumerate(said.get("tool_calls", ())):
+    message = _message(completion.message)
+    for index, call in enumerate(message.get("tool_calls", ())):
         call["index"] = index
-    first: Json = {"index": 0, "delta": {"role": "assistant", **said}, "finish_reason": None}
+    first: Json = {"index": 0, "delta": {"role": "assistant", **message}, "finish_reason": None}
     first["logprobs"] = _logprobs(completion, asked)
     opening: Json = {**head, "choices": [first]}
     if asked.token_ids and completion.has_tokens:
@@ -123,7 +123,7 @@ def chat_events(
 
 
 def usage(completion: Completion) -> Json:
-    """Returns the tokens of an answer as chat completions spell them."""
+    """Returns the field `usage` of a chat completion: its numbers of tokens."""
     return {
         "prompt_tokens": completion.prompt_tokens,
         "completion_tokens": completion.generated_tokens,
@@ -136,16 +136,16 @@ def _head(asked: ApiRequest, id: str, created: int, kind: str) -> Json:
     return {"id": id, "object": kind, "created": created, "model": asked.model}
 
 
-def _said(message: Message) -> Json:
-    said: Json = {"content": message.content if message.content or not message.tool_calls else None}
+def _message(message: Message) -> Json:
+    body: Json = {"content": message.content if message.content or not message.tool_calls else None}
     if message.reasoning:
-        said["reasoning"] = message.reasoning
+        body["reasoning"] = message.reasoning
     if message.tool_calls:
-        said["tool_calls"] = [
+        body["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in message.tool_calls
         ]
-    return said
+    return body
 
 
 def _finish_reason(completion: Completion) -> str:
@@ -155,7 +155,7 @@ def _finish_reason(completion: Completion) -> str:
 
 
 def token_logprobs(completion: Completion) -> list[Json]:
-    """Returns each generated token, named by its id, with its logprob."""
+    """Returns an entry for each generated token: its name (`token_id:ID`) and its logprob."""
     drawn = zip(completion.token_ids.tolist(), completion.logprobs.tolist(), strict=True)
     return [{"token": f"token_id:{token}", "logprob": max(logprob, _LOWEST_LOGPROB)} for token, logprob in drawn]
 

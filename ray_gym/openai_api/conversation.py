@@ -1,7 +1,7 @@
-"""Reads conversations that were begun elsewhere, out of a task's row or a request, as messages.
+"""Reads earlier conversations, out of a task's row or a request, as messages.
 
-Rows may spell them as chat messages (`{"role", "content", "tool_calls", ...}`) or as items of OpenAI's Responses API
-(`message`, `function_call`, `function_call_output`, `reasoning`); what is kept is one plain form.
+They may be chat messages (`{"role", "content", "tool_calls", ...}`) or items of OpenAI's Responses API (`message`,
+`function_call`, `function_call_output`, `reasoning`). Both are read into one form, that of `EarlierMessage`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _TEXT_PARTS = ("text", "input_text", "output_text", "reasoning_text", "summary_t
 
 
 _Fields = Mapping[str, Any]
-_OLD_ID = "call_of_"
+_LEGACY_ID = "call_of_"
 
 
 class EarlierCall(BaseModel):
-    """This is a tool call of an earlier conversation; `arguments` is JSON text."""
+    """Holds a tool call of an earlier conversation; `arguments` is JSON text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -34,7 +34,7 @@ class EarlierCall(BaseModel):
 
 
 class EarlierMessage(BaseModel):
-    """This is a message of an earlier conversation."""
+    """Holds a message of an earlier conversation."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -45,36 +45,36 @@ class EarlierMessage(BaseModel):
     tool_call_id: str | None = None
 
     def as_message(self) -> Message:
-        """Returns the same as a message of ours."""
+        """Returns the same message as episodes have it."""
         calls = tuple(ToolCall(call.id, call.name, call.arguments) for call in self.tool_calls)
         return Message(self.role, self.content, self.reasoning, calls, self.tool_call_id)
 
 
-def plain(items: Any) -> Any:
-    """Reads chat messages and Responses items into the one form that is kept, and checks them for what no model could
-    be shown.
+def read_conversation(items: Any) -> Any:
+    """Returns chat messages or Responses items as data of `EarlierMessage`, and checks that they are a conversation
+    that a model can continue: system messages first, and a result for every call.
 
     Errors: ValueError that names the item.
     """
-    kept = _read(items)
+    kept = _read_items(items)
     _require_order(kept)
     require_answers([message for _, message in kept], [number for number, _ in kept])
     return [message for _, message in kept]
 
 
-def read_sent(items: Any, is_whole: bool) -> Any:
-    """Reads what an agent sends, like `plain`, but system messages may be anywhere. Unless `is_whole`, it goes on after
-    earlier messages.
+def read_request_messages(items: Any, is_whole: bool) -> Any:
+    """Reads the messages of an agent's request, like `read_conversation`, but system messages may be anywhere. Unless
+    `is_whole`, they continue earlier messages, so results of calls may be missing.
 
     Errors: ValueError that names the item.
     """
-    kept = _read(items)
+    kept = _read_items(items)
     if is_whole:
         require_answers([message for _, message in kept], [number for number, _ in kept])
     return [message for _, message in kept]
 
 
-def _read(items: Any) -> list[tuple[int, dict[str, Any]]]:
+def _read_items(items: Any) -> list[tuple[int, dict[str, Any]]]:
     """Returns messages with the numbers of the items that they began with. Errors: ValueError that names the item."""
     if isinstance(items, str):
         return [(0, {"role": "user", "content": items})]
@@ -93,26 +93,26 @@ def _read(items: Any) -> list[tuple[int, dict[str, Any]]]:
     return [(number, message) for number, message in zip(numbers, found, strict=True) if not _is_empty(message)]
 
 
-Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(plain)]
-"""Type of a pydantic field that takes either spelling."""
+Conversation = Annotated[tuple[EarlierMessage, ...], BeforeValidator(read_conversation)]
+"""Type of a pydantic field that takes chat messages or Responses items."""
 
 
 def system_prompt(messages: Sequence[EarlierMessage]) -> str | None:
-    """Joins the system messages; None if there are none."""
+    """Returns the system messages, joined by empty lines; None if there are none."""
     prompts = [message.content for message in messages if message.role == "system"]
     return "\n\n".join(prompts) or None
 
 
-def spoken(messages: Sequence[EarlierMessage]) -> list[Message]:
-    """Returns the messages as the policy saw them, without the system prompt."""
+def policy_view(messages: Sequence[EarlierMessage]) -> list[Message]:
+    """Returns the messages as the policy sees them, without the system prompt."""
     return [message.as_message() for message in messages if message.role != "system"]
 
 
-def mirrored(messages: Sequence[EarlierMessage]) -> list[Message]:
-    """Returns the messages as the other side saw them: its own are assistant's, and the policy's are user's.
+def user_view(messages: Sequence[EarlierMessage]) -> list[Message]:
+    """Returns the messages as a simulated user sees them: its own have the role assistant, and the policy's the role
+    user.
 
-    It did not see tools, nor what the policy said beside its calls: in an episode, too, a turn's last words are what is
-    told of it.
+    It sees no tools, nor texts beside tool calls: in an episode, too, it is told only the last message of a turn.
     """
     other: dict[Role, Role] = {"user": "assistant", "assistant": "user"}
     heard = [one for one in messages if one.role in other and one.content and not one.tool_calls]
@@ -120,29 +120,29 @@ def mirrored(messages: Sequence[EarlierMessage]) -> list[Message]:
 
 
 @dataclass(frozen=True, slots=True)
-class CarriedOut:
-    """This is a tool call of a conversation, and its answer; `number` is that of the answer among the messages."""
+class AnsweredCall:
+    """Holds a tool call of a conversation, and its answer; `number` is the index of the answer among the messages."""
 
     number: int
     call: EarlierCall
     answer: str
 
 
-def carried_out(messages: Sequence[EarlierMessage]) -> Iterator[CarriedOut]:
-    """Yields tool calls in the order of their answers, for the `setup` of environments with tools.
+def answered_calls(messages: Sequence[EarlierMessage]) -> Iterator[AnsweredCall]:
+    """Yields the tool calls that were carried out, in the order of their answers, for the `setup` of environments.
 
-    Calls that were answered with an error, and so have changed nothing, are left out.
+    Calls whose answer is an error are left out, since they changed nothing.
     """
     calls: dict[str | None, EarlierCall] = {}
     for number, message in enumerate(messages):
         calls |= {call.id: call for call in message.tool_calls}
         call = calls.get(message.tool_call_id) if message.role == "tool" else None
         if call is not None and "error" not in json_object(message.content):
-            yield CarriedOut(number, call, message.content)
+            yield AnsweredCall(number, call, message.content)
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Reads a JSON object; empty for a text that is none."""
+    """Returns a JSON object, {} for a text that is none."""
     try:
         read = json.loads(text)
     except (ValueError, RecursionError):
@@ -151,37 +151,39 @@ def json_object(text: str) -> dict[str, Any]:
 
 
 def _add(found: list[dict[str, Any]], item: Any) -> None:
-    """Adds an item to the messages, or joins it to the assistant's message that it belongs to."""
+    """Adds an item to the messages, or to the assistant's message that it belongs to."""
     item = item.model_dump() if isinstance(item, EarlierMessage) else _fields(item, "a message")
     kind = item.get("type") or "message"
     if kind == "function_call":
         call = {"id": item["call_id"], "name": item["name"], "arguments": _arguments(item["arguments"])}
-        _assistant(found)["tool_calls"].append(call)
+        _last_message(found)["tool_calls"].append(call)
     elif kind == "function_call_output":
         found.append({"role": "tool", "content": _text(item["output"]), "tool_call_id": item["call_id"]})
     elif kind == "reasoning":
-        _thought(_unfinished(found), _text([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n"))
+        _add_reasoning(
+            _open_message(found), _text([*(item.get("summary") or []), *(item.get("content") or [])], "\n\n")
+        )
     elif kind == "message":
         _add_message(found, item)
     else:
-        raise ValueError(f"items of type {kind!r} are not understood")
+        raise ValueError(f"items of type {kind!r} can't be read")
 
 
 def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
     given = item["role"]
     if given == "function":
-        found.append(_old_result(item))
+        found.append(_legacy_result(item))
         return
     role = _ROLES.get(given) if isinstance(given, str) else None
     if role is None:
         raise ValueError(f"role {given!r} is none of {', '.join(_ROLES)}")
     if role == "assistant":
-        message, texts = _unfinished(found), (_text(item.get("content")), _text(item.get("refusal")))
+        message, texts = _open_message(found), (_text(item.get("content")), _text(item.get("refusal")))
         message["content"] = "\n\n".join(filter(None, (message["content"], *texts)))
-        _thought(message, _text(item.get("reasoning_content") or item.get("reasoning")))
+        _add_reasoning(message, _text(item.get("reasoning_content") or item.get("reasoning")))
         message["tool_calls"] += [_call(call) for call in item.get("tool_calls") or ()]
         if item.get("function_call"):
-            message["tool_calls"].append(_old_call(item["function_call"]))
+            message["tool_calls"].append(_legacy_call(item["function_call"]))
     else:
         message = {"role": role, "content": _text(item["content"])}
         if role == "tool":
@@ -192,13 +194,13 @@ def _add_message(found: list[dict[str, Any]], item: _Fields) -> None:
 
 
 def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int] | None = None) -> None:
-    """Checks that every call has its result, and the reverse.
+    """Checks that every tool call has a result, and every result a call.
 
-    Errors: ValueError that names the message by its number.
+    `numbers`: numbers of the messages in errors; by default their indices. Errors: ValueError that names the message.
     """
     open_calls: dict[Any, None] = {}
     for number, message in zip(numbers or range(len(messages)), messages, strict=True):
-        role, answered, made = _called(message)
+        role, answered, made = _call_ids(message)
         if not all(isinstance(call_id, str) for call_id in (*made, *([answered] if role == "tool" else ()))):
             raise ValueError(f"messages[{number}]: the id of a call has to be text")
         if role == "tool":
@@ -215,7 +217,7 @@ def require_answers(messages: Sequence[_Fields | Message], numbers: Sequence[int
         raise ValueError(f"messages: the last call, {next(iter(open_calls))!r}, has no result")
 
 
-def _called(message: _Fields | Message) -> tuple[str, Any, list[Any]]:
+def _call_ids(message: _Fields | Message) -> tuple[str, Any, list[Any]]:
     """Returns the role, the id of the call that a message answers, and the ids of the calls that it makes."""
     if isinstance(message, Message):
         return message.role, message.tool_call_id, [call.id for call in message.tool_calls]
@@ -231,26 +233,26 @@ def _require_order(messages: Sequence[tuple[int, _Fields]]) -> None:
         has_begun = message["role"] != "system"
 
 
-def _new(found: list[dict[str, Any]]) -> dict[str, Any]:
+def _start_message(found: list[dict[str, Any]]) -> dict[str, Any]:
     found.append({"role": "assistant", "content": "", "tool_calls": []})
     return found[-1]
 
 
-def _assistant(found: list[dict[str, Any]]) -> dict[str, Any]:
+def _last_message(found: list[dict[str, Any]]) -> dict[str, Any]:
     """Returns the assistant's message at the end, or a new one."""
-    return found[-1] if found and found[-1]["role"] == "assistant" else _new(found)
+    return found[-1] if found and found[-1]["role"] == "assistant" else _start_message(found)
 
 
-def _unfinished(found: list[dict[str, Any]]) -> dict[str, Any]:
-    """Returns the assistant's message at the end if it goes on (its calls have no results yet, or it only thought), or
-    a new one.
+def _open_message(found: list[dict[str, Any]]) -> dict[str, Any]:
+    """Returns the assistant's message at the end if more may belong to it (its calls have no results yet, or it has
+    only reasoning), or a new one.
     """
     last = found[-1] if found else {}
-    goes_on = last.get("role") == "assistant" and (last["tool_calls"] or not last["content"])
-    return last if goes_on else _new(found)
+    is_open = last.get("role") == "assistant" and (last["tool_calls"] or not last["content"])
+    return last if is_open else _start_message(found)
 
 
-def _thought(message: dict[str, Any], reasoning: str) -> None:
+def _add_reasoning(message: dict[str, Any], reasoning: str) -> None:
     if reasoning:
         earlier = message.get("reasoning")
         message["reasoning"] = f"{earlier}\n\n{reasoning}" if earlier else reasoning
@@ -273,14 +275,16 @@ def _call(given: Any) -> dict[str, str]:
     return {"id": call["id"], "name": function["name"], "arguments": _arguments(function["arguments"])}
 
 
-def _old_call(given: Any) -> dict[str, str]:
-    """Reads a call in the API's earlier form: one call a message, without an id; its result names the function."""
+def _legacy_call(given: Any) -> dict[str, str]:
+    """Reads a call in the API's earlier form (`function_call`): one a message, without an id; its result names the
+    function.
+    """
     call = _fields(given, "a function call")
-    return {"id": f"{_OLD_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
+    return {"id": f"{_LEGACY_ID}{call['name']}", "name": call["name"], "arguments": _arguments(call.get("arguments"))}
 
 
-def _old_result(item: _Fields) -> dict[str, Any]:
-    return {"role": "tool", "content": _text(item["content"]), "tool_call_id": f"{_OLD_ID}{item['name']}"}
+def _legacy_result(item: _Fields) -> dict[str, Any]:
+    return {"role": "tool", "content": _text(item["content"]), "tool_call_id": f"{_LEGACY_ID}{item['name']}"}
 
 
 def _arguments(given: Any) -> str:
@@ -303,5 +307,5 @@ def _text(content: Any, between: str = "") -> str:
             texts.append(part.get("text") or part.get("refusal") or "")
         else:
             what = part.get("type") if isinstance(part, Mapping) else type(part).__name__
-            raise ValueError(f"content of type {what!r}: only text is understood")
+            raise ValueError(f"content of type {what!r}: only text can be read")
     return between.join(texts)

@@ -1,7 +1,4 @@
-"""Writes what was said in an episode as items of OpenAI's Responses API, the reverse of `conversation`.
-
-It converts only, without I/O.
-"""
+"""Converts the events of an episode to items of OpenAI's Responses API, the reverse of `conversation`."""
 
 from __future__ import annotations
 
@@ -18,20 +15,20 @@ _SAID = ("message", "tool_result", "relay")
 
 
 def response_items(events: Iterable[Event], thread: str = "policy") -> list[Item]:
-    """Returns all that was said on a thread after its opening, in order: reasoning, messages, calls and their results,
-    users' messages.
+    """Returns the items of a thread after its opening, in order: reasoning, messages, calls and their results, users'
+    messages.
     """
     return [item for event in events if event.thread == thread and event.kind in _SAID for item in _items(event)]
 
 
 def is_cut(events: Iterable[Event], thread: str = "policy") -> bool:
-    """Says whether a limit has cut the last message of a thread."""
+    """Returns True if the last message of a thread was cut by a limit of tokens."""
     said = [event for event in events if event.thread == thread and event.kind == "message"]
     return bool(said) and _was_cut(said[-1])
 
 
 def event_of(row: Mapping[str, Any]) -> Event:
-    """Makes an event of an entry in `events` of a record's row, as `ray_gym.load(run).episodes` gives them."""
+    """Returns the event for an entry of `events` in a record's row, as `ray_gym.load(run).episodes` gives them."""
     fields = dict(row)
     fields["content"] = "".join(part["text"] for part in row["content"] or ())
     fields["tool_calls"] = tuple(ToolCall(**call) for call in row["tool_calls"] or ())
@@ -48,7 +45,7 @@ def _items(event: Event) -> list[Item]:
 
 
 def answer_items(message: Message, name: str, cut: bool) -> list[Item]:
-    """Returns the items of one answer of the model; `name` tells the ids of its items from those of other answers."""
+    """Returns the items of one answer of the model. `name` is part of their ids, and has to differ between answers."""
     items: list[Item] = []
     if message.reasoning:
         summary = [{"type": "summary_text", "text": message.reasoning}]

@@ -30,8 +30,7 @@ def bad_request(message: str, param: str | None = None, code: str = "invalid_req
 
 
 def not_found(what: str, name: str) -> Refused:
-    """Returns the refusal of a name that does not exist, or belongs to another caller, who must not learn of it (404).
-    """
+    """Returns the refusal of a name that does not exist, or belongs to another caller, who must not learn of it (404)."""
     return Refused(404, f"unknown_{what}", f"there is no {what} {name!r}")
 
 

@@ -1,7 +1,7 @@
-"""Describes what a caller of OpenAI's API asks of a model, in either of its two languages for conversations.
+"""Describes a request to a model in OpenAI's formats, be it for a chat completion or of the Responses API.
 
-`chat` and `responses` read the bodies and write the answers. All of it converts only, without I/O; any mistake in a
-body is a `Refused` with status 400 that names the field.
+`chat` and `responses` read the bodies and write the answers, without I/O. Any mistake in a body is a `Refused` with
+status 400 that names the field.
 """
 
 from __future__ import annotations
@@ -15,22 +15,24 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
-from ray_gym.openai_api.conversation import EarlierMessage, read_sent
+from ray_gym.openai_api.conversation import EarlierMessage, read_request_messages
 from ray_gym.openai_api.refused import bad_request
 from ray_gym.openai_api.sampling import SamplingChange
 
 Json = dict[str, Any]
 Seed = Annotated[int, Field(ge=-(2**63), lt=2**63)]
 MOST_TOOLS = 1_000
-"""Tools of a body, at most."""
+"""Largest number of tools of a body."""
 MOST_MESSAGES = 10_000
-"""Messages of a conversation, at most, and also its calls of tools. Reading more of them would keep others waiting."""
+"""Largest number of messages of a conversation, and of its tool calls. More would hold up the server's event loop."""
 LONGEST_FORMAT = 50_000
-"""Characters of JSON that a format may have: a grammar is made of it."""
+"""Largest number of characters of a format's JSON, of which a grammar is compiled."""
 
 
 class Body(BaseModel):
-    """A body has these fields in both languages. Others are left alone: clients send more than any server knows."""
+    """Describes the fields that the bodies of both APIs have. Other fields are ignored: clients send more than any
+    server knows.
+    """
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -47,32 +49,32 @@ class Body(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """This is what a body asks for."""
+    """Holds what a body asks for, in one form for both APIs."""
 
     model: str
     messages: tuple[Message, ...]
     tools: tuple[ToolSchema, ...] = ()
     allowed_tools: tuple[ToolSchema, ...] = ()
-    """Tools that may be called (of which one must be, where `tool_choice` is required)."""
+    """Tools that may be called; if `tool_choice` is required, one of them must be."""
     tool_choice: ToolChoice = "auto"
     parallel_tool_calls: bool = True
     sampling: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of `Sampling` that the body sets; the others are the server's."""
+    """Fields of `Sampling` that the body sets; the server sets the others."""
     stream: bool = False
     include_usage: bool = False
     logprobs: bool = False
     token_ids: bool = False
     response_format: str | None = None
-    """Format of the answer as chat completions spell it, JSON text; None for any words."""
+    """Format of the answer, as JSON text in the form of chat completions; None for any text."""
     after: str | None = None
-    """Id of the answer that the messages go on after; None if they are the whole conversation."""
+    """Id of the answer that the messages continue; None if they are the whole conversation."""
     instructed: bool = False
     """True if the first message holds the instructions of this call."""
     echo: Mapping[str, Any] = field(default_factory=dict)
-    """Fields of the body that an answer repeats."""
+    """Fields of the body that the answer repeats."""
 
     def request(self, usual: Sampling, session_id: str, seed: int) -> CompletionRequest:
-        """Makes the call of a model, outside of any episode."""
+        """Returns the request to a model, outside of any episode. `usual`: sampling where the body sets none."""
         return CompletionRequest(
             messages=list(self.messages),
             sampling=replace(usual, **self.sampling),
@@ -89,8 +91,10 @@ class ApiRequest:
 ReadBody = TypeVar("ReadBody", bound=BaseModel)
 
 
-def read(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
-    """Reads a body as a model of pydantic. Errors: Refused, that names the first field that is wrong."""
+def read_body(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
+    """Returns a body as a pydantic model of the class `kind`. `param`: field that errors name, by default the one that
+    is wrong. Errors: Refused (400).
+    """
     try:
         return kind.model_validate(body)
     except ValidationError as error:
@@ -100,16 +104,16 @@ def read(kind: type[ReadBody], body: Any, param: str | None = None) -> ReadBody:
 
 
 def refuse_fields(body: Body, names: Iterable[str]) -> None:
-    """Refuses a body with one of these fields, which would be left undone. Errors: Refused."""
+    """Refuses a body that sets one of these fields, which are not supported. Errors: Refused (400)."""
     for name in names:
         if getattr(body, name, None):
             raise bad_request(f"{name} is not offered here; leave it out", name)
 
 
 class Format(BaseModel):
-    """This is the format of an answer's words.
+    """Describes the format that an answer's text must have.
 
-    `json_schema` is where chat completions put what the Responses API has beside the type.
+    Chat completions have name and schema in `json_schema`, the Responses API beside the type.
     """
 
     type: Literal["text", "json_object", "json_schema"]
@@ -119,7 +123,7 @@ class Format(BaseModel):
 
 
 def read_format(given: Format | None, param: str) -> str | None:
-    """Returns a format as JSON text, in the form of chat completions; None for any words. Errors: Refused."""
+    """Returns a format as JSON text, in the form of chat completions; None for any text. Errors: Refused (400)."""
     if given is None or given.type == "text":
         return None
     if given.type == "json_object":
@@ -136,9 +140,9 @@ def read_format(given: Format | None, param: str) -> str | None:
 
 
 def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Message, ...]:
-    """Reads the messages of a body. Errors: Refused."""
+    """Returns the messages of a body. `is_whole`: False if they continue earlier messages. Errors: Refused (400)."""
     try:
-        plain = read_sent(items, is_whole)
+        plain = read_request_messages(items, is_whole)
         messages = tuple(EarlierMessage.model_validate(item).as_message().encodable() for item in plain)
     except ValidationError as error:
         problem = error.errors(include_input=False, include_url=False)[0]
@@ -146,14 +150,14 @@ def read_messages(items: Any, param: str, is_whole: bool = True) -> tuple[Messag
     except (ValueError, AttributeError) as error:
         raise bad_request(f"{param}: {error}", param) from None
     if not messages:
-        raise bad_request(f"{param}: nothing is said in it", param)
+        raise bad_request(f"{param}: there are no messages in it", param)
     if sum(len(message.tool_calls) for message in messages) > MOST_MESSAGES:
-        raise bad_request(f"{param}: more than {MOST_MESSAGES} calls of tools", param)
+        raise bad_request(f"{param}: more than {MOST_MESSAGES} tool calls", param)
     return messages
 
 
 def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
-    """Reads the tools of a body. Errors: Refused."""
+    """Returns the tools of a body. Errors: Refused (400)."""
     try:
         tools = tuple(map(ToolSchema.from_openai, given))
     except (ValueError, TypeError) as error:
@@ -165,49 +169,49 @@ def read_tools(given: Sequence[Any]) -> tuple[ToolSchema, ...]:
 
 
 def read_choice(given: str | Json | None, tools: tuple[ToolSchema, ...]) -> tuple[ToolChoice, tuple[ToolSchema, ...]]:
-    """Returns how tools may be called, and which. Errors: Refused."""
+    """Returns the tool choice, and the tools that may be called under it. Errors: Refused (400)."""
     if given is None:
         return "auto", tools
     if given in ("auto", "none"):
         return ("auto" if given == "auto" else "none"), tools
     if given == "required":
-        return "required", _some(tools)
+        return "required", _require_tools(tools)
     if isinstance(given, dict) and given.get("type") == "function":
-        return "required", _named(tools, [given])
+        return "required", _select_tools(tools, [given])
     if isinstance(given, dict) and given.get("type") == "allowed_tools":
         inner = given.get("allowed_tools", given)
         mode, listed = (inner.get("mode"), inner.get("tools")) if isinstance(inner, dict) else (None, None)
         if mode in ("auto", "required") and isinstance(listed, list):
-            return ("auto" if mode == "auto" else "required"), _named(tools, listed)
+            return ("auto" if mode == "auto" else "required"), _select_tools(tools, listed)
     raise bad_request("tool_choice: expected auto, none, required, or one of the tools", "tool_choice")
 
 
 def read_sampling(body: Body, limit: int | None) -> Mapping[str, Any]:
-    """Returns the fields of `Sampling` that a body sets. Errors: Refused."""
+    """Returns the fields of `Sampling` that a body sets. `limit`: its largest number of tokens. Errors: Refused (400)."""
     said: Json = {name: getattr(body, name, None) for name in SamplingChange.model_fields}
     said["max_tokens"] = limit
     if isinstance(said["stop"], str):
         said["stop"] = [said["stop"]]
-    sampling = read(SamplingChange, said).model_dump(exclude_none=True)
+    sampling = read_body(SamplingChange, said).model_dump(exclude_none=True)
     if "stop" in sampling:
         sampling["stop"] = tuple(sampling["stop"])
     return sampling if body.seed is None else {**sampling, "seed": body.seed}
 
 
 def is_cut(completion: Completion) -> bool:
-    """Says whether a limit has cut an answer."""
+    """Returns True if an answer was cut by a limit of tokens."""
     return completion.finish_reason != "stop"
 
 
-def _some(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
+def _require_tools(tools: tuple[ToolSchema, ...]) -> tuple[ToolSchema, ...]:
     if not tools:
-        raise bad_request("tool_choice: there are no tools of which one could be called", "tool_choice")
+        raise bad_request("tool_choice: there are no tools to call", "tool_choice")
     return tools
 
 
-def _named(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolSchema, ...]:
-    """Returns the tools that are chosen by name, under `function`, as chat completions spell it, or not, as the
-    Responses API does.
+def _select_tools(tools: tuple[ToolSchema, ...], choices: Sequence[Any]) -> tuple[ToolSchema, ...]:
+    """Returns the tools whose names are chosen. Chat completions have the name under `function`, the Responses API has
+    not. Errors: Refused (400).
     """
     objects = [choice.get("function", choice) for choice in choices if isinstance(choice, dict)]
     names = {name for given in objects if isinstance(given, dict) and isinstance(name := given.get("name"), str)}

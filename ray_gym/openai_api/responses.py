@@ -1,6 +1,6 @@
 """Reads bodies of OpenAI's Responses API, and writes a model's answer as JSON or as events.
 
-Nothing is kept for it: a body says the whole conversation, unless somebody else remembers what was said before.
+It stores no responses: a body holds the whole conversation, unless its receiver remembers earlier answers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ray_gym.openai_api.request import (
     Format,
     Json,
     is_cut,
-    read,
+    read_body,
     read_choice,
     read_format,
     read_messages,
@@ -31,20 +31,20 @@ from ray_gym.openai_api.request import (
     refuse_fields,
 )
 
-_UNDONE = ("background", "conversation", "prompt", "max_tool_calls", "context_management")
-"""Fields that are refused, since nothing here does what they ask for."""
+_UNSUPPORTED = ("background", "conversation", "prompt", "max_tool_calls", "context_management")
+"""Fields that are refused, since they are not supported."""
 _LOGPROBS = "message.output_text.logprobs"
 _ECHOED = ("instructions", "temperature", "top_p", "max_output_tokens", "metadata", "tool_choice")
 
 
 class TextOptions(BaseModel):
-    """This is the field `text` of a body."""
+    """Describes the field `text` of a body."""
 
     format: Format | None = None
 
 
 class ResponsesBody(Body):
-    """This is the body of a request for a response."""
+    """Describes the body of a request for a response."""
 
     input: Annotated[str, Field(min_length=1)] | Annotated[list[Any], Field(min_length=1, max_length=MOST_MESSAGES)]
     instructions: str | None = None
@@ -56,12 +56,12 @@ class ResponsesBody(Body):
 
 
 def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
-    """Reads a body of the Responses API.
+    """Reads the body of a request of the Responses API, decoded from JSON.
 
-    `remembers`: True if a call may go on after an earlier answer. Errors: Refused.
+    `remembers`: True if a call may continue an earlier answer (`previous_response_id`). Errors: Refused (400).
     """
-    given = read(ResponsesBody, body)
-    refuse_fields(given, _UNDONE if remembers else (*_UNDONE, "previous_response_id"))
+    given = read_body(ResponsesBody, body)
+    refuse_fields(given, _UNSUPPORTED if remembers else (*_UNSUPPORTED, "previous_response_id"))
     tools = read_tools(given.tools or ())
     choice, allowed = read_choice(given.tool_choice, tools)
     said = [{"role": "user", "content": given.input}] if isinstance(given.input, str) else given.input
@@ -84,10 +84,10 @@ def read_responses(body: Any, remembers: bool = False) -> ApiRequest:
 
 
 def response(completion: Completion, asked: ApiRequest, id: str, created: int) -> Json:
-    """Writes an answer as JSON."""
+    """Returns an answer as JSON data. `created`: seconds since 1970."""
     cut = is_cut(completion)
     return {
-        **_opened(asked, id, created),
+        **_response_head(asked, id, created),
         "status": "incomplete" if cut else "completed",
         "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
         "output": _output(completion, asked, id),
@@ -102,9 +102,11 @@ def response(completion: Completion, asked: ApiRequest, id: str, created: int) -
 
 
 def response_events(completion: Completion, asked: ApiRequest, id: str, created: int) -> Iterator[str]:
-    """Writes the same as server-sent events, each text in one piece."""
+    """Yields the same answer as server-sent events, with each text in one piece."""
     whole = response(completion, asked, id, created)
-    events: list[Json] = [{"type": f"response.{stage}", "response": _opened(asked, id, created)} for stage in _OPENING]
+    events: list[Json] = [
+        {"type": f"response.{stage}", "response": _response_head(asked, id, created)} for stage in _OPENING
+    ]
     for index, item in enumerate(whole["output"]):
         events += [{"output_index": index, **event} for event in _item_events(item)]
     events.append({"type": f"response.{whole['status']}", "response": whole})
@@ -115,7 +117,7 @@ def response_events(completion: Completion, asked: ApiRequest, id: str, created:
 _OPENING = ("created", "in_progress")
 
 
-def _opened(asked: ApiRequest, id: str, created: int) -> Json:
+def _response_head(asked: ApiRequest, id: str, created: int) -> Json:
     return {
         "id": id,
         "object": "response",
@@ -149,7 +151,7 @@ def _output(completion: Completion, asked: ApiRequest, id: str) -> list[Item]:
 
 
 def _item_events(item: Item) -> Iterator[Json]:
-    """Yields the events by which an item comes about."""
+    """Yields the events of one item of the output, from its beginning to its end."""
     empty: Json = {"message": {"content": []}, "reasoning": {"summary": []}}.get(item["type"], {"arguments": ""})
     begun = {**item, **empty, **({"status": "in_progress"} if "status" in item else {})}
     yield {"type": "response.output_item.added", "item": begun}

@@ -1,5 +1,5 @@
-"""Refuses what no OpenAI-compatible door offers: it reaches what others have there, or what the caller could not reach
-itself.
+"""Refuses fields of requests in OpenAI's formats that no door offers: they would reach other callers' data, or
+addresses that the caller can't reach itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _TEXTS = frozenset({"text", "input_text", "output_text", "reasoning_text", "summ
 
 
 def require_offered(asked: dict[str, Any]) -> None:
-    """Checks that a body asks only for what is offered. Errors: Refused."""
+    """Checks that a body has no fields that no door offers. Errors: Refused (400)."""
     for field in sorted(REFUSED & asked.keys()):
         if asked[field]:
             raise bad_request(f"{field} is not offered here; leave it out", field)
@@ -33,13 +33,13 @@ def require_offered(asked: dict[str, Any]) -> None:
 
 
 def _require_texts(items: Any, field: str) -> None:
-    """Refuses content that is no text: pictures and the like would be fetched from any address that a caller names."""
+    """Refuses content other than text: the server would fetch pictures from any address that a caller names."""
     for item in _objects(items):
         if item.get("type") == "item_reference":
-            raise bad_request(f"{field}: there are no items here to refer to", field)
+            raise bad_request(f"{field}: items are not stored here, so none can be referred to", field)
         for part in _objects(item.get("content")):
             if part.get("type", "text") not in _TEXTS:
-                raise bad_request(f"{field}: content of type {str(part['type'])[:40]!r}: only text is taken", field)
+                raise bad_request(f"{field}: content of type {str(part['type'])[:40]!r}: only text is accepted", field)
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -7,21 +7,21 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, Strict
 
 Whole = Annotated[int, Strict()]
-"""A whole number of JSON: `true` is none, nor is "1"."""
+"""Integer of JSON: `true` is none, nor is "1"."""
 
 
 Number = Annotated[float, Strict()]
-"""A number of JSON: `true` is none, nor is "1"."""
+"""Number of JSON: `true` is none, nor is "1"."""
 
 
 class Request(BaseModel):
-    """A request refuses unknown fields as mistakes."""
+    """Base class of request bodies of the service's own API. It refuses unknown fields, as they are probably mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class SamplingChange(Request):
-    """A change of the sampling holds what differs from the service's config."""
+    """Holds the fields of the sampling that a request changes; None leaves those of the service's config."""
 
     temperature: Annotated[Number, Field(ge=0, le=100)] | None = None
     max_tokens: Annotated[Whole, Field(ge=1, le=1_000_000)] | None = None

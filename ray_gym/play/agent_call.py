@@ -11,7 +11,7 @@ from typing import Any
 from ray_gym.messages import Message, ToolChoice, ToolSchema
 from ray_gym.openai_api.conversation import require_answers
 from ray_gym.openai_api.request import ApiRequest
-from ray_gym.openai_api.response_ids import Place
+from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.capture import Capture, canonical, canonical_tools
 from ray_gym.play.commands import Ask, StoredMessage, in_openai_form
 from ray_gym.play.session import Session
@@ -99,7 +99,7 @@ def _whole(call: AgentCall, participant: str, session: Session) -> tuple[Message
     if call.after is None:
         return call.messages
     try:
-        place = Place.read(call.after)
+        place = ResponseId.read(call.after)
     except ValueError:
         raise UnknownAnswer(call.after) from None
     thread = session.episode.threads.get(place.thread)

@@ -23,7 +23,7 @@ from ray_gym.envs.nemo_gym import NemoGym
 from ray_gym.envs.nemo_gym.row import NemoRow
 from ray_gym.errors import UserError
 from ray_gym.models.base import Completion, CompletionRequest
-from ray_gym.openai_api.conversation import plain
+from ray_gym.openai_api.conversation import read_conversation
 from ray_gym.play.play import Played
 
 EXAMPLES = Path(__file__).parents[2] / "envs" / "nemo_gym" / "example.jsonl"
@@ -48,7 +48,7 @@ async def test_the_row_goes_to_the_server_as_it_is_and_so_does_the_conversation(
     ]
     assert response["status"] == "completed" and response["incomplete_details"] is None
     assert [tool["name"] for tool in response["tools"]] == ["increment_counter", "get_counter_value"]
-    (read,) = [one for one in plain(response["output"]) if one["content"] == "It is at 10."]
+    (read,) = [one for one in read_conversation(response["output"]) if one["content"] == "It is at 10."]
     assert read["role"] == "assistant"
 
 

@@ -65,7 +65,7 @@ def test_tools_are_read() -> None:
         (with_input(7), "expected a list of messages"),
         (with_input([{"role": "robot", "content": ""}]), "role 'robot'"),
         (with_input([{"type": "computer_call"}]), "items of type 'computer_call'"),
-        (with_input([{"role": "user", "content": [{"type": "input_image"}]}]), "only text is understood"),
+        (with_input([{"role": "user", "content": [{"type": "input_image"}]}]), "only text can be read"),
         (with_input("Hi.", tools=[{"type": "web_search"}]), "tools[0]: expected a tool of type function"),
         (with_input("Hi.", tools=[{"type": "function"}]), "tools[0]: a tool needs a name"),
         (with_input("Hi.", tools=[{"type": "function", "name": "../verify"}]), "can't be a route"),

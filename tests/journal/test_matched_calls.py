@@ -11,7 +11,7 @@ from captured_agent import HELLO, SYSTEM, Aloud, Mute, Strict, Twice, cuts, echo
 from msgspec.structs import replace
 
 from ray_gym import Message, ToolCall
-from ray_gym.openai_api.response_ids import Place
+from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import UnknownAnswer
 from ray_gym.play.capture import canonical, without_thought
 from ray_gym.play.commands import End, Say
@@ -55,15 +55,22 @@ async def test_an_answer_may_be_resumed_by_its_name(tmp_path: Path) -> None:
     async def on(after: str | None, *said: Message, **options: Any) -> str:
         done = await agent.call(*said, after=after, **options)
         assert done.told is not None
-        return str(Place(done.told.thread, done.told.length))
+        return str(ResponseId(done.told.thread, done.told.length))
 
     one, other = await asyncio.gather(on(None, SYSTEM, HELLO), on(None, SYSTEM, HELLO, user("too")))
     for _ in range(2):
         one, other = await asyncio.gather(on(one, user("buy")), on(other, user("more")))
         [call] = agent.session.episode.threads["policy"].messages[-1].tool_calls
         one = await on(one, Message("tool", "a pen", tool_call_id=call.id))
-    await on(str(Place("policy", 3)), user("something else"))
-    for wrong in ("resp_", "resp_1", "x", str(Place("user", 1)), str(Place("policy", 99)), str(Place("policy/9", 1))):
+    await on(str(ResponseId("policy", 3)), user("something else"))
+    for wrong in (
+        "resp_",
+        "resp_1",
+        "x",
+        str(ResponseId("user", 1)),
+        str(ResponseId("policy", 99)),
+        str(ResponseId("policy/9", 1)),
+    ):
         with pytest.raises(UnknownAnswer):
             await on(wrong, user("more"))
     with pytest.raises(ValueError, match="not open"):

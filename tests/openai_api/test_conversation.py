@@ -14,7 +14,7 @@ from ray_gym import Environment, Episode, Message, Opening, Participant, Task, t
 from ray_gym.config.sections import TasksSection
 from ray_gym.data.tasks import read_tasks
 from ray_gym.errors import UserError
-from ray_gym.openai_api.conversation import carried_out, json_object, mirrored
+from ray_gym.openai_api.conversation import answered_calls, json_object, user_view
 from ray_gym.record.rows import row_of
 
 CALL = {"id": "c1", "type": "function", "function": {"name": "find", "arguments": '{"x": 1}'}}
@@ -138,7 +138,7 @@ async def test_a_row_that_only_has_a_system_message_leaves_the_opening() -> None
 
 def test_what_was_said_beside_calls_was_not_heard() -> None:
     said = {"role": "assistant", "content": "I look.", "tool_calls": [CALL]}
-    heard = mirrored(task_of([CHAT[1], said, CHAT[3], CHAT[4]]).messages)
+    heard = user_view(task_of([CHAT[1], said, CHAT[3], CHAT[4]]).messages)
     assert heard == [Message("assistant", "Find x."), Message("user", "It is 1.")]
 
 
@@ -230,7 +230,7 @@ def test_calls_that_were_carried_out() -> None:
         call_item("sell", "a"),
         output_item("a", '["error"]'),
     ]
-    done = [(one.number, one.call.name, one.answer) for one in carried_out(task_of(items).messages)]
+    done = [(one.number, one.call.name, one.answer) for one in answered_calls(task_of(items).messages)]
     assert done == [(1, "buy", "bought"), (4, "sell", '["error"]')]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from playing import Alone, Game, calls, play_script, with_tokens
 
 from ray_gym import Episode, Message, Participant, ToolCall, tool
-from ray_gym.openai_api.conversation import plain
+from ray_gym.openai_api.conversation import read_conversation
 from ray_gym.openai_api.items import event_of, is_cut, response_items
 from ray_gym.record.rows import row_of
 
@@ -69,9 +69,11 @@ async def test_items_are_in_order_and_begin_after_the_opening() -> None:
 async def test_they_read_back_as_what_was_said() -> None:
     episode = (await game()).episode
     said = [message for message in episode.threads["policy"].messages if message.role != "system"][1:]
-    read = [(one["role"], one["content"], one.get("reasoning")) for one in plain(response_items(episode.events))]
+    read = [
+        (one["role"], one["content"], one.get("reasoning")) for one in read_conversation(response_items(episode.events))
+    ]
     assert read == [(message.role, message.content, message.reasoning) for message in said]
-    called = [one["tool_calls"] for one in plain(response_items(episode.events)) if one.get("tool_calls")]
+    called = [one["tool_calls"] for one in read_conversation(response_items(episode.events)) if one.get("tool_calls")]
     assert [[call["id"] for call in calls] for calls in called] == [["a", "b"], ["call_times"]]
 
 

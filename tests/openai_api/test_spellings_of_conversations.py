@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from test_conversation import CALL, CHAT, ITEMS, USER, call_item, output_item, shape, task_of
 
 from ray_gym import Task
-from ray_gym.openai_api.conversation import EarlierMessage, plain
+from ray_gym.openai_api.conversation import EarlierMessage, read_conversation
 
 
 def test_both_spellings_are_the_same_conversation() -> None:
@@ -119,11 +119,11 @@ def test_arguments_may_be_spelled_as_an_object() -> None:
         ([{"role": "bot", "content": "Hi"}],
          "messages[0]: role 'bot' is none of system, developer, user, assistant, tool"),
         ([{"role": ["user"], "content": "Hi"}], "messages[0]: role ['user'] is none of"),
-        ([{"type": "web_search_call"}], "messages[0]: items of type 'web_search_call' are not understood"),
+        ([{"type": "web_search_call"}], "messages[0]: items of type 'web_search_call' can't be read"),
         ([{"role": "user", "content": 5}], "messages[0]: content: expected text, got int"),
         ([{"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}],
-         "messages[0]: content of type 'input_image': only text is understood"),
-        ([{"role": "user", "content": [5]}], "messages[0]: content of type 'int': only text is understood"),
+         "messages[0]: content of type 'input_image': only text can be read"),
+        ([{"role": "user", "content": [5]}], "messages[0]: content of type 'int': only text can be read"),
         ([{"role": "user", "content": "Hi", "tool_calls": [CALL]}], "messages[0]: a user message calls no tools"),
         ([{"role": "assistant", "tool_calls": ["find"]}], "messages[0]: expected a tool call, got str"),
         ([{"role": "assistant", "tool_calls": [{"id": "c", "function": "find"}]}],
@@ -181,10 +181,10 @@ any_item = st.one_of(
 @given(st.lists(any_item, max_size=7))
 def test_the_plain_form_is_its_own_plain_form(items: list[dict[str, Any]]) -> None:
     try:
-        kept = plain(items)
+        kept = read_conversation(items)
     except ValueError as error:
         assert str(error).startswith("messages")
         return
-    assert plain(kept) == kept
+    assert read_conversation(kept) == kept
     task = task_of(items)
     assert Task.model_validate_json(task.model_dump_json()) == task

@@ -154,8 +154,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_final(self) -> bool:
-        """Returns True if the message is the response itself. One with a status below 200 is only a notice before it.
-        """
+        """Returns True if the message is the response itself. One with a status below 200 is only a notice before it."""
         return self._parser is not None and self._parser.get_status_code() >= 200
 
     def _begin_answer(self) -> None:

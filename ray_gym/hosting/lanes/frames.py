@@ -1,5 +1,4 @@
-"""Sends and receives frames on a TCP connection: the length of a frame in four bytes (little-endian), then the frame.
-"""
+"""Sends and receives frames on a TCP connection: the length of a frame in four bytes (little-endian), then the frame."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ class Frames(asyncio.Protocol):
         self._is_closed = False
 
     def send(self, *frames: bytes) -> None:
-        """Sends frames in one piece. Frames to a peer that is gone are dropped: `on_lost` reports the lost connection.
-        """
+        """Sends frames in one piece. Frames to a peer that is gone are dropped: `on_lost` reports the lost connection."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(b"".join([part for frame in frames for part in (_LENGTH.pack(len(frame)), frame)]))
 

@@ -134,8 +134,7 @@ class Lanes:
 
 
 async def _open_all(lanes: Sequence[Lane]) -> list[Lane]:
-    """Opens the lanes that are not open yet, and returns those that are open then. Errors: ConnectionError if none is.
-    """
+    """Opens the lanes that are not open yet, and returns those that are open then. Errors: ConnectionError if none is."""
     closed = [lane for lane in lanes if not lane.is_open]
     try:
         found = await asyncio.gather(*(lane.open() for lane in closed), return_exceptions=True)

@@ -14,7 +14,7 @@ from weakref import WeakValueDictionary
 
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.refused import Refused, not_found, service_unavailable, too_many_requests, unprocessable_content
-from ray_gym.openai_api.response_ids import Place
+from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, command_of
 from ray_gym.play.commands import CallTool, Close, Command, End, Say, TakeTurn
 from ray_gym.play.entrance import TooManyWaiting
@@ -227,7 +227,7 @@ class Desk:
             raise Refused(400, "invalid_request", f"{done.refused.where}: {done.refused.message}", param)
         if done.told is None:
             return None, None
-        return done.told.completion, str(Place(done.told.thread, done.told.length, call.instructed))
+        return done.told.completion, str(ResponseId(done.told.thread, done.told.length, call.instructed))
 
     async def settle(self, session_id: str, key: str, delivered: bool) -> None:
         """Notes whether the answer of an agent's call has reached it whole.
