@@ -15,7 +15,7 @@ from ray.exceptions import RayActorError, RayTaskError
 from ray_gym.aio.backoff import pause_s
 from ray_gym.deployments.gateway.remote_service import SUBMIT_S, RemoteService
 from ray_gym.openai_api.refused import Refused, service_unavailable
-from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, written
+from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, to_json
 from ray_gym.service.pages import Row, find_episode
 from ray_gym.service.service import Service
 from ray_gym.service.sessions import views
