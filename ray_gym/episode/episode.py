@@ -29,7 +29,7 @@ from ray_gym.stop import EpisodeOver, StopReason
 from ray_gym.task import Opening
 from ray_gym.tools.answer import ToolAnswer, WhenLost
 from ray_gym.tools.calling import call_tool
-from ray_gym.tools.library import Isolated
+from ray_gym.tools.library import IsolatedResult
 from ray_gym.tools.tool import Tool
 
 Result = TypeVar("Result")
@@ -266,7 +266,7 @@ class Episode(EpisodeView):
 
     async def isolated(
         self, function: str, *arguments: Any, deadline_s: float, memory_mb: int | None = None
-    ) -> Isolated:
+    ) -> IsolatedResult:
         """Calls a function (package.module:name; JSON data in and out) in a process of its own, which is killed at its
         deadline.
 
@@ -279,7 +279,7 @@ class Episode(EpisodeView):
             return await self._tool_runner.libraries.call(function, given, deadline_s, memory_mb)
 
         text, error = await self.effect(function, call, given)
-        return Isolated(json.loads(text), error)
+        return IsolatedResult(json.loads(text), error)
 
     async def in_thread(self, function: Callable[..., Result], *arguments: Any) -> Result:
         """Calls a function that would hold up the event loop, in a thread, within `tool_deadline_s` seconds. It works

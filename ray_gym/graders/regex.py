@@ -16,7 +16,7 @@ from ray_gym.graders.extract import by_regex
 
 if TYPE_CHECKING:
     from ray_gym.episode.episode import Episode
-    from ray_gym.tools.library import Isolated
+    from ray_gym.tools.library import IsolatedResult
 
 LONGEST = 1000
 """Characters that a pattern may have."""
@@ -35,7 +35,7 @@ def _compiles(pattern: str) -> str:
 RegularExpression = Annotated[str, Field(min_length=1, max_length=LONGEST), AfterValidator(_compiles)]
 
 
-async def search(episode: Episode, pattern: str, text: str) -> Isolated:
+async def search(episode: Episode, pattern: str, text: str) -> IsolatedResult:
     """Finds the last match of a pattern (None: there is none), or says why that was not found out in time."""
     return await episode.isolated(f"{__name__}:last_match", pattern, text, deadline_s=DEADLINE_S)
 

@@ -1,34 +1,32 @@
-"""Defines the result of a tool, and the answer that its caller is given."""
+"""Defines the result of a tool, and the answer that its caller gets."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic_core import to_json
-
-if TYPE_CHECKING:
-    pass
-
 
 Result = TypeVar("Result")
 
 
 WhenLost = Literal["retry", "fail"]
-"""Action for an effect that was begun, of which nobody knows whether it was made: make it again, or fail the episode.
+"""Action if a worker died while it made an effect, so that it is not known whether the effect was made: make it again
+(`retry`), or fail the episode (`fail`).
 """
 
 
 class IdempotencyKey(str):
-    """Names one call of a tool with an effect, the same in every attempt: give it to the service that is called."""
+    """Names one call of a tool with an effect. It is the same in every attempt: pass it to the service that is called.
+    """
 
 
 class ToolError(Exception):
-    """Raised by a tool to answer its caller with an error; the episode goes on.
+    """Raised by a tool to answer its caller with an error; the episode continues.
 
-    `content` is the text that the caller is told, where it is not to be `{"error": message}`.
+    `content` is the text that the caller gets; by default `{"error": message}`.
     """
 
     def __init__(self, message: str = "", content: str | None = None) -> None:
@@ -38,14 +36,16 @@ class ToolError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """Holds the text that the caller is told. `error` is set when the call was refused or could not be understood."""
+    """Holds the text that the caller gets. `error` is the reason if the call was refused or could not be read."""
 
     content: str
     error: str | None = None
 
 
 async def within(result: Awaitable[Result], deadline_s: float) -> Result:
-    """Awaits a result within `deadline_s` seconds. Errors: TimeoutError, which says so if it was this deadline."""
+    """Awaits a result for at most `deadline_s` seconds. Errors: TimeoutError, which names `tool_deadline_s` if it was
+    this deadline.
+    """
     try:
         async with asyncio.timeout(deadline_s) as deadline:
             return await result
@@ -56,7 +56,7 @@ async def within(result: Awaitable[Result], deadline_s: float) -> Result:
 
 
 def as_text(result: Any) -> str:
-    """Turns a tool's result into the text that the caller is told: text as it is, all else as JSON. Errors:
+    """Returns a tool's result as the text that the caller gets: a string as it is, all else as JSON. Errors:
     PydanticSerializationError.
     """
     if isinstance(result, str):

@@ -17,24 +17,24 @@ from referencing.exceptions import Unresolvable
 from referencing.jsonschema import specification_with
 
 _PROBLEMS = 5
-"""Number of problems that are told at once."""
+"""Largest number of problems that one error lists."""
 
 
 class BadArguments(ValueError):
-    """Tells the writer of the arguments what is wrong with them."""
+    """Says what is wrong with arguments, for the model that wrote them."""
 
 
 class Arguments(Protocol):
-    """Reads what a tool takes."""
+    """Reads the arguments of one tool."""
 
     def read(self, text: str) -> dict[str, Any]:
-        """Reads the values, by name. Errors: BadArguments."""
+        """Returns the values of a JSON object by name, checked against the tool's parameters. Errors: BadArguments."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentsByModel:
-    """Reads arguments by a pydantic model, which is made from a signature: they are parsed into its types."""
+    """Reads arguments by a pydantic model, which is made from a method's signature: values become its types."""
 
     model: type[BaseModel]
 
@@ -43,22 +43,22 @@ class ArgumentsByModel:
             read = self.model.model_validate_json(text)
         except ModelError as error:
             problems = error.errors(include_url=False, include_input=False, include_context=False)
-            raise BadArguments("; ".join(_at(problem["loc"], problem["msg"]) for problem in problems)) from None
+            raise BadArguments("; ".join(_locate(problem["loc"], problem["msg"]) for problem in problems)) from None
         return {name: getattr(read, name) for name in self.model.model_fields}
 
 
 class ArgumentsBySchema:
-    """Reads arguments by a JSON schema that came as data: nothing is converted."""
+    """Reads arguments by a JSON schema (draft 2020-12 by default): values stay as JSON has them."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        """Checks the schema. Errors: ValueError for a schema that is none of an object, or that refers to something
-        outside of itself.
+        """Checks the schema. Errors: ValueError if it is no schema of an object, or refers to something outside of
+        itself.
         """
         validator = validator_for(schema, default=Draft202012Validator)
         try:
             validator.check_schema(schema, validator.FORMAT_CHECKER)
         except SchemaError as error:
-            raise ValueError(f"it is no JSON schema: {_at(error.absolute_path, error.message)}") from None
+            raise ValueError(f"it is no JSON schema: {_locate(error.absolute_path, error.message)}") from None
         if schema.get("type") != "object":
             raise ValueError("its type must be object")
         dialect = specification_with(str(validator.META_SCHEMA["$schema"]))
@@ -80,7 +80,7 @@ class ArgumentsBySchema:
         except RecursionError:
             raise BadArguments("they are nested too deeply") from None
         if problems:
-            raise BadArguments("; ".join(_problem(problem) for problem in problems[:_PROBLEMS]))
+            raise BadArguments("; ".join(_describe_problem(problem) for problem in problems[:_PROBLEMS]))
         checked: dict[str, Any] = values
         return checked
 
@@ -96,10 +96,10 @@ def _references(node: Any) -> Iterator[str]:
             yield from _references(child)
 
 
-def _problem(error: ValidationError) -> str:
-    return _at(error.absolute_path, error.message)
+def _describe_problem(error: ValidationError) -> str:
+    return _locate(error.absolute_path, error.message)
 
 
-def _at(place: Any, message: str) -> str:
+def _locate(place: Any, message: str) -> str:
     path = ".".join(str(part) for part in place)
     return f"{path}: {message}" if path else message

@@ -1,8 +1,8 @@
-"""Runs blocking tools in threads of their own, so that a tool which never returns takes nothing from anybody else.
+"""Runs blocking tools in threads, so that a tool which never returns does not hold up other calls.
 
-The threads are daemons: a thread that is stuck never keeps the process from exiting (`concurrent.futures` would wait
-for it). A call that is late or cancelled gives its thread up, and the next call gets a new one; a thread that returns
-after all is used again.
+The threads are daemons: a stuck one does not keep the process from exiting (`concurrent.futures` would wait for it). A
+call that is late or cancelled abandons its thread, and the next call gets a new one; a thread that returns later is
+reused.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from ray_gym.tools.answer import within
 THREADS = 32
 """Number of calls that run at once; others wait."""
 STUCK_LIMIT = 64
-"""Number of threads given up after which a worker must be replaced."""
+"""Number of stuck threads with which a worker has to be replaced."""
 REPLACED_WITHIN_S = 30.0
-"""Seconds that calls then wait for the replacement: their episodes go on elsewhere, rather than fail for what others
-have done."""
+"""Seconds that calls then wait for the replacement: meanwhile their episodes are resumed on another worker, and don't
+fail for the stuck threads of others.
+"""
 
 Job = Callable[[], None]
 
@@ -46,17 +47,18 @@ class BlockingPool:
         self._has_threads.set()
 
     @property
-    def is_worn_out(self) -> bool:
-        """Says whether so many threads are stuck that no call is taken any more."""
+    def is_exhausted(self) -> bool:
+        """Returns True if so many threads are stuck that no call is started any more."""
         return self._stuck.total() >= self._stuck_limit
 
     async def run(self, tool: str, method: Callable[[], Any], deadline_s: float) -> Any:
-        """Calls `method` in a thread. The deadline starts when the call does.
+        """Calls `method` in a thread, and returns its result. `tool` is its name in errors. The `deadline_s` seconds
+        start with the call, not with the wait for a thread.
 
-        Errors: whatever it raises; TimeoutError; `EpisodeFailure` (infra) when the pool is worn out.
+        Errors: those that the method raises; TimeoutError; `EpisodeFailure` (infra) if the pool is exhausted.
         """
         async with self._free:
-            if self.is_worn_out:
+            if self.is_exhausted:
                 await self._wait_for_threads(tool)
             done = self._start(tool, method)
             value, error = await within(done, deadline_s)
@@ -81,10 +83,10 @@ class BlockingPool:
                 value = context.run(method)
             except BaseException as raised:
                 error = raised
-            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-                loop.call_soon_threadsafe(came_back, value, error)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: no caller waits any more
+                loop.call_soon_threadsafe(on_return, value, error)
 
-        def came_back(value: Any, error: BaseException | None) -> None:
+        def on_return(value: Any, error: BaseException | None) -> None:
             if done.cancelled():
                 self._count_stuck(tool, -1)
             else:
@@ -94,11 +96,11 @@ class BlockingPool:
             else:
                 jobs.put(None)
 
-        def given_up(future: asyncio.Future[Any]) -> None:
+        def on_cancel(future: asyncio.Future[Any]) -> None:
             if future.cancelled():
                 self._count_stuck(tool, +1)
 
-        done.add_done_callback(given_up)
+        done.add_done_callback(on_cancel)
         jobs.put(job)
         return done
 
@@ -107,16 +109,16 @@ class BlockingPool:
             async with asyncio.timeout(self._replaced_within_s):
                 await self._has_threads.wait()
         except TimeoutError:
-            raise EpisodeFailure(FailureKind.INFRA, f"tool {tool}", self._complaint()) from None
+            raise EpisodeFailure(FailureKind.INFRA, f"tool {tool}", self._stuck_message()) from None
 
     def _count_stuck(self, tool: str, more: int) -> None:
         self._stuck[tool] += more
-        if self.is_worn_out:
+        if self.is_exhausted:
             self._has_threads.clear()
         else:
             self._has_threads.set()
 
-    def _complaint(self) -> str:
+    def _stuck_message(self) -> str:
         stuck = ", ".join(f"{count} of {tool}" for tool, count in self._stuck.items() if count > 0)
         return (
             f"calls of blocking tools never came back ({stuck}), and this worker has no threads left for more: it must be "
@@ -125,13 +127,13 @@ class BlockingPool:
 
 
 def _start_thread() -> SimpleQueue[Job | None]:
-    """Starts a thread that carries out one job after another, until it is given None; returns its queue."""
+    """Starts a thread that runs the jobs of a queue until it gets None, and returns the queue."""
     jobs: SimpleQueue[Job | None] = SimpleQueue()
 
     def work() -> None:
         while (job := jobs.get()) is not None:
             job()
-            del job  # what it holds of a session
+            del job  # it refers to the state of a session
 
     threading.Thread(target=work, name="blocking-tool", daemon=True).start()
     return jobs

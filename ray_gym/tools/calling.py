@@ -1,4 +1,4 @@
-"""Carries out a tool call."""
+"""Carries out the tool calls of an episode: finds the tool, reads its arguments, and runs it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 from ray_gym.tools.tool import Tool
 
 LONGEST_RESULT = 1_000_000
-"""Number of characters that one call may be answered with: more no conversation could take."""
+"""Largest number of characters of one answer: no conversation has room for more."""
 
 
 async def call_tool(
@@ -29,46 +29,46 @@ async def call_tool(
     runner: ToolRunner,
     key: str = "",
 ) -> ToolAnswer:
-    """Carries out one call on the session's state.
+    """Carries out one call on the episode's state, and returns the answer. Mistakes of the caller (an unknown tool, bad
+    arguments) are answers, too.
 
-    Errors: `EpisodeFailure` (environment) when the tool's own code raises or takes longer than `deadline_s` seconds;
-    `EpisodeOver` when it gives the episode a command after its end.
+    `tools`: the tools by name. `caller`: the participant that calls. `key`: the idempotency key, for a tool with an
+    effect. Errors: `EpisodeFailure` (environment) if the tool's own code raises or takes longer than `deadline_s`
+    seconds; `EpisodeOver` if it gives the episode a command after its end.
     """
     tool = tools.get(call.name)
     if tool is None or not tool.offered_to(caller.name):
         offered = [name for name, other in tools.items() if other.offered_to(caller.name)]
-        return _refused(f"there is no tool {call.name!r}; the tools are: {', '.join(offered) or 'none'}")
+        return _refuse(f"there is no tool {call.name!r}; the tools are: {', '.join(offered) or 'none'}")
     try:
         values = tool.arguments.read(call.arguments or "{}")
     except BadArguments as error:
-        return _refused(f"bad arguments for {call.name}: {error}")
+        return _refuse(f"bad arguments for {call.name}: {error}")
     if tool.was_brought:
         values = {"name": call.name, "arguments": values}
     if tool.key_parameter:
         values[tool.key_parameter] = IdempotencyKey(key)
     try:
         result = await runner.run(tool, environment, state, caller, values, deadline_s)
-        return _in_bounds(call.name, ToolAnswer(as_text(result)))
+        return _limit_length(call.name, ToolAnswer(as_text(result)))
     except ToolError as error:
-        refused = _refused(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
-        return _in_bounds(call.name, refused)
+        refused = _refuse(str(error)) if error.content is None else ToolAnswer(error.content, str(error))
+        return _limit_length(call.name, refused)
     except (EpisodeFailure, EpisodeOver):
         raise
     except Exception as error:
         raise EpisodeFailure(FailureKind.ENVIRONMENT, f"tool {call.name}", describe(error)) from error
 
 
-def _in_bounds(name: str, answer: ToolAnswer) -> ToolAnswer:
-    """Refuses an answer that is too long, which would burden the conversation and everything that the episode is
-    written to; the caller is told.
-    """
+def _limit_length(name: str, answer: ToolAnswer) -> ToolAnswer:
+    """Returns the answer, or an error in its place if it is too long for conversations and records."""
     longest = max(len(answer.content), len(answer.error or ""))
     if longest <= LONGEST_RESULT:
         return answer
-    return _refused(
+    return _refuse(
         f"the result of {name} is {longest:,} characters long, and may have {LONGEST_RESULT:,}: ask for less"
     )
 
 
-def _refused(message: str) -> ToolAnswer:
+def _refuse(message: str) -> ToolAnswer:
     return ToolAnswer(json.dumps({"error": message}, ensure_ascii=False), error=message)

@@ -1,4 +1,4 @@
-"""Sends messages between a worker and the process that isolated tools are forked from."""
+"""Sends and receives frames between a worker and its zygotes, the processes that isolated tools are forked from."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ LENGTH = struct.Struct(">Q")
 """Header of a frame on the socket: the number of bytes that follow."""
 
 
-Reply = list[str]
-"""A reply is one of [answer, text], [refused, message], [refused, message, content], [failure, kind, where, message],
-[raised, message], [died, how]."""
+ZygoteReply = list[str]
+"""A zygote's reply is one of [answer, text], [refused, message], [refused, message, content], [failure, kind, where,
+message], [raised, message], [died, how].
+"""
 
 
 def receive(channel: socket.socket) -> bytes:
     """Reads one frame. Errors: EOFError when the other end is closed."""
-    return _exactly(channel, LENGTH.unpack(_exactly(channel, LENGTH.size))[0])
+    return _read_exactly(channel, LENGTH.unpack(_read_exactly(channel, LENGTH.size))[0])
 
 
-def _exactly(channel: socket.socket, size: int) -> bytes:
+def _read_exactly(channel: socket.socket, size: int) -> bytes:
     data = bytearray()
     while len(data) < size:
         chunk = channel.recv(min(size - len(data), 2**20))
@@ -30,6 +31,7 @@ def _exactly(channel: socket.socket, size: int) -> bytes:
     return bytes(data)
 
 
-def send(channel: socket.socket, reply: Reply) -> None:
+def send(channel: socket.socket, reply: ZygoteReply) -> None:
+    """Writes a reply as one frame of JSON. Errors: OSError when the other end is closed."""
     data = json.dumps(reply).encode()
     channel.sendall(LENGTH.pack(len(data)) + data)

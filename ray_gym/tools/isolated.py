@@ -1,8 +1,8 @@
-"""Runs each call of an isolated tool in a process of its own, on a copy of the state. `ray_gym.tools.zygote` is the
-other end.
+"""Runs each call of an isolated tool in a process of its own, on a copy of the state.
 
-A zygote carries out one call at a time and is used again; as many run at once in a worker as there are CPUs, and other
-calls wait. A call that is cancelled or late takes its zygote with it, and everything that the zygote started.
+The process is forked from a zygote (`ray_gym.tools.zygote`), which has imported the environment. A zygote carries out
+one call at a time and is reused; a worker has as many at once as CPUs, and other calls wait. If a call is cancelled or
+late, its zygote is killed, with everything that it started.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from ray_gym.tools.frames import LENGTH
 START_DEADLINE_S = 60.0
 """Seconds for a zygote's imports."""
 END_DEADLINE_S = 2.0
-"""Seconds for a zygote to kill the processes that it started and itself; after that its process group is killed from
-here."""
+"""Seconds for a zygote to kill itself and the processes that it started; after that this process kills its process
+group.
+"""
 _START = "import sys; sys.path[:] = sys.argv[3:]; from ray_gym.tools.zygote import main; main(*map(int, sys.argv[1:3]))"
 
 
@@ -44,9 +45,7 @@ class IsolatedCall:
 
 
 class CallFailed(EpisodeFailure):
-    """A call raised, or took its process with it. The process that calls are forked from was there; another call may go
-    well.
-    """
+    """Says that a call raised, or that its process died. The zygote could start it, so another call may succeed."""
 
 
 class IsolatedPool:
@@ -58,27 +57,29 @@ class IsolatedPool:
         self._all: set[_Zygote] = set()
 
     async def run(self, environment: Any, call: IsolatedCall, deadline_s: float) -> str:
-        """Carries a call out, and returns the tool's answer as text. The deadline is the call's own: neither it nor the
-        episode pays for waiting, or for the start of a zygote.
+        """Carries out a call, and returns the tool's answer as text. Waits for a slot or a zygote count neither towards
+        `deadline_s` nor towards the episode's time.
 
         Errors: ToolError and EpisodeFailure as the tool raised them; TimeoutError; `CallFailed` (environment) for all
-        else that goes wrong in there; EpisodeFailure (environment) if no process could be started for it.
+        other errors in the call's process; EpisodeFailure (environment) if no process could be started for it.
         """
-        request = _packed(environment, call)
+        request = _pack_call(environment, call)
         clock = running_clock()
         with clock.count_wait():
             await self._slots.acquire()
         try:
             with clock.count_wait():
-                zygote = await self._zygote_for(environment, call.method)
+                zygote = await self._take_zygote(environment, call.method)
             with clock.count_work():
                 reply = await self._ask(zygote, request, call.method, deadline_s)
         finally:
             self._slots.release()
-        return _answer(call.method, reply)
+        return _read_reply(call.method, reply)
 
     async def _ask(self, zygote: _Zygote, request: bytes, method: str, deadline_s: float) -> list[str]:
-        """Asks a zygote, which is idle again once it has answered."""
+        """Sends a call to a zygote, and returns the reply. A zygote that answered in time is idle again; any other is
+        killed.
+        """
         try:
             reply = await within(zygote.ask(request), deadline_s)
         except BaseException as error:
@@ -90,10 +91,12 @@ class IsolatedPool:
         return reply
 
     async def close(self) -> None:
-        """Ends all processes, also of calls that are being carried out."""
+        """Kills all zygotes, also those that carry out calls."""
         await asyncio.gather(*(self._end(zygote) for zygote in list(self._all)))
 
-    async def _zygote_for(self, environment: Any, tool: str) -> _Zygote:
+    async def _take_zygote(self, environment: Any, tool: str) -> _Zygote:
+        """Returns an idle zygote that has loaded the environment, or starts one. Errors: EpisodeFailure (environment).
+        """
         while self._idle:
             zygote = self._idle.pop()
             if zygote.is_alive and zygote.environment is environment:
@@ -103,7 +106,7 @@ class IsolatedPool:
         self._all.add(zygote)
         try:
             async with asyncio.timeout(START_DEADLINE_S):
-                reply = await zygote.ask(_pickled(environment, "the environment", _is_script(environment)))
+                reply = await zygote.ask(_pickle(environment, "the environment", _is_script(environment)))
             if reply[0] != "answer":
                 raise _failure(tool, f"its process could not load the environment: {reply[-1]}")
         except BaseException as error:
@@ -121,12 +124,13 @@ class IsolatedPool:
 
 
 _SAME_EVERYWHERE = {"PYTHONHASHSEED": "0"}
-"""Environment variables of all zygotes. Sets of strings have the same order in every such process, so that code which
-goes by it gives the same on every worker."""
+"""Environment variables of all zygotes. With them, sets of strings have the same order in every zygote, so that code
+that depends on it does the same on every worker.
+"""
 
 
 class _Zygote:
-    """Holds this end of a zygote process."""
+    """Holds a zygote process, and the worker's end of the socket to it."""
 
     def __init__(self, environment: Any, process: Process, here: socket.socket) -> None:
         self.environment = environment
@@ -135,7 +139,8 @@ class _Zygote:
 
     @classmethod
     async def start(cls, environment: Any) -> _Zygote:
-        """Starts a zygote. It ends by itself when its socket is closed, so nothing is lost if this is cancelled."""
+        """Starts a zygote. It ends by itself when its socket is closed, so it does not outlive a cancellation of this.
+        """
         here, there = socket.socketpair()
         here.setblocking(False)
         arguments = [str(there.fileno()), str(os.getpid()), *sys.path]
@@ -160,11 +165,11 @@ class _Zygote:
         """Sends a request and reads the reply. Errors: EOFError or OSError when the process is gone."""
         loop = asyncio.get_running_loop()
         await loop.sock_sendall(self._here, LENGTH.pack(len(request)) + request)
-        size = LENGTH.unpack(await self._exactly(LENGTH.size))[0]
-        reply: list[str] = json.loads(await self._exactly(size))
+        size = LENGTH.unpack(await self._read_exactly(LENGTH.size))[0]
+        reply: list[str] = json.loads(await self._read_exactly(size))
         return reply
 
-    async def _exactly(self, size: int) -> bytes:
+    async def _read_exactly(self, size: int) -> bytes:
         data = bytearray()
         while len(data) < size:
             chunk = await asyncio.get_running_loop().sock_recv(self._here, min(size - len(data), 2**20))
@@ -174,11 +179,11 @@ class _Zygote:
         return bytes(data)
 
     async def end(self) -> None:
-        """Ends the process: the end of the connection makes it kill what it started, and itself; its group is killed
-        from here if it doesn't.
+        """Ends the process. It kills itself, and what it started, when the connection ends; if it doesn't within
+        `END_DEADLINE_S`, its process group is killed.
         """
         with contextlib.suppress(OSError):
-            self._here.shutdown(socket.SHUT_RDWR)  # closed only later: a call that still waits on it must notice
+            self._here.shutdown(socket.SHUT_RDWR)  # not closed yet, so that a call that waits for it gets an error
         try:
             async with asyncio.timeout(END_DEADLINE_S):
                 await self._process.wait()
@@ -190,8 +195,8 @@ class _Zygote:
 
 
 def process_slots(count: int | None = None) -> asyncio.Semaphore:
-    """Makes the slots for isolated calls; by default as many as there are CPUs that this process may use, where the
-    system tells.
+    """Returns the slots for isolated calls of a worker: `count`, or by default one for each CPU that this process may
+    use.
     """
     return asyncio.Semaphore(count or _cpus())
 
@@ -200,11 +205,11 @@ def _cpus() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _packed(environment: Any, call: IsolatedCall) -> bytes:
-    """Pickles a call. The state and the arguments are a pickle inside the pickle, which is read when the memory is
-    limited already.
+def _pack_call(environment: Any, call: IsolatedCall) -> bytes:
+    """Encodes a call as a pickle. The state and the arguments are a pickle inside the pickle, which is read only after
+    the limit of memory is set.
     """
-    arguments = _pickled((call.state, call.caller, call.values), "the state", _is_script(environment))
+    arguments = _pickle((call.state, call.caller, call.values), "the state", _is_script(environment))
     return pickle.dumps((call.method, call.memory_mb, arguments))
 
 
@@ -212,9 +217,9 @@ def _is_script(environment: Any) -> bool:
     return type(environment).__module__ == "__main__"
 
 
-def _pickled(value: Any, what: str, is_script: bool) -> bytes:
-    """Encodes a value as a pickle, by reference to its classes; by value only where the other process could not import
-    them.
+def _pickle(value: Any, what: str, is_script: bool) -> bytes:
+    """Encodes a value as a pickle, by reference to its classes, or by value if the other process can't import them
+    (those of a script). `what` names the value in errors.
 
     Errors: TypeError for a value that can't be pickled.
     """
@@ -237,7 +242,8 @@ def _call_failed(tool: str, message: str) -> CallFailed:
     return CallFailed(FailureKind.ENVIRONMENT, f"tool {tool}", message)
 
 
-def _answer(tool: str, reply: list[str]) -> str:
+def _read_reply(tool: str, reply: list[str]) -> str:
+    """Returns the text of an answer, and raises the error of any other reply (see `IsolatedPool.run`)."""
     match reply:
         case ["answer", text]:
             return text

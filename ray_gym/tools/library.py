@@ -1,4 +1,4 @@
-"""Runs library functions in processes of their own, for `episode.isolated`. They are like isolated tools, but of no
+"""Runs library functions in processes of their own, for `episode.isolated`: like isolated tools, but without an
 environment.
 """
 
@@ -17,16 +17,16 @@ from ray_gym.tools.isolated import CallFailed, IsolatedCall, IsolatedPool
 
 
 @dataclass(frozen=True, slots=True)
-class Isolated:
-    """Holds the result of a function (JSON data), or why it gave none."""
+class IsolatedResult:
+    """Holds the result of a function (JSON data), or why it has none."""
 
     value: Any = None
     error: str | None = None
 
 
 class Module:
-    """Imports a module in the process that calls are forked from, as soon as it is unpickled there, and warms it up if
-    it has a `warm_up`.
+    """Stands for a module in the place of an environment. When a zygote unpickles it, it imports the module, and calls
+    the module's `warm_up` if there is one.
     """
 
     def __init__(self, name: str) -> None:
@@ -35,11 +35,11 @@ class Module:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         module = load_module(self._name)
-        getattr(module, "warm_up", _nothing)()
+        getattr(module, "warm_up", _do_nothing)()
 
     def call(self, state: None, caller: None, function: str, arguments: str) -> str:
-        """Calls a function of the module, from JSON text to JSON text. Errors: EpisodeFailure (environment) for a
-        function that isn't there, or gives no JSON data.
+        """Calls a function of the module. `arguments` is a JSON list, and the result JSON text. Errors: EpisodeFailure
+        (environment) if there is no such function, or its result is not JSON data.
         """
         found: Any = load_module(self._name)
         try:
@@ -56,7 +56,7 @@ class Module:
 
 @dataclass(slots=True)
 class _Library:
-    """Holds a module, and the processes that have imported it."""
+    """Holds a module, and the zygotes that have imported it."""
 
     module: Module
     pool: IsolatedPool
@@ -64,8 +64,8 @@ class _Library:
 
 @dataclass(slots=True)
 class Libraries:
-    """Holds the libraries of one worker, each with processes of its own, which share its `slots`. Nothing is started
-    before the first call.
+    """Holds the libraries of one worker, each with zygotes of its own, which share the worker's `slots`. Nothing is
+    started before the first call.
     """
 
     slots: asyncio.Semaphore
@@ -74,10 +74,11 @@ class Libraries:
     async def call(
         self, function: str, arguments: str, deadline_s: float, memory_mb: int | None
     ) -> tuple[str, str | None]:
-        """Calls a function with arguments as JSON text. Returns its result as JSON text, and why it gave none, if so.
+        """Calls `module:function` with a JSON list of arguments. Returns the result as JSON text and None, or `null`
+        and why there is no result.
 
-        Errors: EpisodeFailure (environment) if there is no such module, no such function in it, or it gives no JSON
-        data.
+        `deadline_s`: seconds for the call. `memory_mb`: megabytes that it may take; None means no limit. Errors:
+        EpisodeFailure (environment) if there is no such module or function, or its result is not JSON data.
         """
         module, _, name = function.partition(":")
         if module not in self._libraries:
@@ -97,9 +98,9 @@ class Libraries:
         return "null", utf8(why)
 
     async def close(self) -> None:
-        """Ends all processes, also of calls that are being carried out."""
+        """Kills all zygotes, also those that carry out calls."""
         await asyncio.gather(*(library.pool.close() for library in self._libraries.values()))
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     return None

@@ -14,10 +14,10 @@ from ray_gym.tools.tool import Tool
 
 
 class ToolRunner:
-    """Starts no thread and no process before a tool needs one."""
+    """Runs the tools of all episodes of a worker. It starts no thread and no process before a tool needs one."""
 
     def __init__(self, processes: int | None = None) -> None:
-        """Makes a runner. `processes` is how many isolated calls run at once (default: one for each CPU)."""
+        """Creates a runner. `processes`: number of isolated calls that run at once, by default one for each CPU."""
         self.processes = process_slots(processes)
         self.blocking = BlockingPool()
         self.isolated = IsolatedPool(self.processes)
@@ -26,10 +26,11 @@ class ToolRunner:
     async def run(
         self, tool: Tool, environment: Any, state: Any, caller: Any, values: dict[str, Any], deadline_s: float
     ) -> Any:
-        """Runs a tool and returns its result (of an isolated one: as text). The deadline starts when the tool does.
+        """Runs a tool, and returns its result; that of an isolated tool is text. The `deadline_s` seconds start with
+        the tool.
 
-        Errors: whatever the tool raises; TimeoutError; `EpisodeFailure` (environment) when an isolated tool's process
-        dies, (infra) when this worker has no threads left.
+        Errors: those that the tool raises; TimeoutError; `EpisodeFailure` (environment if an isolated tool's process
+        dies, infra if this worker has no threads left).
         """
         if tool.options.isolated:
             return await self.isolated.run(
@@ -42,7 +43,7 @@ class ToolRunner:
         return await within(result, deadline_s) if inspect.isawaitable(result) else result
 
     async def close(self) -> None:
-        """Ends the processes and the idle threads; a thread that is stuck stays until the process exits."""
+        """Ends the processes and the idle threads; stuck threads stay until this process exits."""
         self.blocking.close()
         await self.isolated.close()
         await self.libraries.close()

@@ -1,11 +1,11 @@
 """Defines tools: typed methods of an environment that participants may call.
 
 A tool is a method `(self, state, caller, **arguments)` under `@tool`. Its JSON schema comes from its signature; the
-arguments that a model writes are validated against it strictly (no "3" for 3). A model's mistakes are answered to the
-model as tool errors: they never raise out of the episode.
+arguments that a model writes are validated against it strictly ("3" is not accepted for 3). A model gets its mistakes
+as answers with an error; they never fail the episode.
 
-Tools that a task or a library brings along have a JSON schema and no method of their own: `tool_by_schema` has one
-method answer for them all.
+Tools of a task or a library have a JSON schema and no method of their own: by `tool_by_schema` one method answers for
+all of them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MARK = "__ray_gym_tool__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolOptions:
-    """Makes a method a tool: `@tool(...)` takes these options, and the tool carries them wherever it goes.
+    """Holds the options of a tool. As the decorator `@tool(...)` it makes a method a tool.
 
     Errors: TypeError for options that contradict each other.
     """
@@ -38,7 +38,7 @@ class ToolOptions:
     blocking: bool = False
     """Run it in a thread, for code that would hold up the event loop.
 
-    A thread can't be killed: what may never return is better isolated."""
+    A thread can't be killed: code that may never return is better isolated."""
 
     isolated: bool = False
     """Run it in a process of its own, for code that may crash, hang or eat memory.
@@ -54,10 +54,11 @@ class ToolOptions:
     effect: WhenLost | None = None
     """The tool changes something outside of the session: it books, pays, sends.
 
-    It is then called once, whatever dies: its answer is recorded, and given again when the episode goes on elsewhere,
-    **without running its code**, so it must not change the state (a tool that has to do both awaits `episode.effect`).
-    If its worker died in the middle, "retry" calls it again, "fail" fails the episode. A parameter with the type
-    `IdempotencyKey` is given a key that is the same in every attempt; models don't see it."""
+    It is then called once, even if its worker dies: its answer is recorded, and given again when the episode is
+    resumed, **without running its code**, so it must not change the state (a tool that has to do both awaits
+    `episode.effect`). If its worker died in the middle, "retry" calls it again, "fail" fails the episode. A parameter
+    with the type `IdempotencyKey` gets a key that is the same in every attempt; models don't see it.
+    """
 
     def __post_init__(self) -> None:
         if self.isolated and self.blocking:
@@ -74,8 +75,10 @@ class ToolOptions:
         setattr(method, _MARK, self)
         return method
 
-    def take_time(self, method: Callable[..., Any]) -> bool:
-        """Says whether others may go on while the method runs: it is async, or runs in a thread or a process."""
+    def takes_time(self, method: Callable[..., Any]) -> bool:
+        """Returns True if other code of the episode may run while the method does: it is async, or runs in a thread or
+        a process.
+        """
         return self.blocking or self.isolated or inspect.iscoroutinefunction(method)
 
 
@@ -92,12 +95,14 @@ class Tool:
     arguments: Arguments
     options: ToolOptions = ToolOptions()
     key_parameter: str | None = None
-    """Name of the parameter that is given the idempotency key, if there is one."""
+    """Name of the parameter that gets the idempotency key, if there is one."""
 
     takes_time: bool = False
-    """True if others may go on while it runs: it is async, or runs in a thread or a process."""
+    """True if other code of the episode may run while it does: it is async, or runs in a thread or a process."""
     was_brought: bool = False
-    """True if its method answers for others, too: it is given the tool's name, and the arguments as one dict."""
+    """True if it came with a task or a library (`tool_by_schema`): its method gets the tool's name, and the arguments
+    as one dict.
+    """
 
     @property
     def participants(self) -> tuple[str, ...] | None:
@@ -105,20 +110,21 @@ class Tool:
         return self.options.participants
 
     def offered_to(self, participant: str) -> bool:
+        """Returns True if the participant may call the tool."""
         return self.participants is None or participant in self.participants
 
 
 def tools_of(environment_class: type) -> dict[str, Tool]:
-    """Returns the tools of an environment class by name, in the order in which they are written.
+    """Returns the tools of an environment class by name, in the order of their definitions.
 
-    Errors: TypeError when a tool's signature has no types or misses the `state` and `caller` parameters.
+    Errors: TypeError if a tool's signature has no types, or lacks the parameters `state` and `caller`.
     """
     found: dict[str, Tool] = {}
     for base in reversed(environment_class.__mro__):
         for name, member in vars(base).items():
             options = getattr(member, _MARK, None)
             if options is not None:
-                found[name] = _read(name, member, options)
+                found[name] = _read_tool(name, member, options)
     return found
 
 
@@ -130,10 +136,10 @@ def tool_by_schema(
     blocking: bool = False,
     effect: WhenLost | None = None,
 ) -> Tool:
-    """Makes a tool for `Environment.tools_for`, with a schema that is not written in code.
+    """Returns a tool for `Environment.tools_for`, whose schema is data.
 
-    method: a method of the environment, `(self, state, caller, name, arguments)`: it may answer for any number of
-    tools. The arguments fit the schema. The other options are those of `@tool`.
+    `method`: a method of the environment, `(self, state, caller, name, arguments)`. It may answer for any number of
+    tools, and gets arguments that fit the schema. The other options are those of `@tool`.
 
     Errors: ValueError for parameters that are no JSON schema of an object.
     """
@@ -142,10 +148,10 @@ def tool_by_schema(
     except ValueError as error:
         raise ValueError(f"tool {schema.name}: parameters: {error}") from None
     options = ToolOptions(participants=participants, blocking=blocking, effect=effect)
-    return Tool(schema, method.__name__, arguments, options, takes_time=options.take_time(method), was_brought=True)
+    return Tool(schema, method.__name__, arguments, options, takes_time=options.takes_time(method), was_brought=True)
 
 
-def _read(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
+def _read_tool(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
     parameters = list(inspect.signature(method).parameters.values())
     if len(parameters) < 3:
         raise TypeError(f"tool {name}: expected (self, state, caller, ...), found {inspect.signature(method)}")
@@ -164,14 +170,12 @@ def _read(name: str, method: Callable[..., Any], options: ToolOptions) -> Tool:
     arguments: type[BaseModel] = create_model(f"{name}_arguments", __config__=config, **fields)
     schema = ToolSchema(name, inspect.cleandoc(method.__doc__ or ""), _plain_schema(arguments))
     if key_parameter and not options.effect:
-        raise TypeError(
-            f"tool {name}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... is given"
-        )
-    return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.take_time(method))
+        raise TypeError(f"tool {name}: {key_parameter} is an IdempotencyKey, which only a tool with effect=... gets")
+    return Tool(schema, name, ArgumentsByModel(arguments), options, key_parameter, options.takes_time(method))
 
 
 def _plain_schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """Returns pydantic's schema without its titles, which only cost tokens."""
+    """Returns pydantic's JSON schema without its titles, which only cost tokens."""
 
     def without_titles(node: Any, names_are_keys: bool = False) -> Any:
         if isinstance(node, dict):

@@ -1,13 +1,13 @@
-"""Runs as the process that isolated tools are forked from. It has imported the environment's module once, so that a
-call costs milliseconds.
+"""Runs as a zygote, the process that isolated tools are forked from. It has imported the environment's module once, so
+that a call costs milliseconds.
 
-It reads calls from one socket and forks a fresh child for each, one at a time: no call sees what another did to module
-globals. The child's answer comes back as JSON, not as a pickle: nothing that a tool's process wrote is ever unpickled
-in the worker.
+It reads calls from one socket and forks a child for each, one at a time: no call sees another's changes of module
+globals. The child's answer comes back as JSON, not as a pickle: the worker never unpickles bytes that a tool's process
+wrote.
 
-No process outlives the worker. The worker's death closes the socket (and is signalled by the kernel), upon which the
-zygote kills its descendants and its process group; a child dies with its zygote. Processes that a tool started and left
-behind are killed when its call ends.
+No process outlives the worker. The worker's death closes the socket (and the kernel sends a signal), upon which the
+zygote kills its descendants and its process group; a child dies with its zygote. Processes that a tool left behind are
+killed when its call ends.
 """
 
 from __future__ import annotations
@@ -31,14 +31,16 @@ from typing import Any, NoReturn
 
 from ray_gym.errors import EpisodeFailure, describe
 from ray_gym.tools.answer import ToolError, as_text
-from ray_gym.tools.frames import Reply, receive, send
+from ray_gym.tools.frames import ZygoteReply, receive, send
 
 CHUNK = 2**16
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def main(descriptor: int, worker: int) -> None:
-    """Serves the calls that come through the socket `descriptor` until process `worker` closes it."""
+    """Carries out the calls that come by the socket with this file descriptor, until the process `worker` (its PID)
+    closes the other end.
+    """
     if os.getpgid(0) != os.getpid():
         raise RuntimeError("a zygote kills its process group when it ends, so it must lead one of its own")
     _die_with_parent(worker, signal.SIGKILL)
@@ -52,21 +54,21 @@ def main(descriptor: int, worker: int) -> None:
         send(channel, ["raised", describe(error)])
         _end()
     signal.signal(signal.SIGTERM, lambda *_: _end())
-    _die_with_parent(worker, signal.SIGTERM)  # from now on it has children to take along
-    spared = _children()  # what the environment's module started belongs to all calls
+    _die_with_parent(worker, signal.SIGTERM)  # from now on it may have children, which it has to kill as well
+    spared = _children()  # processes that the environment's module started are for all calls
     send(channel, ["answer", "ready"])
     with contextlib.suppress(EOFError, OSError):
         while True:
             call = receive(channel)
-            reply = _carry_out(environment, call, channel)
+            reply = _run_call(environment, call, channel)
             _kill_children(spared)
             send(channel, reply)
     _end()
 
 
-def _carry_out(environment: Any, call: bytes, channel: socket.socket) -> Reply:
-    """Forks a child that carries out the call, and returns its reply. Errors: EOFError when the worker has closed the
-    socket meanwhile.
+def _run_call(environment: Any, call: bytes, channel: socket.socket) -> ZygoteReply:
+    """Forks a child that carries out the call, and returns its reply. Errors: EOFError if the worker closes the socket
+    meanwhile.
     """
     sys.stdout.flush()
     sys.stderr.flush()
@@ -75,7 +77,7 @@ def _carry_out(environment: Any, call: bytes, channel: socket.socket) -> Reply:
     if child == 0:
         channel.close()
         os.close(reader)
-        _be_the_child(zygote, environment, call, writer)
+        _run_child(zygote, environment, call, writer)
     os.close(writer)
     try:
         answered = _read_until_dead(reader, child, channel)
@@ -88,8 +90,8 @@ def _carry_out(environment: Any, call: bytes, channel: socket.socket) -> Reply:
 
 
 def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
-    """Reads all that the child writes. The child's death marks the end: a process that it left behind may hold the pipe
-    open.
+    """Reads all that the child writes, until the child is dead: the pipe may stay open in a process that it left
+    behind.
     """
     death = os.pidfd_open(child)
     poll = select.poll()
@@ -101,7 +103,7 @@ def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
     try:
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
-            if channel.fileno() in ready:  # nothing is sent during a call: this is its end
+            if channel.fileno() in ready:  # the worker sends nothing during a call, so it has closed the socket
                 raise EOFError
             chunk = b""
             with contextlib.suppress(BlockingIOError):
@@ -118,16 +120,15 @@ def _read_until_dead(reader: int, child: int, channel: socket.socket) -> bytes:
 # ---- in the child ----
 
 
-def _be_the_child(zygote: int, environment: Any, call: bytes, writer: int) -> NoReturn:
-    """Carries out the call and exits, without the parent's exit handlers. Never returns, so that there is no second
-    zygote.
-    """
+def _run_child(zygote: int, environment: Any, call: bytes, writer: int) -> NoReturn:
+    """Carries out the call, writes the reply to the pipe, and exits without the exit handlers that were inherited."""
     code = 1
     try:
         _die_with_parent(zygote, signal.SIGKILL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with contextlib.suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text("1000")  # when the node's memory runs out: this, not the worker
+            # if the node's memory runs out, the kernel kills this process before the worker
+            Path("/proc/self/oom_score_adj").write_text("1000")
         reply = json.dumps(_call(environment, call)).encode()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -138,7 +139,7 @@ def _be_the_child(zygote: int, environment: Any, call: bytes, writer: int) -> No
         os._exit(code)
 
 
-def _call(environment: Any, call: bytes) -> Reply:
+def _call(environment: Any, call: bytes) -> ZygoteReply:
     memory_mb = None
     try:
         method, memory_mb, arguments = pickle.loads(call)
@@ -146,28 +147,28 @@ def _call(environment: Any, call: bytes) -> Reply:
         if memory_mb is not None:
             _limit_memory(memory_mb)
         result = getattr(environment, method)(state, caller, **values)
-        return ["answer", as_text(asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result)]
+        return ["answer", as_text(asyncio.run(_await(result)) if inspect.isawaitable(result) else result)]
     except ToolError as error:
         return ["refused", str(error), *([] if error.content is None else [error.content])]
     except EpisodeFailure as error:
         return ["failure", error.failure.kind.value, error.failure.where, error.failure.message]
     except MemoryError as error:
-        traceback.clear_frames(error.__traceback__)  # what filled the memory
+        traceback.clear_frames(error.__traceback__)  # they hold the objects that filled the memory
         limit = f" (memory_mb is {memory_mb})" if memory_mb is not None else ""
         return ["raised", f"{describe(error)}{limit}"]
     except BaseException as error:
         return ["raised", describe(error)]
 
 
-async def _awaited(result: Awaitable[Any]) -> Any:
+async def _await(result: Awaitable[Any]) -> Any:
     return await result
 
 
 def _limit_memory(memory_mb: int) -> None:
-    """Limits the memory to `memory_mb` more than this process has already: the author can't know how much the imports
-    took.
+    """Limits the memory of this process to `memory_mb` megabytes more than it has already: authors can't know how much
+    the imports take.
 
-    The address space alone would be a loose limit: allocators have reserved some of it, and data may grow into that.
+    A limit of the address space alone would be loose: allocators have reserved some of it, and data may grow into that.
     """
     sizes = [int(pages) * resource.getpagesize() for pages in Path("/proc/self/statm").read_text().split()]
     for kind, size in ((resource.RLIMIT_AS, sizes[0]), (resource.RLIMIT_DATA, sizes[5])):
@@ -181,7 +182,7 @@ def _limit_memory(memory_mb: int) -> None:
 def _die_with_parent(parent: int, signal_: signal.Signals) -> None:
     """Has the kernel send `signal_` to this process when its parent dies."""
     _prctl(_PR_SET_PDEATHSIG, signal_)
-    if os.getppid() != parent:  # it died before that
+    if os.getppid() != parent:  # it died before the call of prctl
         os._exit(1)
 
 
@@ -201,8 +202,8 @@ def _children() -> frozenset[int]:
 
 
 def _kill_children(spared: frozenset[int]) -> None:
-    """Kills the processes that a call left behind, also in sessions of their own: orphans become children of the
-    subreaper, this process.
+    """Kills the processes that a call left behind, also those in other sessions: orphans become children of this
+    process, which is a subreaper.
     """
     while doomed := _children() - spared:
         for child in doomed:
@@ -210,6 +211,3 @@ def _kill_children(spared: frozenset[int]) -> None:
         for child in doomed:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(child, 0)
-
-
-# ---- the socket ----

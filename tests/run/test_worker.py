@@ -254,7 +254,7 @@ async def test_a_file_that_could_not_be_staged_is_told_with_whatever_comes_next(
     storage.is_full.set()
     storage.may_stage.set()
     if ask == "leave":
-        monkeypatch.setattr(BlockingPool, "is_worn_out", property(lambda blocking: True))
+        monkeypatch.setattr(BlockingPool, "is_exhausted", property(lambda blocking: True))
     with pytest.raises(OSError, match="no space left"):
         if ask in ("finish", "cancel"):
             await getattr(worker, ask)()

@@ -91,15 +91,15 @@ async def test_a_cancelled_call_gives_its_thread_up_too(release: threading.Event
 async def test_a_worker_with_too_many_stuck_threads_says_that_it_must_be_replaced(release: threading.Event) -> None:
     pool = BlockingPool(threads=1, stuck_limit=2, replaced_within_s=0.1)
     for _ in range(2):
-        assert not pool.is_worn_out
+        assert not pool.is_exhausted
         await get_stuck(pool, release)
     with pytest.raises(EpisodeFailure) as caught:
         await pool.run("quick", lambda: "done", 5)
     failure = caught.value.failure
-    assert pool.is_worn_out and (failure.kind, failure.where) == (FailureKind.INFRA, "tool quick")
+    assert pool.is_exhausted and (failure.kind, failure.where) == (FailureKind.INFRA, "tool quick")
     assert "2 of nap" in failure.message and "must be replaced" in failure.message
     release.set()
-    await until(lambda: not pool.is_worn_out)
+    await until(lambda: not pool.is_exhausted)
     assert await pool.run("quick", lambda: "done", 5) == "done"
 
 
@@ -108,7 +108,7 @@ async def test_until_it_is_replaced_calls_wait(release: threading.Event) -> None
     await get_stuck(pool, release)
     waiting = asyncio.create_task(pool.run("quick", lambda: "done", 5))
     await asyncio.sleep(0)
-    assert pool.is_worn_out and not waiting.done()
+    assert pool.is_exhausted and not waiting.done()
     release.set()
     assert await waiting == "done", "the thread came back after all"
 

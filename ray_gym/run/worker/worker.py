@@ -159,7 +159,7 @@ class Worker:
         except TimeoutError:
             pass
         await self._record()
-        self._is_leaving = self._player.stage.tool_runner.blocking.is_worn_out
+        self._is_leaving = self._player.stage.tool_runner.blocking.is_exhausted
         if self._is_leaving:
             await self._roll()
         elif self._roll_is_due():
