@@ -19,8 +19,7 @@ WhenLost = Literal["retry", "fail"]
 
 
 class IdempotencyKey(str):
-    """Names one call of a tool with an effect. It is the same in every attempt: pass it to the service that is called.
-    """
+    """Names one call of a tool with an effect. It is the same in every attempt: pass it to the service that is called."""
 
 
 class ToolError(Exception):

@@ -95,8 +95,7 @@ class IsolatedPool:
         await asyncio.gather(*(self._end(zygote) for zygote in list(self._all)))
 
     async def _take_zygote(self, environment: Any, tool: str) -> _Zygote:
-        """Returns an idle zygote that has loaded the environment, or starts one. Errors: EpisodeFailure (environment).
-        """
+        """Returns an idle zygote that has loaded the environment, or starts one. Errors: EpisodeFailure (environment)."""
         while self._idle:
             zygote = self._idle.pop()
             if zygote.is_alive and zygote.environment is environment:
@@ -139,8 +138,7 @@ class _Zygote:
 
     @classmethod
     async def start(cls, environment: Any) -> _Zygote:
-        """Starts a zygote. It ends by itself when its socket is closed, so it does not outlive a cancellation of this.
-        """
+        """Starts a zygote. It ends by itself when its socket is closed, so it does not outlive a cancellation of this."""
         here, there = socket.socketpair()
         here.setblocking(False)
         arguments = [str(there.fileno()), str(os.getpid()), *sys.path]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -26,24 +27,23 @@ TOOLS: Any = [{"type": "function", "function": WEATHER}]
 GREEDY: Any = {"model": "small", "temperature": 0.0}
 
 
-def test_the_official_client_plays_against_the_gateway(small_model_service: Served) -> None:
+@pytest.fixture(scope="module")
+def client(small_model_service: Served) -> Iterator[openai.OpenAI]:
+    """The official client, as a caller with a session of its own."""
     headers = {"X-Session-ID": "a-conversation"}
-    with openai.OpenAI(
-        base_url=f"{small_model_service.url}/v1", api_key=TOKEN, max_retries=0, default_headers=headers
-    ) as client:
-        assert [model.id for model in client.models.list()] == ["clerk", "small"]
-        chat(client)
-        tools(client)
-        responses(client)
-        errors(client)
+    url = f"{small_model_service.url}/v1"
+    with openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, default_headers=headers) as client:
+        yield client
+
+
+def test_models_are_listed_for_callers_only(client: openai.OpenAI) -> None:
+    assert [model.id for model in client.models.list()] == ["clerk", "small"]
     with pytest.raises(openai.AuthenticationError) as refused:
-        openai.OpenAI(
-            base_url=f"{small_model_service.url}/v1", api_key="another-0123456789", max_retries=0
-        ).models.list()
+        client.with_options(api_key="another-0123456789").models.list()
     assert refused.value.status_code == 401 and refused.value.code
 
 
-def chat(client: openai.OpenAI) -> None:
+def test_chat_whole_streamed_and_as_a_completion(client: openai.OpenAI) -> None:
     asked: Any = {"messages": QUESTION, "max_tokens": 8, **GREEDY}
     whole = client.chat.completions.create(
         logprobs=True, top_logprobs=2, extra_body={"return_token_ids": True}, **asked
@@ -60,7 +60,7 @@ def chat(client: openai.OpenAI) -> None:
     assert client.completions.create(prompt=prompt, max_tokens=8, **GREEDY).choices[0].text == said.message.content
 
 
-def tools(client: openai.OpenAI) -> None:
+def test_tools_whole_and_streamed(client: openai.OpenAI) -> None:
     asked: Any = {"messages": QUESTION, "tools": TOOLS, "max_tokens": 32, "parallel_tool_calls": False, **GREEDY}
     whole = client.chat.completions.create(tool_choice="required", **asked).choices[0]
     assert whole.message.tool_calls is not None and whole.finish_reason == "tool_calls"
@@ -74,7 +74,7 @@ def tools(client: openai.OpenAI) -> None:
     assert told.choices[0].message.content or told.choices[0].message.tool_calls
 
 
-def responses(client: openai.OpenAI) -> None:
+def test_responses_whole_and_streamed(client: openai.OpenAI) -> None:
     asked: Any = {"input": "What is the weather in Rome?", "max_output_tokens": 8, **GREEDY}
     whole = client.responses.create(**asked)
     assert whole.output_text and whole.usage is not None and whole.usage.output_tokens == 8
@@ -83,7 +83,7 @@ def responses(client: openai.OpenAI) -> None:
         assert "".join(deltas) == whole.output_text == stream.get_final_response().output_text
 
 
-def errors(client: openai.OpenAI) -> None:
+def test_errors_have_their_classes(client: openai.OpenAI) -> None:
     with pytest.raises(openai.NotFoundError, match="there is no model"):
         client.chat.completions.create(model="other", messages=QUESTION)
     with pytest.raises(openai.BadRequestError) as refused:

@@ -115,14 +115,22 @@ def test_a_sample_is_the_whole_conversation_as_the_template_writes_it(games: lis
         assert text.count("<|im_start|>assistant\nmake_move {") == sum(span["generated"] for span in sample["spans"])
 
 
+@pytest.fixture(scope="module")
+def talks(
+    model_cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, Any]]:
+    """A game whose policy may also talk freely, so that some of its tokens have no grammar."""
+    free = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=24", "train=strict"]
+    few = ["tasks.limit=1", "tasks.repeats=1"]
+    return attached(model_cluster, small_model_app, tmp_path_factory.mktemp("talks"), *few, *free)
+
+
 def test_an_independent_forward_pass_gives_the_recorded_logprobs(
-    games: list[dict[str, Any]], model_cluster: dict[str, str], small_model_app: str, tmp_path: Path
+    games: list[dict[str, Any]], talks: list[dict[str, Any]]
 ) -> None:
     """Of forced calls under their recorded grammar, and of free text; `benchmarks.parity` has more ways of sampling."""
     from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
 
-    free = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=24", "train=strict"]
-    talks = attached(model_cluster, small_model_app, tmp_path, "tasks.limit=1", "tasks.repeats=1", *free)
     reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())
     mean, largest = (2e-5, 2e-4) if cpu_dtype() == "float32" else (0.1, 2.0)
     kinds = set()
