@@ -1,1 +1,1 @@
-"""Converts conversations to tokens and back, for every engine that is given token ids."""
+"""Converts conversations to token ids and back, for every engine that takes token ids."""

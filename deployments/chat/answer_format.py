@@ -1,4 +1,4 @@
-"""Makes the grammar that holds an answer's text to the form that a caller asks for (`response_format`)."""
+"""Makes the grammar for a request's `response_format`, which constrains the text of the answer."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ FIELD = "response_format"
 
 
 def grammar_of(response_format: str, calls: Grammar | None) -> Grammar:
-    """Returns the grammar of an answer. `calls`: the grammar of a tool call, if the answer may be one instead.
-    Errors: EpisodeFailure (data).
+    """Returns the grammar of an answer.
+
+    `response_format`: JSON text in the form of chat completions. `calls`: grammar of tool calls, if the answer may be
+    calls instead of text. Errors: EpisodeFailure (data) if the model's calls have no structural tag.
     """
     words = compact({"type": "json_schema", "json_schema": _schema(response_format)}, parallel=True)
     if calls is None:
         return _tag(words)
     if calls.kind != "structural_tag":
-        problem = "this model's calls have no form of their own: leave out response_format, or set tool_choice to none"
+        problem = "this model's calls have no tags of their own: leave out response_format, or set tool_choice to none"
         raise EpisodeFailure(FailureKind.DATA, FIELD, problem)
     return _tag({"type": "or", "elements": [words, json.loads(calls.text)["format"]]})
 
 
 def _tag(form: Any) -> Grammar:
-    return Grammar("structural_tag", json.dumps({"type": "structural_tag", "format": form}), asked_by=FIELD)
+    return Grammar("structural_tag", json.dumps({"type": "structural_tag", "format": form}), field=FIELD)
 
 
 def _schema(response_format: str) -> Any:

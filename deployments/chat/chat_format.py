@@ -1,8 +1,8 @@
-"""Renders chats so that prompts only grow: finds the ids that a step adds to the exact history of its thread.
+"""Renders chats so that prompts only grow: finds the token ids that a step adds to the exact history of its thread.
 
-Messages are rendered whole, with the model's template; only the text after the part that the history already covers is
-tokenised, cut at whole messages. Generated tokens are never rendered into ids again. If the template rewrites what came
-before, there is no such text: the prompt is made anew and `fork_reason` says why.
+All messages are rendered with the model's template, but only the text after the part that the history covers is
+tokenised, message by message. Generated tokens are never tokenised again. If the template renders the covered part
+otherwise than before, the whole prompt is tokenised anew, and `fork_reason` says why.
 """
 
 from __future__ import annotations
@@ -22,43 +22,46 @@ from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import TokenIds
 
-OUR_TEMPLATE = Path(__file__).parent / "templates" / "chatml_tools.jinja"
+FALLBACK_TEMPLATE = Path(__file__).parent / "templates" / "chatml_tools.jinja"
 
 REASONING_STRIPPED = "reasoning_stripped"
 TEMPLATE_REWROTE_HISTORY = "template_rewrote_history"
 TEMPLATE_REFUSED_MESSAGE = "template_refused_message"
 
 
-TOLD_APART, RENDERED_CHARACTERS = 32, 500_000
-"""Limits for finding the ends of messages in a long prompt that is all new: each end is found by rendering all that
-goes before. Only so many of the last messages are told apart, and with at most so many characters rendered; the tokens
-of earlier ones go with the first of those.
+CUT_MESSAGES, CUT_CHARACTERS = 32, 500_000
+"""Limits for finding the ends of messages in a prompt, each of which is found by rendering all that goes before it.
+
+Only the last `CUT_MESSAGES` messages are tokenised one by one, and fewer if that would render more than
+`CUT_CHARACTERS` characters. The tokens of all messages before them count as those of the first of them.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt's `new_ids` (int32 [n]) go after the history, or are the whole prompt if there is a `fork_reason`.
-    `lengths` says how many of them belong to each new message; the rest opens the generation.
-    """
+    """Holds the token ids that a prompt adds to the history of its thread."""
 
     new_ids: TokenIds
+    """int32 [n]: ids after the history, or the whole prompt if there is a `fork_reason`."""
     lengths: tuple[int, ...]
+    """Number of `new_ids` that belong to each new message. The rest of them is the generation prompt."""
     fork_reason: str | None = None
+    """Reason why the prompt does not begin with the history; None if it does."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Continuation:
-    """A continuation says where in the full text the history ends, and which closing text is tokenised before
-    the rest.
-    """
+    """Says which text is tokenised after the history: `closing`, then the full text from the character `start` on."""
 
     start: int
     closing: str
+    """Text that ends the last generated message, and that the history lacks."""
 
 
 class ChatFormat:
-    """A chat format is one tokenizer and its templates. It is pure: no engine, no Ray; safe in threads."""
+    """A chat format renders and tokenises the conversations of one model. It holds the tokenizer and the chat template,
+    uses neither an engine nor Ray, and is safe in threads.
+    """
 
     def __init__(
         self,
@@ -67,9 +70,11 @@ class ChatFormat:
         template: str | None = None,
         variables: Mapping[str, Any] | None = None,
     ) -> None:
-        """Probes the templates. `stop_ids` end a generation; `template` replaces the tokenizer's own (Jinja text),
-        `variables` are passed to it.
-        Errors: UserError if there is no template.
+        """Probes the templates.
+
+        `tokenizer`: a Hugging Face tokenizer. `stop_ids`: ids of the tokens that end a generation. `template`: Jinja
+        text in place of the tokenizer's own template. `variables`: passed to the template. Errors: UserError if there
+        is no template.
         """
         source = template or tokenizer.chat_template
         if not isinstance(source, str):
@@ -80,37 +85,41 @@ class ChatFormat:
         self.template = Template(tokenizer, source, variables)
         self.tool_template: Template | None = self.template if self.template.shows_tools else None
         if self.tool_template is None and "<|im_start|>" in source and "<|im_end|>" in self._stop_strings:
-            self.tool_template = Template(tokenizer, OUR_TEMPLATE.read_text())
+            self.tool_template = Template(tokenizer, FALLBACK_TEMPLATE.read_text())
         self._text = TextTokenizer(tokenizer, {source, (self.tool_template or self.template).source})
 
     @property
     def shows_tools(self) -> bool:
-        """Says whether the model's own template has a place for tools."""
+        """Returns True if the model's own template shows tools."""
         return self.template.shows_tools
 
     @property
-    def uses_our_template(self) -> bool:
-        """Says whether tools are shown by our template, because the model's own has no place for them."""
+    def uses_fallback_template(self) -> bool:
+        """Returns True if tools are shown by the fallback template (ChatML), since the model's own shows none."""
         return not self.shows_tools and self.tool_template is not None
 
     def prompt(self, messages: Sequence[Message], tools: Sequence[ToolSchema], known: int, history: TokenIds) -> Prompt:
-        """Returns the ids that the next generation needs. `history` (int32 [n]) covers the first `known` messages, the
-        last of them generated.
-        Errors: UserError if the template cannot show tools or calls, or refuses the messages.
+        """Returns the ids that the next generation needs after the history.
+
+        `history`: int32 [n], the exact ids of the first `known` messages, the last of which was generated. Errors:
+        UserError if the template can't show tools or calls, or refuses the messages.
         """
         template = self._template_for(messages, tools)
         if known == 0 or len(history) == 0:
-            return self._tokenised(Rendering(template, self._text, messages, tools), 0, _Continuation(0, ""))
+            return self._tokenise(Rendering(template, self._text, messages, tools), 0, _Continuation(0, ""))
         rendering = Rendering(template, self._text, messages, tools, known)
-        continuation = self._appended(rendering, known, history) or self._spelled_out(rendering, history)
+        continuation = self._continue_after_answer(rendering, known, history) or self._continue_after_text(
+            rendering, history
+        )
         if continuation is not None:
-            return self._tokenised(rendering, known, continuation)
+            return self._tokenise(rendering, known, continuation)
         reason = self._fork_reason(rendering, messages[:known], history)
-        return self._tokenised(rendering, 0, _Continuation(0, ""), reason)
+        return self._tokenise(rendering, 0, _Continuation(0, ""), reason)
 
-    def whole(self, messages: Sequence[Message]) -> list[int]:
-        """Returns the ids of a conversation that is not continued.
-        Errors: UserError if the template cannot show calls or refuses the messages.
+    def encode_conversation(self, messages: Sequence[Message]) -> list[int]:
+        """Returns the ids of a conversation without a generation prompt, for models that judge it.
+
+        Errors: UserError if the template can't show calls, or refuses the messages.
         """
         rendering = Rendering(self._template_for(messages, ()), self._text, messages, ())
         text = rendering.text(rendering.count)
@@ -118,8 +127,8 @@ class ChatFormat:
         return self._text.encode(text, rendering.placeholders, continued=False)
 
     def _template_for(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Template:
-        """Chooses the template. Earlier calls need one that shows them, also where no tools are offered any more.
-        Errors: UserError.
+        """Returns the template for these messages: the model's own, or the fallback for tools and earlier calls that
+        the model's own does not show. Errors: UserError if neither can show them.
         """
         has_calls = any(message.tool_calls or message.role == "tool" for message in messages)
         if not tools and (not has_calls or self.template.shows_calls):
@@ -129,9 +138,9 @@ class ChatFormat:
             raise UserError(f"the model's chat template does not show {what} and is not ChatML; set chat_template")
         return self.tool_template
 
-    def _appended(self, rendering: Rendering, known: int, history: TokenIds) -> _Continuation | None:
-        """Returns the continuation if the template only appends, so that its text of all messages begins with its text
-        of the known ones; else None.
+    def _continue_after_answer(self, rendering: Rendering, known: int, history: TokenIds) -> _Continuation | None:
+        """Returns the continuation if the template's text of all messages begins with its text of the known ones; else
+        None.
         """
         before_answer = rendering.text(known - 1, generation_prompt=True)
         covered = rendering.text(known)
@@ -144,14 +153,13 @@ class ChatFormat:
         if closing is not None:
             return _Continuation(len(covered), closing)
         if generated_stop and rendering.full.startswith(generated_stop, len(covered)):
-            # In some families (GLM) an answer ends with the mark that begins the next message.
+            # In some families (GLM) the token that ends an answer also begins the next message.
             return _Continuation(len(covered) + len(generated_stop), "")
         return _Continuation(len(covered), rendering.closing_of_plain_text(known))
 
     def _closing(self, answer: str, generated_stop: str) -> str | None:
-        """Returns the text that the template writes after an answer, without its end-of-turn token if the model
-        generated that one.
-        If the model ended with another token, it stands before the template's. None if the template writes no token
+        """Returns the text that the template writes after an answer, from its end-of-turn token on: without that token
+        if the model generated it, with it if the model ended with another one. None if the template writes no token
         that ends a generation.
         """
         found = [(answer.rfind(stop), stop) for stop in self._stop_strings]
@@ -160,39 +168,37 @@ class ChatFormat:
             return None
         return answer[position + len(stop) :] if stop == generated_stop else answer[position:]
 
-    def _spelled_out(self, rendering: Rendering, history: TokenIds) -> _Continuation | None:
-        """Returns the continuation if the full text begins with the very text of the history, as when a template adds
-        to a last answer only; else None.
+    def _continue_after_text(self, rendering: Rendering, history: TokenIds) -> _Continuation | None:
+        """Returns the continuation if the full text begins with the decoded text of the history; else None. So it is if
+        the template adds something to the last answer only.
         """
-        start = rendering.end_of_text(self._decoded(history))
+        start = rendering.find_end_of_text(self._decode(history))
         return None if start is None else _Continuation(start, "")
 
     def _fork_reason(self, rendering: Rendering, known: Sequence[Message], history: TokenIds) -> str:
-        if rendering.stands_in:
+        if rendering.has_stand_in:
             return TEMPLATE_REFUSED_MESSAGE
         text = rendering.plain
         lost = any(message.reasoning and message.reasoning.strip() not in text for message in known)
-        marks_before = len(REASONING_MARK.findall(self._decoded(history)))
+        marks_before = len(REASONING_MARK.findall(self._decode(history)))
         if lost or marks_before > len(REASONING_MARK.findall(text)):
             return REASONING_STRIPPED
         return TEMPLATE_REWROTE_HISTORY
 
-    def _decoded(self, ids: TokenIds) -> str:
+    def _decode(self, ids: TokenIds) -> str:
         text: str = self._tokenizer.decode(ids.tolist(), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
 
-    def _tokenised(
+    def _tokenise(
         self, rendering: Rendering, known: int, after: _Continuation, fork_reason: str | None = None
     ) -> Prompt:
-        """Tokenises the text after the history, message by message; the history's closing belongs to the first
-        piece.
-        """
+        """Tokenises the text after the history, message by message. The closing belongs to the first new message."""
         start, lead = after.start, after.closing
         ids: list[int] = []
         lengths: list[int] = []
-        told_apart = min(TOLD_APART, max(1, RENDERED_CHARACTERS // max(len(rendering.full), 1)))
+        cut_count = min(CUT_MESSAGES, max(1, CUT_CHARACTERS // max(len(rendering.full), 1)))
         for count in range(known + 1, rendering.count + 1):
-            end = rendering.end_of(count) if count > rendering.count - told_apart else None
+            end = rendering.find_end(count) if count > rendering.count - cut_count else None
             before = len(ids)
             if end is not None and end > start:
                 text = lead + rendering.full[start:end]

@@ -14,13 +14,13 @@ from ray_gym.installed.extras import NotInstalled, require
 
 
 @dataclass(frozen=True, slots=True)
-class Tokens:
-    """A tokenizer comes with the ids that end a generation: its end of sequence and those of the generation config, as
-    in vLLM.
-    """
+class ModelTokenizer:
+    """Holds a model's tokenizer, and the ids that end a generation."""
 
     tokenizer: Any
+    """A Hugging Face tokenizer."""
     stop_ids: tuple[int, ...]
+    """Ids of the tokenizer's end of sequence, and of the generation config's `eos_token_id`, as vLLM has them."""
 
 
 def resolve_model(name: str) -> str:
@@ -40,7 +40,7 @@ def resolve_model(name: str) -> str:
     return str(path) if (path / "config.json").exists() else name
 
 
-def load_tokens(name: str) -> Tokens:
+def load_tokenizer(name: str) -> ModelTokenizer:
     """Loads a model's tokenizer and stop ids. Errors: UserError if there is no tokenizer of that name; NotInstalled."""
     require("transformers", "cpu", f"tokenizer {name}")
     from transformers import AutoTokenizer, GenerationConfig
@@ -55,12 +55,12 @@ def load_tokens(name: str) -> Tokens:
     except OSError:
         listed = None
     found = [tokenizer.eos_token_id, *(listed if isinstance(listed, list) else [listed])]
-    return Tokens(tokenizer, tuple(dict.fromkeys(stop_id for stop_id in found if stop_id is not None)))
+    return ModelTokenizer(tokenizer, tuple(dict.fromkeys(stop_id for stop_id in found if stop_id is not None)))
 
 
 def local_template(name: str) -> str | None:
-    """Returns the chat template of a checkpoint on this machine, read without loading anything; None if it
-    isn't here.
+    """Returns the chat template of a checkpoint on this machine, without loading a tokenizer; None if the checkpoint is
+    not on this machine, or has none.
     """
     folder = Path(resolve_model(name))
     if (folder / "chat_template.jinja").is_file():
@@ -69,6 +69,6 @@ def local_template(name: str) -> str | None:
     if not settings.is_file():
         return None
     found = json.loads(settings.read_text()).get("chat_template")
-    if isinstance(found, list):  # named ones
+    if isinstance(found, list):  # several templates, with names
         found = next((entry["template"] for entry in found if entry.get("name") == "default"), None)
     return found if isinstance(found, str) else None

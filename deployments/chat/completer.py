@@ -1,5 +1,5 @@
-"""Completes one model call: renders the new messages, generates, parses. The engine may be in this process or
-elsewhere.
+"""Completes model calls: renders the new messages, generates, and parses the answer. The engine may be in this process
+or elsewhere.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, FinishReason, SpanKind
 
 INLINE_S = 0.002
-"""Seconds of work above which it leaves the event loop; a change of threads costs a tenth of a millisecond."""
+"""Seconds that rendering or parsing may take on the event loop; longer work is done in a thread, which costs a tenth of
+a millisecond more.
+"""
 
 Result = TypeVar("Result")
 
@@ -31,24 +33,26 @@ class Completer:
         self._format = chat_format
         self._tool_format = tool_format
         self._engine = engine
-        # One thread: more of them would not render faster (the interpreter lock), only keep the event loop waiting.
+        # One thread: more would not be faster, as they share the interpreter lock, also with the event loop.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="chat-format")
-        self._rendering = _Pace(1e-5)
-        self._parsing = _Pace(1e-5)
+        self._rendering = _WorkEstimate(1e-5)
+        self._parsing = _WorkEstimate(1e-5)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the completion of a request.
-        Errors: EpisodeFailure: infra when the engine breaks, or was given other ids than the history and the new ones;
-        data when the template refuses the messages, or the engine the form that is asked for.
+        """Returns the completion of a request, with its exact token ids; an empty one with `context_full` if the prompt
+        leaves no room for a token.
+
+        Errors: EpisodeFailure (infra if the engine breaks, or did not get the history and the new ids as its prompt;
+        data if the template refuses the messages, or the engine the `response_format`).
         """
-        prompt = await self._prompt(request)
+        prompt = await self._render_prompt(request)
         ids = prompt.new_ids.tolist()
         if prompt.fork_reason is None:
             ids = request.history.tolist() + ids
         room = self._engine.max_model_len - len(ids)
         if room < 1:
             return Completion(Message("assistant"), finish_reason="context_full", prompt_tokens=len(ids))
-        grammar = self._grammar(request)
+        grammar = self._choose_grammar(request)
         generation = await self._engine.generate(
             GenerationRequest(
                 prompt_ids=ids,
@@ -60,29 +64,31 @@ class Completer:
             )
         )
         if generation.prompt_ids != ids:
-            raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine was given other token ids than the history")
-        return await self._completion(request, prompt, generation, grammar, room)
+            raise EpisodeFailure(FailureKind.INFRA, "vllm", "the engine got other token ids than the history")
+        return await self._make_completion(request, prompt, generation, grammar, room)
 
-    async def _prompt(self, request: CompletionRequest) -> Prompt:
-        new = sum(map(_characters, request.messages[request.known :]))
+    async def _render_prompt(self, request: CompletionRequest) -> Prompt:
+        new = sum(map(_count_characters, request.messages[request.known :]))
         if request.known == 0:
             new += sum(len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
         size = 4 * len(request.history) + new  # in characters, about
         arguments = (request.messages, request.tools, request.known, request.history)
         try:
-            return await self._off_loop(self._rendering, size, lambda: self._format.prompt(*arguments))
+            return await self._run_off_loop(self._rendering, size, lambda: self._format.prompt(*arguments))
         except UserError as error:
             raise EpisodeFailure(FailureKind.DATA, "chat template", str(error)) from error
 
-    async def _off_loop(self, pace: _Pace, size: int, work: Callable[[], Result]) -> Result:
-        """Does the work here if it should take a moment only, else in the thread."""
-        if pace.seconds(size) <= INLINE_S:
-            return pace.measure(size, work)
-        return await asyncio.get_running_loop().run_in_executor(self._thread, pace.measure, size, work)
+    async def _run_off_loop(self, estimate: _WorkEstimate, size: int, work: Callable[[], Result]) -> Result:
+        """Returns the result of `work`, done on the event loop if the estimate is short (`INLINE_S`), else in the
+        thread. `size`: size of the work, in characters.
+        """
+        if estimate.seconds(size) <= INLINE_S:
+            return estimate.measure(size, work)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, estimate.measure, size, work)
 
-    def _grammar(self, request: CompletionRequest) -> Grammar | None:
-        """Returns the grammar of the answer, or None: the form of a call, if tools are required, or the
-        `response_format`.
+    def _choose_grammar(self, request: CompletionRequest) -> Grammar | None:
+        """Returns the grammar of the answer: that of a tool call if tools are required, else that of the
+        `response_format`; None without either.
         """
         calls = None
         if request.allowed_tools and (request.tool_choice == "required" or request.response_format is not None):
@@ -93,17 +99,17 @@ class Completer:
             return None
         return grammar_of(request.response_format, calls if request.tool_choice == "auto" else None)
 
-    async def _completion(
+    async def _make_completion(
         self, request: CompletionRequest, prompt: Prompt, generation: Generation, grammar: Grammar | None, room: int
     ) -> Completion:
         finish: FinishReason = "stop"
         if generation.truncated:
             finish = "context_full" if room < request.sampling.max_tokens else "length"
-        # A call that was cut off is no call, and where none was asked for there is none, though the prompt shows tools.
+        # A truncated call is no call, and with tool_choice none there are no calls, though the prompt shows tools.
         tools = () if generation.truncated or request.tool_choice == "none" else request.tools
         plain: SpanKind = "plain" if request.sampling.is_plain else "truncated"
         return Completion(
-            message=await self._off_loop(
+            message=await self._run_off_loop(
                 self._parsing,
                 len(generation.text),
                 lambda: self._tool_format.parse(generation, tools, grammar, request.seed),
@@ -126,24 +132,26 @@ class Completer:
         self._thread.shutdown(wait=False)
 
 
-def _characters(message: Message) -> int:
+def _count_characters(message: Message) -> int:
     return len(message.content) + len(message.reasoning or "") + sum(len(call.arguments) for call in message.tool_calls)
 
 
-class _Pace:
-    """A pace estimates how long a kind of work takes, by its size: the slowest seen lately counts, since templates
-    differ a hundredfold.
+class _WorkEstimate:
+    """Estimates how long a kind of work takes, in proportion to its size. The slowest recent work counts, since
+    templates differ a hundredfold.
     """
 
     def __init__(self, seconds_each: float) -> None:
-        """Begins with `seconds_each`, a cautious first guess of the seconds for a unit of size."""
+        """Creates an estimate. `seconds_each`: first guess of the seconds for a unit of size."""
         self._seconds_each = seconds_each
 
     def seconds(self, size: int) -> float:
+        """Returns the estimated seconds for work of this size."""
         return self._seconds_each * size
 
     def measure(self, size: int, work: Callable[[], Result]) -> Result:
-        began = time.thread_time()  # waiting for the interpreter lock is not work
+        """Returns the result of `work`, and corrects the estimate by the CPU time that it took."""
+        began = time.thread_time()  # it does not count waits for the interpreter lock
         try:
             return work()
         finally:

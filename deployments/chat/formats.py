@@ -1,4 +1,4 @@
-"""Chooses how a model's conversations are written and read, by its config and its checkpoint."""
+"""Chooses the chat format and the tool format of a model, by its config and its checkpoint."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ import re
 from pathlib import Path
 
 from ray_gym.deployments.chat.chat_format import ChatFormat
-from ray_gym.deployments.chat.checkpoint import Tokens, local_template
+from ray_gym.deployments.chat.checkpoint import ModelTokenizer, local_template
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.chat.parsers import choose_parsers
 from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.errors import UserError
 
 
-def make_formats(options: ChatOptions, model: str, tokens: Tokens, uses_tools: bool) -> tuple[ChatFormat, ToolFormat]:
+def make_formats(
+    options: ChatOptions, model: str, tokens: ModelTokenizer, uses_tools: bool
+) -> tuple[ChatFormat, ToolFormat]:
     """Returns the chat format and the tool format of a model.
-    Errors: UserError for a template or parser that doesn't fit, or none that is known.
+
+    `model`: name or path of the model. `uses_tools`: True if participants have tools. Errors: UserError for a template
+    or parser that doesn't fit, or if the model's tool format is unknown.
     """
     template = Path(options.chat_template).read_text() if options.chat_template else None
     chat_format = ChatFormat(tokens.tokenizer, tokens.stop_ids, template, options.chat_template_kwargs)
@@ -25,9 +29,10 @@ def make_formats(options: ChatOptions, model: str, tokens: Tokens, uses_tools: b
 
 
 def check_formats(options: ChatOptions, model: str, where: str, uses_tools: bool) -> None:
-    """Checks the options before anything loads, if the template is on this machine; `make_formats` checks the rest,
-    later.
-    Errors: UserError that names `where` (the config's section).
+    """Checks the options before a model loads, as far as that is possible without a tokenizer: only if the template is
+    on this machine. `make_formats` checks the rest.
+
+    `where`: section of the config, for errors. Errors: UserError.
     """
     given = options.chat_template
     if given and not Path(given).is_file():

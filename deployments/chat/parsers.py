@@ -1,7 +1,7 @@
-"""Guesses which of vLLM's parsers reads a model's tool calls and reasoning, from the marks in its chat template.
+"""Guesses which of vLLM's parsers read a model's tool calls and reasoning, from the marks in its chat template.
 
-A template that shows tools says how calls are written, since it has to show those of earlier turns. The marks are those
-that vLLM's own parsers look for. The config's tool_parser and reasoning_parser win over any guess.
+A template that shows tools also shows how calls are written, since it has to render those of earlier turns. The marks
+are those that vLLM's own parsers look for. The config's tool_parser and reasoning_parser override the guess.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ REASONING_MARK = re.compile(r"</?think>|\[/?THINK\]|<\|channel\|?>(?:analysis|th
 
 @dataclass(frozen=True, slots=True)
 class Parsers:
-    """Parsers are given by vLLM's names; None reads nothing."""
+    """Holds the names in vLLM of a model's parsers; None means that there is none."""
 
     tool: str | None
     reasoning: str | None
@@ -27,18 +27,17 @@ class Parsers:
 
 @dataclass(frozen=True, slots=True)
 class _Family:
-    """A family of models has `marks` that must all be in the template, and `name`, a pattern that must be in the
-    model's name.
-    """
+    """A family of models has the same parsers. A model belongs to it if all `marks` are in its chat template."""
 
     marks: tuple[str, ...]
     tool: str | None
     reasoning: str | None = None
     name: str = ""
+    """Regular expression that must match within the model's name or path, in any case."""
 
 
 _FAMILIES = (
-    _Family(("NAME {...}",), plain_calls.NAME),  # our own template
+    _Family(("NAME {...}",), plain_calls.NAME),  # the fallback template
     _Family(("<|channel|>", "<|call|>"), "openai", "openai_gptoss"),
     _Family(("<｜tool▁calls▁begin｜>", "```json"), "deepseek_v3", "deepseek_r1", name=r"r1"),
     _Family(("<｜tool▁calls▁begin｜>", "```json", "<think>\\n'"), "deepseek_v3", "deepseek_r1"),
@@ -71,11 +70,11 @@ _FAMILIES = (
     _Family(("<think>",), None, "deepseek_r1", name=r"r1"),
     _Family(("<think>", "enable_thinking"), None, "qwen3"),
 )
-"""Families in the order of their trial: the first that fits counts, so the more particular come first."""
+"""Families in the order in which they are tried. The first that fits counts, so more specific ones come first."""
 
 
-def guess(model: str, template: str) -> Parsers:
-    """Guesses the parsers from a model's name or path, and the source of its chat template."""
+def guess_parsers(model: str, template: str) -> Parsers:
+    """Returns the parsers of the first family that fits a model's name or path, and the source of its chat template."""
     for family in _FAMILIES:
         if all(mark in template for mark in family.marks) and re.search(family.name, model, re.IGNORECASE):
             return Parsers(family.tool, family.reasoning)
@@ -83,10 +82,12 @@ def guess(model: str, template: str) -> Parsers:
 
 
 def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_tools: bool, uses_tools: bool) -> Parsers:
-    """Returns the config's parsers, or else the guess. `shows_tools`: True if the template has a place for tools.
-    Errors: UserError if participants have tools and it is unknown how this model calls them.
+    """Returns the parsers of the config, or else the guessed ones.
+
+    `shows_tools`: True if the template shows tools. `uses_tools`: True if participants have tools. Errors: UserError if
+    participants have tools, and it is unknown how this model writes calls.
     """
-    guessed = guess(model, template)
+    guessed = guess_parsers(model, template)
     reasoning = options.reasoning_parser or guessed.reasoning
     if options.reasoning_parser == "none":
         reasoning = None
@@ -96,8 +97,8 @@ def choose_parsers(options: ChatOptions, model: str, template: str, *, shows_too
         problem = "the participants have tools, but the model's chat template does not show them and is not ChatML"
         raise UserError(f"{problem}; set chat_template and tool_parser")
     if not shows_tools:
-        return Parsers(options.tool_parser or plain_calls.NAME, reasoning)  # the format that our template asks for
+        return Parsers(options.tool_parser or plain_calls.NAME, reasoning)  # as the fallback template asks for it
     if options.tool_parser or guessed.tool:
         return Parsers(options.tool_parser or guessed.tool, reasoning)
-    problem = "its chat template shows tools in a form that is not known here"
+    problem = "its chat template shows tools in an unknown format"
     raise UserError(f"{problem}; set tool_parser to vLLM's name for it (hermes, llama3_json, ...)")

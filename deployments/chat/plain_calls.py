@@ -1,8 +1,7 @@
-"""Reads and writes the calls of models without a tool format of their own, as our template asks of them: a line `NAME
-{arguments as JSON}`.
+"""Reads the tool calls of models without a tool format of their own, as the fallback template asks for them: a line
+`NAME {arguments as JSON}`.
 
-It costs a third of the tokens of the formats with tags, and every forced token takes as long to generate as a chosen
-one.
+It takes a third of the tokens of formats with tags, and a forced token takes as long to generate as a chosen one.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ _MAY_BECOME_A_CALL = re.compile(r"(?:[A-Za-z_][\w.-]*[ \t]*)?\Z")
 
 
 def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any]:
-    """Returns the form that xgrammar holds a generation to: one call (or, if `parallel`, one or several, a
-    line each).
+    """Returns the structural tag (xgrammar's notation of a grammar) of one call, or if `parallel` of one or more calls,
+    a line each. `tools` are in OpenAI's form.
     """
     tags = [
         {
@@ -36,7 +35,9 @@ def structural_tag(tools: list[dict[str, Any]], parallel: bool) -> dict[str, Any
 
 
 def read(text: str) -> tuple[str, list[tuple[str, str]]]:
-    """Returns the text before the first call, and the calls as (name, arguments as written, perhaps malformed)."""
+    """Returns the text before the first call, and the calls as (name, arguments). The arguments are the text as the
+    model wrote it, which may be malformed JSON.
+    """
     calls: list[tuple[str, str]] = []
     content, position = text, 0
     while (found := _CALL.search(text, position)) is not None:
@@ -52,19 +53,20 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 class CallStream:
-    """A call stream takes a text in pieces. It gives words on as they come, and calls when the text has ended."""
+    """Reads a text that comes in pieces. It returns text as soon as it can't be part of a call, and calls at the end.
+    """
 
     def __init__(self) -> None:
         self._text = ""
         self._given = 0
         self._line = 0
-        """Position where the last line begins: earlier lines are no calls."""
+        """Index where the last line begins: earlier lines are no calls."""
         self._calls: int | None = None
-        """Position where the first call begins, or None."""
+        """Index where the first call begins, or None."""
 
     def feed(self, piece: str) -> str:
-        """Takes a piece, and returns the text that can be given on now. A line that may become a call is held back,
-        with the space before it.
+        """Takes a piece, and returns the text that is certain not to be part of a call. A line that may become a call
+        is held back, with the whitespace before it.
         """
         self._text += piece
         if self._calls is None and (found := _CALL.search(self._text, self._line)) is not None:
@@ -79,7 +81,7 @@ class CallStream:
         return said
 
     def finish(self) -> tuple[str, list[tuple[str, str]]]:
-        """Returns the text that was held back, and the calls as (name, arguments as written)."""
+        """Returns the text that was held back, and the calls as `read` does."""
         if self._calls is None:
             return self._text[self._given :], []
         return "", read(self._text[self._calls :])[1]

@@ -1,4 +1,4 @@
-"""Offers our own tool format (`plain_calls`) to vLLM's serving classes, under the name `plain`."""
+"""Makes the tool format of `plain_calls` a tool parser of vLLM's servers, under the name `plain`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ from ray_gym.deployments.chat.tool_format import compact
 from ray_gym.messages import ToolSchema
 
 
-class PlainToolParser(ToolParser):  # type: ignore[misc]  # vLLM's types are not looked at
+class PlainToolParser(ToolParser):  # type: ignore[misc]  # mypy does not follow imports of vLLM
+    """Reads calls that are lines `NAME {arguments}`. vLLM creates one for each answer."""
+
     supports_required_and_named = False  # forced calls are written as any others, not in vLLM's own JSON
     engine_based_streaming = True  # so that `finish_streaming` is asked for the text that was held back
 
@@ -32,19 +34,19 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # vLLM's types are not
         self._stream = plain_calls.CallStream()
 
     def adjust_request(self, request: Any) -> Any:
-        """Holds a forced call to its grammar."""
-        forced = self._forced(request.tool_choice)
+        """Sets the grammar of a forced call in the request."""
+        forced = self._forced_tools(request.tool_choice)
         if forced:
             tag = plain_calls.structural_tag(forced, bool(request.parallel_tool_calls))
             text = json.dumps(compact(tag, bool(request.parallel_tool_calls)))
             request.structured_outputs = StructuredOutputsParams(structural_tag=text)
-            for other in ("response_format", "text"):  # a forced call leaves no room for another form
+            for other in ("response_format", "text"):  # an answer has one grammar, that of the call
                 if hasattr(request, other):
                     setattr(request, other, None)
         return request
 
     def extract_tool_calls(self, model_output: str, request: Any) -> Any:
-        if not self._reads(request):
+        if not self._reads_calls(request):
             return ExtractedToolCallInformation(tools_called=False, tool_calls=[], content=model_output)
         content, calls = plain_calls.read(model_output)
         made = [
@@ -63,7 +65,7 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # vLLM's types are not
         delta_token_ids: Sequence[int],
         request: Any,
     ) -> Any:
-        said = self._stream.feed(delta_text) if self._reads(request) else delta_text
+        said = self._stream.feed(delta_text) if self._reads_calls(request) else delta_text
         return DeltaMessage(content=said) if said else None
 
     def finish_streaming(self) -> Any:
@@ -79,11 +81,11 @@ class PlainToolParser(ToolParser):  # type: ignore[misc]  # vLLM's types are not
         ]
         return DeltaMessage(content=rest or None, tool_calls=deltas) if rest or deltas else None
 
-    def _reads(self, request: Any) -> bool:
+    def _reads_calls(self, request: Any) -> bool:
         return bool(self.tools) and request.tool_choice != "none"
 
-    def _forced(self, choice: Any) -> list[dict[str, Any]]:
-        """Returns the tools of which one must be called."""
+    def _forced_tools(self, choice: Any) -> list[dict[str, Any]]:
+        """Returns the tools of which one must be called, none if the choice forces no call."""
         tools = [ToolSchema.from_openai(tool.model_dump()) for tool in self.tools]
         if choice == "required":
             return [tool.as_openai() for tool in tools]

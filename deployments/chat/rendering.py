@@ -10,12 +10,12 @@ from ray_gym.errors import UserError
 from ray_gym.messages import Message, ToolSchema
 
 _MARK = "\U000f8000"
-"""Character that stands for the text of an answer; no text has a use for it, and placeholders never get as far."""
+"""Private-use character that stands for the text of an answer. Text has no use for it, and it is not a placeholder."""
 
 
 class Rendering:
-    """A rendering's `full` is the whole text with the generation prompt; control strings in messages are exchanged for
-    placeholders.
+    """Holds a conversation as text: `full` is all of it, with the generation prompt. Control strings within messages
+    are replaced by placeholders.
     """
 
     def __init__(
@@ -26,29 +26,31 @@ class Rendering:
         tools: Sequence[ToolSchema],
         known: int = 0,
     ) -> None:
-        """Renders the messages. The exact ids of the first `known` are known, so a stand-in will do where the template
-        refuses one of them.
-        Errors: UserError if the template refuses the messages.
+        """Renders the messages.
+
+        `known`: number of the first messages whose exact ids are known. If the template refuses one of these, it is
+        replaced by a stand-in, since its own text is not needed. Errors: UserError if the template refuses the
+        messages.
         """
         self._template = template
         self._text = text
         self.placeholders = Placeholders()
         self.count = len(messages)
-        self._tools = [self._protected(tool.as_openai()) for tool in tools]
-        self._messages = [self._protected(template.data(message)) for message in messages]
-        self.stands_in = False
-        """True if a known message that the template refuses is shown by another one."""
+        self._tools = [self._protect(tool.as_openai()) for tool in tools]
+        self._messages = [self._protect(template.data(message)) for message in messages]
+        self.has_stand_in = False
+        """True if a known message that the template refuses was replaced."""
         try:
             self.full = self._render(self._messages, generation_prompt=True)
         except UserError:
             if known == 0:
                 raise
-            self._stand_in(messages[:known])
+            self._replace_refused(messages[:known])
 
     @property
     def plain(self) -> str:
-        """Returns the full text with its placeholders spelled out."""
-        return "".join(self._text.spelled(piece, self.placeholders) for piece in self._text.pieces(self.full))
+        """Returns the full text, with literals in place of the placeholders."""
+        return "".join(self._text.spell_out(piece, self.placeholders) for piece in self._text.pieces(self.full))
 
     def text(self, count: int, *, generation_prompt: bool = False) -> str | None:
         """Returns the first `count` messages as text; None if the template refuses them by themselves."""
@@ -57,18 +59,20 @@ class Rendering:
         except UserError:
             return None
 
-    def end_of(self, count: int) -> int | None:
-        """Returns where the first `count` messages end in the full text; None where the template can't cut there."""
+    def find_end(self, count: int) -> int | None:
+        """Returns the index in the full text where the first `count` messages end; None if their own text is not the
+        beginning of the full text.
+        """
         part = self.text(count)
         return len(part) if part is not None and self.full.startswith(part) else None
 
-    def end_of_text(self, text: str) -> int | None:
-        """Returns where `text`, with its control strings spelled out, ends in the full text; None if the full text
+    def find_end_of_text(self, text: str) -> int | None:
+        """Returns the index in the full text where `text`, which has no placeholders, ends; None if the full text
         doesn't begin with it.
         """
         position = 0
         for piece in self._text.pieces(self.full):
-            spelled = self._text.spelled(piece, self.placeholders)
+            spelled = self._text.spell_out(piece, self.placeholders)
             if len(text) <= len(spelled):
                 whole = spelled is piece or len(text) == len(spelled)  # a placeholder can't be cut
                 end = len(text) if spelled is piece else len(piece)
@@ -80,8 +84,8 @@ class Rendering:
         return position if not text else None
 
     def closing_of_plain_text(self, known: int) -> str:
-        """Returns the text that the template writes after an answer of plain text in the place of message number
-        `known`.
+        """Returns the text that the template would write after message number `known`, if that were an answer of plain
+        text.
         """
         answer: Data = {"role": "assistant", "content": _MARK}
         try:
@@ -93,16 +97,16 @@ class Rendering:
     def _render(self, messages: Sequence[Data], *, generation_prompt: bool) -> str:
         return self._template.render(messages, self._tools, generation_prompt=generation_prompt)
 
-    def _stand_in(self, known: Sequence[Message]) -> None:
-        """Replaces the messages that the template refuses; all of the model's own, if it doesn't refuse any by
-        itself.
+    def _replace_refused(self, known: Sequence[Message]) -> None:
+        """Replaces the known messages that the template refuses, and renders again. If it refuses none of them by
+        itself, all of the assistant's are replaced. Errors: UserError if it still refuses them.
         """
-        self.stands_in = True
-        refused = [index for index, message in enumerate(known) if not self._template.takes(message)]
+        self.has_stand_in = True
+        refused = [index for index, message in enumerate(known) if not self._template.accepts(message)]
         for index in refused or range(len(known)):
-            self._messages[index] = self._protected(self._template.stand_in(known[index]))
+            self._messages[index] = self._protect(self._template.stand_in(known[index]))
         self.full = self._render(self._messages, generation_prompt=True)
 
-    def _protected(self, data: Data) -> Data:
+    def _protect(self, data: Data) -> Data:
         protected: Data = self._text.protect(data, self.placeholders)
         return protected

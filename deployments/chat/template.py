@@ -1,7 +1,7 @@
-"""Renders a model's chat template, and finds out by probes which messages it takes.
+"""Renders a model's chat template, and finds out by probes which messages it accepts.
 
-Templates differ in what they take: tools or none, arguments of calls as objects or as text, one speaker after another
-only. That is found out by rendering small probes once, so that nothing depends on the names of models.
+Templates differ in what they accept: tools or none, arguments of calls as objects or as text, or only alternating
+speakers. Small probes are rendered once to find that out, so that nothing depends on the names of models.
 """
 
 from __future__ import annotations
@@ -24,27 +24,27 @@ _ANSWER: Data = {"role": "assistant", "content": "x"}
 _SYSTEM, _ANOTHER = "a system prompt of the probe", "another one"
 _ARGUMENT, _RESULT = "an argument of the probe", "a result of the probe"
 _SHORT_ID, _LONG_ID = "abcdefghi", "call_of_the_probe_1"
-_TAKEN_BY_ALL = re.compile(r"[a-zA-Z0-9]{9}")
+_ACCEPTED_BY_ALL = re.compile(r"[a-zA-Z0-9]{9}")
 
 BEGIN = "Begin."
-"""Text of the user's message that is put first, where a template takes no conversation without one."""
+"""Text of a user's message that is put first if a template accepts no conversation without one."""
 
 
 class Template:
-    """A template is probed once when it is made. It is safe in threads."""
+    """Renders messages by a chat template, in the form that the template accepts. It is safe in threads."""
 
     def __init__(self, tokenizer: Any, source: str, variables: Mapping[str, Any] | None = None) -> None:
-        """Probes the template. `source` is Jinja; `variables` are its own switches, such as enable_thinking."""
+        """Probes the template. `source`: Jinja text. `variables`: passed to the template, such as enable_thinking."""
         self.source = source
         self._tokenizer = tokenizer
         self._variables = dict(variables or {})
         self.shows_tools = _TOOL.name in (self._probe([_USER], [_TOOL.as_openai()]) or "")
-        self._takes_objects = self._takes_arguments({"key": "value"}) or not self._takes_arguments("{}")
-        self._takes_broken = self._takes_arguments("{")
-        called = self._asked_and_answered({"key": _ARGUMENT})
+        self._accepts_objects = self._accepts_arguments({"key": "value"}) or not self._accepts_arguments("{}")
+        self._accepts_broken = self._accepts_arguments("{")
+        called = self._call_probe({"key": _ARGUMENT})
         shown = self._probe(called) or ""
         self.shows_calls = all(part in shown for part in (_TOOL.name, _ARGUMENT, _RESULT))
-        self._shortens_ids = bool(shown) and self._refuses(self._asked_and_answered({"key": _ARGUMENT}, _LONG_ID))
+        self._shortens_ids = bool(shown) and self._refuses(self._call_probe({"key": _ARGUMENT}, _LONG_ID))
         system, another = ({"role": "system", "content": text} for text in (_SYSTEM, _ANOTHER))
         both = self._probe([system, another, _USER]) or ""  # some show the first alone, others the last
         joined = {
@@ -59,12 +59,10 @@ class Template:
         self._names_thinking = "thinking" in source
 
     def render(self, messages: Sequence[Data], tools: Sequence[Data], *, generation_prompt: bool) -> str:
-        """Renders messages as text. Errors: UserError if the template refuses the messages, with any exception of its
-        own.
-        """
+        """Returns messages as text. Errors: UserError if the template refuses the messages by raising any exception."""
         try:
             rendered: str = self._tokenizer.apply_chat_template(
-                self._as_taken(messages),
+                self._arrange(messages),
                 tools=list(tools) or None,
                 chat_template=self.source,
                 add_generation_prompt=generation_prompt,
@@ -76,7 +74,7 @@ class Template:
         return rendered
 
     def data(self, message: Message) -> Data:
-        """Returns a message in the form that this template takes."""
+        """Returns a message as data in the form that this template accepts."""
         data: Data = {"role": message.role, "content": message.content}
         if message.reasoning is not None:
             data["reasoning_content"] = data["reasoning"] = message.reasoning
@@ -97,7 +95,9 @@ class Template:
 
     def stand_in(self, message: Message) -> Data:
         """Returns a message in place of one that the template refuses: its first call alone, or its text alone.
-        Only for messages whose exact ids are known, where only the text that the template writes after them counts.
+
+        It is only for messages whose exact ids are known: of these, only the text that the template writes after them
+        is needed.
         """
         if message.role != "assistant":
             return self.data(message)
@@ -106,23 +106,23 @@ class Template:
         return self.data(Message("assistant", message.content or " "))  # some refuse an empty answer
 
     def _call_id(self, given: str) -> str:
-        """Returns the id, or another for it where the template takes only ids of nine letters and digits."""
-        if not self._shortens_ids or _TAKEN_BY_ALL.fullmatch(given):
+        """Returns the id of a call, or a digest of it if the template accepts only ids of nine letters and digits."""
+        if not self._shortens_ids or _ACCEPTED_BY_ALL.fullmatch(given):
             return given
         return stable_id(given)[: len(_SHORT_ID)]
 
     def _arguments(self, text: str) -> Any:
-        if not self._takes_objects:
+        if not self._accepts_objects:
             return text
         try:
             parsed = json.loads(text)
         except (ValueError, RecursionError):
             parsed = text
-        return parsed if isinstance(parsed, dict) or self._takes_broken else {"arguments": text}
+        return parsed if isinstance(parsed, dict) or self._accepts_broken else {"arguments": text}
 
-    def _as_taken(self, messages: Sequence[Data]) -> list[Data]:
-        """Puts messages in an order that this template takes: some want a user's first, and never two speakers of a
-        kind in a row.
+    def _arrange(self, messages: Sequence[Data]) -> list[Data]:
+        """Returns messages in a form that this template accepts: some need a user's message first, and some accept no
+        two messages of a role in a row, which are joined.
         """
         taken: list[Data] = []
         first = next((message["role"] for message in messages if message["role"] != "system"), None)
@@ -131,32 +131,32 @@ class Template:
             messages = [*systems, {"role": "user", "content": BEGIN}, *messages[len(systems) :]]
         for message in messages:
             if taken and (taken[-1]["role"], message["role"]) in self._joined:
-                taken[-1] = _joined(taken[-1], message)
+                taken[-1] = _join(taken[-1], message)
             else:
                 taken.append(message)
         return taken
 
-    def takes(self, message: Message) -> bool:
-        """Says whether a message of the assistant can be shown by itself."""
+    def accepts(self, message: Message) -> bool:
+        """Returns True if the template accepts a message of the assistant after a user's."""
         if message.role != "assistant":
             return True
         return not self._refuses([_USER, self.data(message)])
 
-    def _takes_arguments(self, arguments: Any) -> bool:
-        rendered = self._probe(self._asked_and_answered(arguments), [_TOOL.as_openai()])
-        return rendered is not None and "'key'" not in rendered  # which is Python's way to write a dict, and not JSON
+    def _accepts_arguments(self, arguments: Any) -> bool:
+        rendered = self._probe(self._call_probe(arguments), [_TOOL.as_openai()])
+        return rendered is not None and "'key'" not in rendered  # a dict in Python's notation is not JSON
 
-    def _asked_and_answered(self, arguments: Any, call_id: str = _SHORT_ID) -> list[Data]:
-        """Makes a probe: a call of a tool, and its result."""
-        if isinstance(arguments, dict) and not getattr(self, "_takes_objects", True):
+    def _call_probe(self, arguments: Any, call_id: str = _SHORT_ID) -> list[Data]:
+        """Returns the messages of a probe: a question, a tool call, and its result."""
+        if isinstance(arguments, dict) and not getattr(self, "_accepts_objects", True):
             arguments = json.dumps(arguments)
         call = {"type": "function", "id": call_id, "function": {"name": _TOOL.name, "arguments": arguments}}
         asked = {"role": "assistant", "content": "", "tool_calls": [call]}
         return [_USER, asked, {"role": "tool", "content": _RESULT, "tool_call_id": call_id}]
 
     def _refuses(self, messages: list[Data], but_takes: list[Data] | None = None) -> bool:
-        """Says whether messages are refused, though `but_takes` are not: then it is not for what both have in
-        common.
+        """Returns True if the template refuses `messages`. With `but_takes`, only if it accepts these: then the reason
+        is not something that both have.
         """
         return self._probe(messages) is None and (but_takes is None or self._probe(but_takes) is not None)
 
@@ -165,13 +165,14 @@ class Template:
             rendered: str = self._tokenizer.apply_chat_template(
                 messages, tools=list(tools) or None, chat_template=self.source, tokenize=False, **self._variables
             )
-        except Exception:  # a probe that is refused is an answer
+        except Exception:  # the template refuses the probe
             return None
         return rendered
 
 
-def _joined(first: Data, second: Data) -> Data:
-    """Joins two messages to one. The second is no longer a message of its own."""
+def _join(first: Data, second: Data) -> Data:
+    """Returns two messages as one of the first one's role: their texts separated by an empty line, and all their calls.
+    """
     made = {**second, **first}
     for key in ("content", "reasoning", "reasoning_content", "thinking"):
         if key in made:

@@ -1,4 +1,5 @@
-"""Defines a token engine, which runs a model for a completion: token ids in, token ids out."""
+"""Defines the interface of a token engine, which takes the token ids of a prompt and returns those that it generates.
+"""
 
 from __future__ import annotations
 
@@ -8,33 +9,36 @@ from typing import Any, Literal, Protocol
 
 from ray_gym.models.base import Logprobs, Sampling, TokenIds, VersionSpan
 
-OWN = "tools"
-"""Name of our own grammars, for the tools of an environment."""
+ENVIRONMENT_TOOLS = "tools"
+"""Field of grammars that are made of an environment's tools."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A grammar holds a generation to a form; `kind` is vLLM's name for the notation of `text`."""
+    """Describes the grammar that constrains a generation. `kind` is vLLM's name for the notation of `text`."""
 
     kind: Literal["structural_tag", "json"]
     text: str
-    asked_by: str = OWN
-    """Field of the request that the grammar is made of."""
+    field: str = ENVIRONMENT_TOOLS
+    """Field of the request that the grammar is made of, for errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class GenerationRequest:
+    """Holds what a token engine gets for one generation."""
+
     prompt_ids: list[int]
     sampling: Sampling
     max_tokens: int
+    """Largest number of tokens to generate, in place of the sampling's own."""
     session_id: str
     grammar: Grammar | None = None
     keep_control_tokens: bool = False
-    """True if the text should spell control tokens, because a parser looks for them."""
+    """True if the generated text should contain control tokens, because a parser looks for them."""
 
     def sampling_fields(self) -> Mapping[str, Any]:
-        """Returns the sampling under vLLM's names, which are the same in its API and over HTTP. It returns all of them:
-        a server fills in any that is left out.
+        """Returns all sampling parameters under vLLM's names, which are the same in Python and over HTTP. None is left
+        out, since a server would fill it in from the checkpoint's generation config.
         """
         sampling = self.sampling
         return {
@@ -48,21 +52,27 @@ class GenerationRequest:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """A generation's `prompt_ids` are those that the engine itself says it was given; `text` leaves out the end-of-turn
-    token.
-    `token_ids` (int32 [n]) and `logprobs` (float32 [n]) are of the generated tokens.
-    """
+    """Holds what a token engine returns for one generation."""
 
     prompt_ids: list[int]
+    """Ids of the prompt as the engine reports them."""
     token_ids: TokenIds
+    """int32 [n]: ids of the generated tokens."""
     logprobs: Logprobs
+    """float32 [n]: their logprobs."""
     text: str
+    """Text of the generated tokens, without the end-of-turn token."""
     truncated: bool
+    """True if `max_tokens` ended the generation."""
     versions: tuple[VersionSpan, ...] = ()
+    """Versions of the weights that generated the tokens."""
     cached_tokens: int = 0
+    """Number of tokens of the prompt that were in the engine's prefix cache."""
 
 
 class TokenEngine(Protocol):
+    """Generates from token ids. It has to be safe for many concurrent calls on one event loop."""
+
     @property
     def max_model_len(self) -> int:
         """Returns the largest length of prompt and generation together, in tokens."""
@@ -70,7 +80,7 @@ class TokenEngine(Protocol):
 
     async def generate(self, request: GenerationRequest) -> Generation:
         """Generates from token ids.
-        Errors: EpisodeFailure: infra when the engine breaks or can't be reached, data for a grammar that it does not
-        take.
+
+        Errors: EpisodeFailure (infra if the engine breaks or can't be reached, data for a grammar that it refuses).
         """
         ...

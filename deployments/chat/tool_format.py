@@ -1,4 +1,4 @@
-"""Writes and reads a model's tool calls and reasoning: the grammar that forces a call, and the parsers that read both.
+"""Reads a model's tool calls and reasoning out of its answers, and makes the grammars that force a call.
 
 The parsers are vLLM's, except for models without a tool format of their own (`plain_calls`).
 """
@@ -18,17 +18,18 @@ from ray_gym.messages import Message, ToolCall, ToolSchema
 from ray_gym.seeds import stable_id
 
 HARMONY = ("openai", "openai_gptoss")
-"""Names in vLLM of the tool and reasoning parser of gpt-oss."""
+"""vLLM's names of the tool parser and the reasoning parser of gpt-oss."""
 CALL_ID_LENGTH = 9
-"""Length of a call's id, alphanumeric: Mistral's templates refuse any other."""
+"""Number of letters and digits of a call's id: Mistral's templates refuse other ids."""
 
 
 class ToolFormat:
-    """A tool format is one pair of parsers by their vLLM names (hermes and qwen3, say), over one tokenizer."""
+    """A tool format reads and forces the tool calls of one model. It is safe in threads."""
 
     def __init__(self, tool_parser: str | None, reasoning_parser: str | None, tokenizer: Any) -> None:
-        """Finds the parsers. Errors: UserError for names that vLLM does not know, and parsers that the tokenizer
-        doesn't fit.
+        """Finds the parsers by their names in vLLM, such as hermes and qwen3; None means no parser.
+
+        Errors: UserError for names that vLLM does not know, and parsers that do not fit the tokenizer.
         """
         from vllm.reasoning import ReasoningParserManager
         from vllm.tool_parsers import ToolParserManager
@@ -38,38 +39,42 @@ class ToolFormat:
         vllm_name = None if self._plain else tool_parser
         self._tool_parser = _look_up("tool_parser", vllm_name, ToolParserManager.get_tool_parser)
         _look_up("reasoning_parser", reasoning_parser, ReasoningParserManager.get_reasoning_parser)
-        self._tokenizer = _cached(tokenizer)
-        self._parser = self._composed(vllm_name, reasoning_parser)
-        # vLLM's parser for gpt-oss is one class whose parts are set on it, so there can be no second of it.
-        self._call_parser = self._composed(vllm_name, None) if reasoning_parser != HARMONY[1] else self._parser
+        self._tokenizer = _cache_vocabulary(tokenizer)
+        self._parser = self._compose_parser(vllm_name, reasoning_parser)
+        # vLLM's parser for gpt-oss is one class, configured by attributes, so there can't be a second one.
+        self._call_parser = self._compose_parser(vllm_name, None) if reasoning_parser != HARMONY[1] else self._parser
         self.grammar = lru_cache(maxsize=4096)(self._grammar)
         self.keeps_control_tokens = lru_cache(maxsize=2)(self._keeps_control_tokens)
 
     @property
     def reads_calls(self) -> bool:
+        """Returns True if there is a parser of tool calls."""
         return self._plain or self._tool_parser is not None
 
     def parse(
         self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None, id_seed: int
     ) -> Message:
-        """Returns the message that a generation says. Calls that can't be read become calls that can only be
-        refused.
+        """Returns the message of a generation. A call that can't be read becomes a call without a name, which is
+        answered with an error.
+
+        `tools`: tools that the answer may call. `grammar`: the one that constrained the generation. `id_seed`: seed of
+        ids for calls without one.
         """
         try:
-            reasoning, content, calls = self._read(generation, tools, grammar)
-        except Exception:  # parsers meet whatever a model writes: what they can't read is words
+            reasoning, content, calls = self._read_answer(generation, tools, grammar)
+        except Exception:  # parsers raise for some malformed answers: these are text
             reasoning, content, calls = None, generation.text, []
         ids = (_call_id(own, generation.text, id_seed, index) for index, (own, _, _) in enumerate(calls))
         made = tuple(ToolCall(id, name, arguments) for id, (_, name, arguments) in zip(ids, calls, strict=True))
         return Message("assistant", content, reasoning, made)
 
-    def _read(
+    def _read_answer(
         self, generation: Generation, tools: Sequence[ToolSchema], grammar: Grammar | None
     ) -> tuple[str | None, str, list[_Call]]:
         text = generation.text
         if grammar is not None and grammar.kind == "json":
             return None, *_read_json_calls(text)
-        reasoning, rest, calls = self._parsed(generation, tools)
+        reasoning, rest, calls = self._parse(generation, tools)
         if tools and self._plain:
             content, read = plain_calls.read(rest)
             return reasoning, content, [("", name, arguments) for name, arguments in read]
@@ -77,23 +82,23 @@ class ToolFormat:
             return reasoning, rest.strip(), calls
         start = getattr(self._tool_parser, "tool_call_start_token", None)
         if tools and isinstance(start, str) and start in text.removeprefix(reasoning or ""):
-            content, _, attempt = text.partition(start)  # it began a call that the parser could not read
+            content, _, attempt = text.partition(start)  # the model began a call that the parser can't read
             return reasoning, rest.partition(start)[0].strip() if reasoning else content.strip(), [("", "", attempt)]
         return reasoning, rest, []
 
-    def _parsed(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
-        """Returns the reasoning, the rest of the text, and the calls, as read by vLLM's parsers."""
+    def _parse(self, generation: Generation, tools: Sequence[ToolSchema]) -> tuple[str | None, str, list[_Call]]:
+        """Returns the reasoning, the rest of the text, and the calls, as vLLM's parsers read them."""
         if self._parser is None:
             return None, generation.text, []
-        reasoning, content, calls = self._parsed_by(self._parser, generation, tools)
-        if reasoning and not content and not calls and not self._reasons(generation):
-            # Parsers for models that always reason take an answer without any mark of it for reasoning without an end.
+        reasoning, content, calls = self._parse_by(self._parser, generation, tools)
+        if reasoning and not content and not calls and not self._has_reasoning_marks(generation):
+            # Parsers of models that always reason take an answer without marks for reasoning without an end.
             if self._call_parser is None:
                 return None, generation.text, []
-            return self._parsed_by(self._call_parser, generation, tools)
+            return self._parse_by(self._call_parser, generation, tools)
         return reasoning, content, calls
 
-    def _parsed_by(
+    def _parse_by(
         self, parser: Any, generation: Generation, tools: Sequence[ToolSchema]
     ) -> tuple[str | None, str, list[_Call]]:
         request = _chat_request([tool.as_openai() for tool in tools], "auto" if tools else "none")
@@ -105,13 +110,15 @@ class ToolFormat:
         )
         return reasoning, content or "", [(call.id or "", call.name, call.arguments) for call in calls or []]
 
-    def _reasons(self, generation: Generation) -> bool:
-        """Says whether there is a mark of reasoning in the generated text, or at the end of the prompt before it."""
+    def _has_reasoning_marks(self, generation: Generation) -> bool:
+        """Returns True if the generated text, or the end of the prompt before it, has a mark of reasoning."""
         prompt = self._tokenizer.decode(generation.prompt_ids[-8:], skip_special_tokens=False)
         return bool(REASONING_MARK.search(generation.text) or REASONING_MARK.search(prompt))
 
     def _grammar(self, tools_json: str, parallel: bool) -> Grammar:
-        """Returns the grammar that forces a well-formed call of one of the tools."""
+        """Returns the grammar that forces a well-formed call of one of the tools (one or more calls if `parallel`).
+        `tools_json` comes from `tools_key`.
+        """
         from vllm.tool_parsers.utils import get_json_schema_from_tools
 
         tools = json.loads(tools_json)
@@ -128,7 +135,7 @@ class ToolFormat:
         return Grammar("json", schema if isinstance(schema, str) else json.dumps(schema))
 
     def _keeps_control_tokens(self, has_tools: bool) -> bool:
-        """Says whether the parsers look for control tokens, which a text would else leave out."""
+        """Returns True if the parsers look for control tokens, which the generated text would otherwise lack."""
         if self._parser is None:
             return False
         probe = ToolSchema("probe", "", {"type": "object", "properties": {}}).as_openai()
@@ -136,8 +143,10 @@ class ToolFormat:
         adjusted = self._parser(self._tokenizer, request.tools).adjust_request(request)
         return not adjusted.skip_special_tokens
 
-    def _composed(self, tool_parser: str | None, reasoning_parser: str | None) -> Any:
-        """Returns vLLM's one parser for both: a class, of which every answer gets a new instance. Errors: UserError."""
+    def _compose_parser(self, tool_parser: str | None, reasoning_parser: str | None) -> Any:
+        """Returns vLLM's parser of calls and reasoning together: a class that is instantiated for every answer. Errors:
+        UserError.
+        """
         from vllm.parser.parser_manager import ParserManager
 
         try:
@@ -153,25 +162,23 @@ class ToolFormat:
 
 
 _Call = tuple[str, str, str]
-"""Call as (the id that a parser gave it, name, arguments as written)."""
+"""Call as (id that the parser gave it or "", name, arguments as the model wrote them)."""
 
 
 def tools_key(tools: Sequence[ToolSchema]) -> str:
-    """Returns tools as text, a key to cache their grammar by."""
+    """Returns tools as JSON text, by which their grammar is cached."""
     return json.dumps([tool.as_openai() for tool in tools])
 
 
 def _call_id(own: str, text: str, seed: int, index: int) -> str:
-    """Returns the model's own id where it wrote one; parsers make others up at random, which the same seed would not
-    repeat.
+    """Returns the id of a call: the one that the model wrote, or else one made from the seed. Parsers make up random
+    ids, which a repetition with the same seed would not have.
     """
     return own if own and own in text else stable_id(seed, index)[:CALL_ID_LENGTH]
 
 
-def _cached(tokenizer: Any) -> Any:
-    """Returns a tokenizer that keeps its vocabulary, since parsers ask for the whole of it, which takes time in
-    proportion to its size.
-    """
+def _cache_vocabulary(tokenizer: Any) -> Any:
+    """Returns a tokenizer that caches its vocabulary, which every parser asks for, and which takes long to build."""
     from vllm.tokenizers.hf import get_cached_tokenizer
 
     return get_cached_tokenizer(tokenizer) if tokenizer is not None else None
@@ -196,8 +203,8 @@ def _look_up(field: str, name: str | None, find: Any) -> Any:
 
 
 def compact(node: Any, parallel: bool) -> Any:
-    """Returns a structural tag with at most one space between the parts of its JSON (small models lose themselves in
-    more).
+    """Returns a structural tag that allows at most one space between the parts of its JSON: small models can generate
+    whitespace for ever. Unless `parallel`, it stops after the first call.
     """
     if isinstance(node, list):
         return [compact(item, parallel) for item in node]
@@ -207,14 +214,14 @@ def compact(node: Any, parallel: bool) -> Any:
         return {**node, "max_whitespace_cnt": 1}
     made = {key: compact(value, parallel) for key, value in node.items()}
     if node.get("type") in ("tags_with_separator", "triggered_tags"):
-        made["tags"] = _without_spaced_variants(made["tags"])
+        made["tags"] = _drop_spaced_variants(made["tags"])
         if not parallel:
             made["stop_after_first"] = True
     return made
 
 
-def _without_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Keeps the shortest of tags that differ in whitespace only: every forced token costs as much as a chosen one."""
+def _drop_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the shortest of tags that differ in whitespace only: a forced token costs as much as a chosen one."""
     shortest: dict[str, dict[str, Any]] = {}
     for tag in sorted(tags, key=lambda tag: len(tag["begin"] + tag["end"])):
         shortest.setdefault("".join(f"{tag['begin']}|{tag['end']}".split()), tag)
@@ -222,8 +229,8 @@ def _without_spaced_variants(tags: list[dict[str, Any]]) -> list[dict[str, Any]]
 
 
 def _read_json_calls(text: str) -> tuple[str, list[_Call]]:
-    """Reads vLLM's shape for forced calls of models without a tag of their own: [{"name": ..., "parameters":
-    {...}}].
+    """Returns the text and the calls of an answer in vLLM's form for forced calls of models without a structural tag:
+    [{"name": ..., "parameters": {...}}].
     """
     try:
         return "", [("", call["name"], json.dumps(call["parameters"])) for call in json.loads(text)]

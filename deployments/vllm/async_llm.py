@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ray_gym.deployments.chat.token_engine import OWN, Generation, GenerationRequest
+from ray_gym.deployments.chat.token_engine import ENVIRONMENT_TOOLS, Generation, GenerationRequest
 from ray_gym.deployments.vllm.engine_stats import EngineStats
 from ray_gym.deployments.vllm.grammar_gate import GrammarGate, GrammarRefused
 from ray_gym.deployments.vllm.hardware import cpu_engine_args
@@ -74,11 +74,11 @@ class AsyncLLMEngine:
         Errors: EpisodeFailure: data for a grammar that can't be made, infra when the engine fails.
         """
         grammar = request.grammar
-        if grammar is not None and grammar.asked_by != OWN:
+        if grammar is not None and grammar.field != ENVIRONMENT_TOOLS:
             try:
                 await self.gate.admit({grammar.kind: grammar.text})
             except GrammarRefused as error:
-                raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, str(error)) from error
+                raise EpisodeFailure(FailureKind.DATA, grammar.field, str(error)) from error
         while True:
             generation = await self._generate(request)
             if generation is not None:
@@ -103,10 +103,10 @@ class AsyncLLMEngine:
                 last = output
         except Exception as error:
             if grammar is not None and isinstance(error, VLLMClientError | ValueError):
-                raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, str(error)) from error
+                raise EpisodeFailure(FailureKind.DATA, grammar.field, str(error)) from error
             raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
         if grammar is not None and last is not None and last.outputs[0].finish_reason == "error":
-            raise EpisodeFailure(FailureKind.DATA, grammar.asked_by, "no grammar can be made of it")
+            raise EpisodeFailure(FailureKind.DATA, grammar.field, "no grammar can be made of it")
         if adapter is not None and loads != weights.loads:
             return None  # the weights below the adapter have changed
         if last is None or last.outputs[0].finish_reason not in ("stop", "length"):

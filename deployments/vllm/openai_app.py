@@ -39,7 +39,7 @@ async def build_openai_app(
     with tempfile.TemporaryDirectory() as directory:  # vLLM takes a template as a file
         words = [f"--model={path}", f"--served-model-name={name}", *_of_template(options, chat_format, Path(directory))]
         # Also where the participants have no tools: callers may have some.
-        tool_parser = tool_format.tool_parser or (plain_calls.NAME if chat_format.uses_our_template else None)
+        tool_parser = tool_format.tool_parser or (plain_calls.NAME if chat_format.uses_fallback_template else None)
         arguments = await asyncio.to_thread(_arguments, words, options, tool_parser, tool_format.reasoning_parser)
         app = await asyncio.to_thread(_app, arguments, engine)
         await init_app_state(engine, app.state, arguments, TASKS)
@@ -47,7 +47,7 @@ async def build_openai_app(
 
 
 def _of_template(options: VllmOptions, chat_format: ChatFormat, directory: Path) -> list[str]:
-    if chat_format.uses_our_template and chat_format.tool_template is not None:
+    if chat_format.uses_fallback_template and chat_format.tool_template is not None:
         file = directory / "chat_template.jinja"
         with_tools, without = chat_format.tool_template.source, chat_format.template.source
         file.write_text(_EITHER_TEMPLATE.format(with_tools=with_tools, without=without))

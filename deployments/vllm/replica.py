@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from ray_gym.deployments.chat.checkpoint import load_tokens, resolve_model
+from ray_gym.deployments.chat.checkpoint import load_tokenizer, resolve_model
 from ray_gym.deployments.chat.completer import Completer
 from ray_gym.deployments.chat.formats import make_formats
 from ray_gym.deployments.vllm import reaper
@@ -34,7 +34,7 @@ class VllmReplica(BatchedReplica):
         if options.gpus == 0:
             prepare_cpu(options)
         model = options.model or ""
-        self._chat_format, self._tool_format = make_formats(options, model, load_tokens(model), uses_tools)
+        self._chat_format, self._tool_format = make_formats(options, model, load_tokenizer(model), uses_tools)
         self._reaper = reaper.watch()
         app = served_app()
         self._engine = AsyncLLMEngine(resolve_model(model), options, self._tool_format.reasoning_parser, name, app)

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from ray_gym.deployments.chat.checkpoint import load_tokens, resolve_model
+from ray_gym.deployments.chat.checkpoint import load_tokenizer, resolve_model
 from ray_gym.deployments.chat.completer import Completer
 from ray_gym.deployments.chat.formats import check_formats, make_formats
 from ray_gym.deployments.chat.options import ChatOptions
@@ -44,7 +44,7 @@ class VllmEndpointModel:
 
     def __init__(self, options: VllmEndpointOptions, key: str | None, uses_tools: bool, max_model_len: int) -> None:
         name = options.tokenizer_name
-        chat_format, tool_format = make_formats(options, name, load_tokens(name), uses_tools)
+        chat_format, tool_format = make_formats(options, name, load_tokenizer(name), uses_tools)
         self._endpoint = Endpoint(options, key)
         self._completer = Completer(chat_format, tool_format, VllmServer(self._endpoint, options.model, max_model_len))
 
@@ -96,7 +96,7 @@ class VllmEndpointEngine(Engine):
             self.check(EngineCheck(name, {}, uses_tools=self._uses_tools))
         try:
             make_formats(
-                self.options, self.options.tokenizer_name, load_tokens(self.options.tokenizer_name), self._uses_tools
+                self.options, self.options.tokenizer_name, load_tokenizer(self.options.tokenizer_name), self._uses_tools
             )
         except UserError as error:
             raise UserError(f"models.{name}: {error}") from None

@@ -35,7 +35,7 @@ class VllmServer:
             )
         except RefusedRequest as refused:
             if request.grammar is not None and refused.status in (400, 422):
-                raise EpisodeFailure(FailureKind.DATA, request.grammar.asked_by, str(refused)) from None
+                raise EpisodeFailure(FailureKind.DATA, request.grammar.field, str(refused)) from None
             raise self.endpoint.failure(str(refused), retry=False) from None
 
 

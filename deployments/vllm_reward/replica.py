@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from typing import Any
 
-from ray_gym.deployments.chat.checkpoint import load_tokens, resolve_model
+from ray_gym.deployments.chat.checkpoint import load_tokenizer, resolve_model
 from ray_gym.deployments.chat.formats import make_formats
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.vllm import reaper
@@ -20,12 +20,13 @@ from ray_gym.models.base import NO_TOKENS, Completion, CompletionRequest
 
 class RewardReplica(BatchedReplica):
     def __init__(self, options: RewardOptions) -> None:
-        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit."""
+        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit.
+        """
         self.options = options
         if options.gpus == 0:
             prepare_cpu(options)
         model = options.model or ""
-        tokens = load_tokens(model)
+        tokens = load_tokenizer(model)
         chat = ChatOptions(chat_template=options.chat_template, chat_template_kwargs=options.chat_template_kwargs)
         self._format, _ = make_formats(chat, model, tokens, uses_tools=False)
         self._reaper = reaper.watch()
@@ -65,7 +66,7 @@ class RewardReplica(BatchedReplica):
     def _ids(self, messages: list[Message]) -> list[int]:
         verdict = self.options.verdict
         if verdict is None:
-            return self._format.whole(messages)
+            return self._format.encode_conversation(messages)
         asked = [*messages, Message("user", verdict.question)]
         ids: list[int] = self._format.prompt(asked, (), 0, NO_TOKENS).new_ids.tolist()
         return ids

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ray_gym.load_object import load_object
 from ray_gym.messages import Message, ToolSchema
 
-TOKENIZER = "ray_gym.deployments.chat.checkpoint:load_tokens"
+TOKENIZER = "ray_gym.deployments.chat.checkpoint:load_tokenizer"
 CHAT_FORMAT = "ray_gym.deployments.chat.chat_format:ChatFormat"
 
 

@@ -127,7 +127,7 @@ def test_turns_of_text_are_appended(ended: bool, system: bool) -> None:
 
 @pytest.mark.parametrize("ended", [True, False], ids=["ended", "cut off"])
 def test_turns_with_several_calls_and_results_are_appended(ended: bool) -> None:
-    assert FORMAT.uses_our_template and not FORMAT.shows_tools
+    assert FORMAT.uses_fallback_template and not FORMAT.shows_tools
     talk = Conversation([TOOL])
     talk.ask(Message("system", "Play."), user("Your move."))
     for turn in range(3):
@@ -286,7 +286,8 @@ def test_a_template_that_rewrites_history_forks_with_a_reason() -> None:
 def test_templates_that_cannot_do_what_is_asked_are_refused() -> None:
     no_tools = ChatFormat(TOKENIZER, [END], "{% for m in messages %}[{{ m.content }}]{% endfor %}")
     assert (
-        not no_tools.uses_our_template and text_of(Conversation(chat_format=no_tools).ask(user("x")).new_ids) == "[x]"
+        not no_tools.uses_fallback_template
+        and text_of(Conversation(chat_format=no_tools).ask(user("x")).new_ids) == "[x]"
     )
     with pytest.raises(UserError, match="does not show tools"):
         Conversation([TOOL], no_tools).ask(user("x"))
@@ -296,7 +297,7 @@ def test_templates_that_cannot_do_what_is_asked_are_refused() -> None:
     shows = ChatFormat(
         TOKENIZER, [END], "{% for t in tools or [] %}{{ t.function.name }}{% endfor %}{{ messages[0].content }}"
     )
-    assert shows.shows_tools and not shows.uses_our_template
+    assert shows.shows_tools and not shows.uses_fallback_template
     assert text_of(Conversation([TOOL], shows).ask(user("!")).new_ids) == "make_move!"
 
 

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from ray_gym.deployments.chat import completer as completer_module
 from ray_gym.deployments.chat.chat_format import ChatFormat
-from ray_gym.deployments.chat.checkpoint import load_tokens
+from ray_gym.deployments.chat.checkpoint import load_tokenizer
 from ray_gym.deployments.chat.completer import Completer
 from ray_gym.deployments.chat.formats import make_formats
 from ray_gym.deployments.chat.options import ChatOptions
@@ -27,7 +27,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import CompletionRequest, Sampling
 
-TOKENS = load_tokens(NAME)
+TOKENS = load_tokenizer(NAME)
 END = TOKENS.stop_ids[0]
 CHAT, TOOLS = make_formats(ChatOptions(), NAME, TOKENS, uses_tools=True)
 MOVE = ToolSchema("make_move", "", {"type": "object", "properties": {"position": {"type": "integer"}}})
@@ -115,7 +115,7 @@ async def test_an_answer_is_held_to_the_form_that_was_asked_for_or_is_a_call() -
 async def test_calls_without_a_form_of_their_own_go_with_no_other_form() -> None:
     bare = ToolFormat(None, None, TOKENS.tokenizer)
     asked = request(response_format=FORM, tools=(MOVE,), allowed_tools=(MOVE,))
-    with pytest.raises(EpisodeFailure, match="no form of their own") as caught:
+    with pytest.raises(EpisodeFailure, match="no tags of their own") as caught:
         await Completer(CHAT, bare, double("x")).complete(asked)
     assert (caught.value.failure.kind, caught.value.failure.where) == (FailureKind.DATA, "response_format")
 

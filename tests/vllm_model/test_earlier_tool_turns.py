@@ -39,11 +39,11 @@ def prompt(chat: ChatFormat, messages: list[Message], tools: tuple[ToolSchema, .
 def test_calls_are_shown_or_refused_but_never_dropped(name: str, call_id: str) -> None:
     chat, messages = formats(name).chat, tool_turn(call_id)
     if name in SHOW_NO_CALLS:
-        for ask in (lambda: prompt(chat, messages), lambda: chat.whole(messages[:5])):
+        for ask in (lambda: prompt(chat, messages), lambda: chat.encode_conversation(messages[:5])):
             with pytest.raises(UserError, match=r"does not show tool calls.* set chat_template"):
                 ask()
         return
-    whole = chat._tokenizer.decode(chat.whole(messages[:5]))
+    whole = chat._tokenizer.decode(chat.encode_conversation(messages[:5]))
     for shown in (prompt(chat, messages), prompt(chat, messages[:4]), whole):
         assert "Rome" in shown and "21 degrees" in shown
     if formats(name).takes_tools:

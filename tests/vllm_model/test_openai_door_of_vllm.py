@@ -14,7 +14,7 @@ import pytest
 from conftest import REPOSITORY, eventually, free_port
 
 from ray_gym.deployments.chat.chat_format import ChatFormat
-from ray_gym.deployments.chat.checkpoint import load_tokens
+from ray_gym.deployments.chat.checkpoint import load_tokenizer
 from ray_gym.messages import Message, ToolSchema
 from ray_gym.models.base import NO_TOKENS
 
@@ -175,5 +175,5 @@ def test_nothing_of_the_server_is_kept_or_reached_beside_it(address: str) -> Non
 
 
 def _tokens() -> tuple[Any, tuple[int, ...]]:
-    tokens = load_tokens("smollm2-135m-instruct")
+    tokens = load_tokenizer("smollm2-135m-instruct")
     return tokens.tokenizer, tokens.stop_ids

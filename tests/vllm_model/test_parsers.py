@@ -11,7 +11,7 @@ from families import FAMILY_NAMES
 from talk import TOOL, Talk, as_text, as_the_template_writes, formats
 
 from ray_gym.deployments.chat.options import ChatOptions
-from ray_gym.deployments.chat.parsers import Parsers, choose_parsers, guess
+from ray_gym.deployments.chat.parsers import Parsers, choose_parsers, guess_parsers
 from ray_gym.deployments.chat.token_engine import Generation
 from ray_gym.deployments.chat.tool_format import ToolFormat
 from ray_gym.errors import UserError
@@ -100,7 +100,7 @@ def test_words_without_any_reasoning_are_words() -> None:
     ],
 )
 def test_families_are_told_apart(model: str, template: str, parsers: Parsers) -> None:
-    assert guess(model, template) == parsers
+    assert guess_parsers(model, template) == parsers
 
 
 def test_every_name_that_is_guessed_is_one_of_vllms() -> None:
