@@ -53,8 +53,7 @@ def read(text: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 class CallStream:
-    """Reads a text that comes in pieces. It returns text as soon as it can't be part of a call, and calls at the end.
-    """
+    """Reads a text that comes in pieces. It returns text as soon as it can't be part of a call, and calls at the end."""
 
     def __init__(self) -> None:
         self._text = ""

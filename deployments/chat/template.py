@@ -171,8 +171,7 @@ class Template:
 
 
 def _join(first: Data, second: Data) -> Data:
-    """Returns two messages as one of the first one's role: their texts separated by an empty line, and all their calls.
-    """
+    """Returns two messages as one of the first one's role: their texts separated by an empty line, and all their calls."""
     made = {**second, **first}
     for key in ("content", "reasoning", "reasoning_content", "thinking"):
         if key in made:

@@ -1,5 +1,4 @@
-"""Defines the interface of a token engine, which takes the token ids of a prompt and returns those that it generates.
-"""
+"""Defines the interface of a token engine, which takes the token ids of a prompt and returns those that it generates."""
 
 from __future__ import annotations
 

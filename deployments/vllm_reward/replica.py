@@ -20,8 +20,7 @@ from ray_gym.models.base import NO_TOKENS, Completion, CompletionRequest
 
 class RewardReplica(BatchedReplica):
     def __init__(self, options: RewardOptions) -> None:
-        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit.
-        """
+        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit."""
         self.options = options
         if options.gpus == 0:
             prepare_cpu(options)
