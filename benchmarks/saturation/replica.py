@@ -84,13 +84,13 @@ class RecordingReplica(VllmReplica):
 
     def _count_steps(self) -> None:
         stats = self._engine.stats
-        take = stats.take
+        update = stats.update
 
         def counted(scheduler_stats: Any) -> None:
             self._steps += 1
-            take(scheduler_stats)
+            update(scheduler_stats)
 
-        setattr(stats, "take", counted)  # noqa: B010
+        setattr(stats, "update", counted)  # noqa: B010
 
     async def begin(self, mean_least_tokens: int = 1) -> None:
         """Begins a round, with an empty cache and no calls. Direct calls have their least number of tokens already."""

@@ -1,4 +1,4 @@
-"""Provides the vLLM engine: a Serve deployment around AsyncLLM that takes exact token histories."""
+"""Provides `engine: vllm`: models on vLLM's AsyncLLM in Serve deployments, which get exact token histories."""
 
 from ray_gym.deployments.vllm.engine import VllmEngine
 

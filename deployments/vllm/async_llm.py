@@ -19,12 +19,16 @@ from ray_gym.models.base import Logprobs
 
 
 class AsyncLLMEngine:
+    """Generates by vLLM's AsyncLLM. It is safe for many concurrent calls on one event loop."""
+
     def __init__(
         self, path: str, options: VllmOptions, reasoning_parser: str | None, name: str = "", app: str = ""
     ) -> None:
-        """Loads the model, which the config calls `name`, for the Serve application `app`.
+        """Loads the model. It blocks until the model is loaded.
 
-        Errors: UserError for engine arguments that vLLM doesn't have.
+        `path`: folder of the checkpoint. `reasoning_parser`: vLLM's name of it; grammars begin after the reasoning.
+        `name`: name of the model in the config, for metrics. `app`: name of the Serve application. Errors: UserError
+        for engine arguments that vLLM doesn't have.
         """
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.v1.engine.async_llm import AsyncLLM
@@ -46,7 +50,7 @@ class AsyncLLMEngine:
         }
         self.stats = EngineStats()
         try:
-            loggers = [self.stats.logger, *([RayPrometheusStatLogger] if app and options.engine_metrics else [])]
+            loggers = [self.stats.make_logger, *([RayPrometheusStatLogger] if app and options.engine_metrics else [])]
             self._engine = AsyncLLM.from_engine_args(AsyncEngineArgs(**arguments), stat_loggers=loggers)
         except TypeError as error:
             raise UserError(f"engine_args: {error}") from error
@@ -55,7 +59,7 @@ class AsyncLLMEngine:
 
     @property
     def client(self) -> Any:
-        """Returns vLLM's AsyncLLM."""
+        """Returns vLLM's AsyncLLM, for its own servers and for updates of the weights."""
         return self._engine
 
     @property
@@ -70,8 +74,9 @@ class AsyncLLMEngine:
         return size
 
     async def generate(self, request: GenerationRequest) -> Generation:
-        """Generates an answer. It is generated again from the prompt if an update of the weights discarded it.
-        Errors: EpisodeFailure: data for a grammar that can't be made, infra when the engine fails.
+        """Generates from token ids. A generation that an update of the weights discards is retried from its prompt.
+
+        Errors: EpisodeFailure (data for a grammar that can't be compiled, infra if the engine fails).
         """
         grammar = request.grammar
         if grammar is not None and grammar.field != ENVIRONMENT_TOOLS:
@@ -85,14 +90,12 @@ class AsyncLLMEngine:
                 return generation
 
     async def _generate(self, request: GenerationRequest) -> Generation | None:
-        """Generates an answer, or returns None if it has to be generated again, since an update of the weights
-        discarded it.
-        """
+        """Generates once. Returns None if an update of the weights discarded the generation."""
         from vllm.exceptions import VLLMClientError
         from vllm.inputs import TokensPrompt
 
         weights, grammar = self.weights, request.grammar
-        await weights.opened()
+        await weights.wait_until_open()
         adapter, aborts, loads = weights.adapter, weights.aborts, weights.loads
         prompt = TokensPrompt(prompt_token_ids=request.prompt_ids)
         last = None
@@ -106,9 +109,9 @@ class AsyncLLMEngine:
                 raise EpisodeFailure(FailureKind.DATA, grammar.field, str(error)) from error
             raise EpisodeFailure(FailureKind.INFRA, "vllm", describe(error)) from error
         if grammar is not None and last is not None and last.outputs[0].finish_reason == "error":
-            raise EpisodeFailure(FailureKind.DATA, grammar.field, "no grammar can be made of it")
+            raise EpisodeFailure(FailureKind.DATA, grammar.field, "it can't be compiled to a grammar")
         if adapter is not None and loads != weights.loads:
-            return None  # the weights below the adapter have changed
+            return None  # the base weights of the adapter have changed
         if last is None or last.outputs[0].finish_reason not in ("stop", "length"):
             if aborts != weights.aborts:
                 return None
@@ -147,7 +150,9 @@ def _sampling_params(request: GenerationRequest) -> Any:
 
 
 def _sampled_logprobs(flat: Any, count: int) -> Logprobs:
-    """Returns the sampled tokens' logprobs (float32 [count]). The sampled token comes first at every position."""
+    """Returns the logprobs of the sampled tokens (float32 [count]). `flat` is vLLM's FlatLogprobs, in which the sampled
+    token comes first at every position; None for no tokens.
+    """
     if flat is None:
         return np.zeros(count, dtype=np.float32)
     return np.array([flat.logprobs[start] for start in flat.start_indices], dtype=np.float32)

@@ -1,7 +1,7 @@
-"""Reads the vllm engine of a config: it deploys a model as a Serve application, or attaches to one that is up.
+"""Implements `engine: vllm` of a config: deploys a model as a Serve application, or attaches to one that is up.
 
-An application belongs to the runs that use it (see `ray_gym.hosting.lease`): the last run to go takes it down, so a run
-can attach to another's model and outlive it.
+An application belongs to the runs that use it (see `ray_gym.hosting.lease`): the last run that ends deletes it, so a
+run can attach to another's model and outlive it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from ray_gym.deployments.chat.formats import check_formats
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.vllm.installed import check_installed, check_model
-from ray_gym.deployments.vllm.layout import placed
+from ray_gym.deployments.vllm.layout import list_placements
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.deployments.vllm.replicas import deployment_spec, missing_files
 from ray_gym.errors import UserError
@@ -20,11 +20,13 @@ from ray_gym.hosting.application import Application, DeploymentSpec
 from ray_gym.hosting.lanes.router import router_config
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import Engine, EngineCheck
-from ray_gym.models.placement import Replicas as Placed
+from ray_gym.models.placement import Replicas
 from ray_gym.weights.holder import FirstWeights
 
 
 class VllmEngine(Engine):
+    """Deploys a model under vLLM for a run, or attaches to one of another run."""
+
     Options = VllmOptions
     options: VllmOptions
     gives_tokens = True
@@ -38,14 +40,18 @@ class VllmEngine(Engine):
 
     @property
     def app(self) -> str:
-        """Returns the name of its Serve application, once it was started."""
+        """Returns the name of the Serve application; "" before `start`."""
         return self._application.name
 
     @property
     def door(self) -> str:
+        """Returns the name of the Serve application whose replicas answer requests in OpenAI's formats."""
         return self.app
 
     def check(self, request: EngineCheck) -> None:
+        """Checks options, model and templates, as far as that is possible before a model loads. Errors: UserError,
+        NotInstalled.
+        """
         where = f"models.{request.model}"
         self._uses_tools = request.uses_tools
         self._request = request
@@ -60,33 +66,36 @@ class VllmEngine(Engine):
             check_installed(self.options.gpus, where)
 
     def _check_attached(self, where: str) -> None:
-        """Refuses options that an attached model has settled: its formats were chosen when it came up, and its weights
-        are another run's to choose. Errors: UserError.
+        """Refuses options that can't be changed for a model that is up already: those of its formats and of its
+        weights. Errors: UserError.
         """
         own = {*ChatOptions.model_fields, "weights_version"}
         for name in sorted(own & self.options.model_fields_set):
             raise UserError(f"{where}.{name}: {self.options.app!r} is attached to, and has its own; leave it out here")
 
     def _check_seeds(self, request: EngineCheck, on_cpu: bool) -> None:
+        """Refuses seeds of the sampling for a model on CPUs. Errors: UserError."""
         for participant, sampling in request.samplings.items():
             if on_cpu and sampling.seed is not None:
                 raise UserError(
-                    f"participants.{participant}.sampling.seed: vLLM on CPU can't take a seed a request (a seeded prompt that is "
-                    "prefilled in chunks kills the engine: 'CPU Generator does not use offset'); leave it out"
+                    f"participants.{participant}.sampling.seed: vLLM on CPU can't take a seed for a request (a seeded "
+                    "prompt that is prefilled in chunks kills the engine: 'CPU Generator does not use offset'); leave "
+                    "it out"
                 )
 
     def gpus(self) -> float:
         return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
 
-    def placed(self) -> list[Placed]:
-        return placed(self.options)
+    def placed(self) -> list[Replicas]:
+        return list_placements(self.options)
 
     def missing_files(self) -> str | None:
         return missing_files(self.options)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Deploys the replicas, or attaches to an application, and blocks until every replica is up.
-        Errors: UserError (a model that doesn't fit, an application that isn't there), RunFailed.
+
+        Errors: UserError (the model does not fit, or there is no such application), RunFailed.
         """
         if self.options.app is not None:
             self._check_fits(name, self._application.attach(self.options.app, run_id, name))
@@ -98,7 +107,7 @@ class VllmEngine(Engine):
         return ServeModel(self.app, self.options.affinity, self.options.admission, transport=self._transport)
 
     def stop(self) -> None:
-        """Gives the lease back. If it was the last one, takes the application down and waits until it is gone."""
+        """Releases the lease. If it was the last one, deletes the application and waits until it is gone."""
         self._application.stop()
 
     def _check_fits(self, name: str, description: dict[str, Any]) -> None:
@@ -117,18 +126,16 @@ class VllmEngine(Engine):
             self._check_seeds(self._request, on_cpu=description["gpus"] == 0)
 
     def _deployment_spec(self, name: str) -> DeploymentSpec:
-        from ray_gym.deployments.vllm.replica import (
-            VllmReplica,
-        )  # only a driver that deploys needs it: workers have this module, too
+        # only a driver that deploys needs it: workers import this module, too
+        from ray_gym.deployments.vllm.replica import VllmReplica
 
         options = self.options
         return deployment_spec(
             VllmReplica,
             options,
             (options, self._uses_tools, name),
-            settings={
-                "request_router_config": router_config()
-            },  # also without affinity: another run may attach with it
+            # also without affinity: a run with affinity may attach
+            settings={"request_router_config": router_config()},
             weights=FirstWeights(options.weights_version, options.ranks),
             episodes=self._request.episodes if self._request is not None else None,
         )

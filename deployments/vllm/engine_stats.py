@@ -1,4 +1,4 @@
-"""Collects the statistics that vLLM's scheduler gives of its queue and its KV cache, at each of its steps."""
+"""Collects the statistics that vLLM's scheduler reports of its queue and its KV cache, after each of its steps."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from typing import Any
 
 
 class EngineStats:
-    """The statistics are the newest that were given. An engine that rests gives none: its last ones say that nothing is
-    running.
-    """
+    """Holds the latest statistics of an engine. An idle engine reports none: its last ones say that nothing is running."""
 
     def __init__(self) -> None:
         self.kv_use = 0.0
+        """Share (0 to 1) of the KV cache that is in use."""
         self.waiting = 0
+        """Requests that wait in the engine's queue."""
         self.running = 0
+        """Requests that the engine generates for."""
 
-    def logger(self, vllm_config: Any, engine_index: int) -> Any:
-        """Makes a stat logger that fills these statistics. vLLM takes the method as a factory."""
+    def make_logger(self, vllm_config: Any, engine_index: int) -> Any:
+        """Returns a stat logger of vLLM that updates these statistics. vLLM takes the method as a factory."""
         from vllm.v1.metrics.loggers import StatLoggerBase
 
         stats = self
@@ -27,14 +28,15 @@ class EngineStats:
 
             def record(self, scheduler_stats: Any, *_: Any, **__: Any) -> None:
                 if scheduler_stats is not None:
-                    stats.take(scheduler_stats)
+                    stats.update(scheduler_stats)
 
             def log_engine_initialized(self) -> None:
                 pass
 
         return Logger()
 
-    def take(self, scheduler_stats: Any) -> None:
+    def update(self, scheduler_stats: Any) -> None:
+        """Takes over the statistics of a step of the scheduler."""
         self.kv_use = float(scheduler_stats.kv_cache_usage)
         self.waiting = int(scheduler_stats.num_waiting_reqs + scheduler_stats.num_skipped_waiting_reqs)
         self.running = int(scheduler_stats.num_running_reqs)

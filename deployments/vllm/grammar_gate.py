@@ -1,9 +1,8 @@
-"""Checks callers' grammars before vLLM gets them: it would read them on the event loop, and compile them however long
-that takes.
+"""Checks callers' grammars before vLLM gets them: it would parse them on the event loop, and compile them without a
+limit of time.
 
-A grammar is read in a thread of its own, and then compiled by the engine for a request of one token: it keeps what it
-has compiled. Both have deadlines. Some work can't be stopped and goes on behind them: a thread that reads, and one of
-the engine's that compiles.
+A grammar is parsed in a thread, and then compiled by the engine for a request of one token: the engine caches what it
+has compiled. Both have deadlines. A thread that parses or compiles can't be stopped, and continues after its deadline.
 """
 
 from __future__ import annotations
@@ -18,24 +17,31 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 READ_S = 2.0
+"""Seconds to parse a grammar."""
 COMPILE_S = 20.0
+"""Seconds to compile a grammar."""
 REMEMBERED = 4096
+"""Number of admitted grammars that a gate remembers."""
 LONGEST_PROBLEM = 500
+"""Largest number of characters of an error about a grammar."""
 KINDS = ("json", "regex", "choice", "grammar", "json_object", "structural_tag")
-"""Names in vLLM of the notations of a grammar."""
+"""vLLM's names of the notations of a grammar."""
 
 Outputs = Mapping[str, Any]
+"""Grammar as arguments of vLLM's StructuredOutputsParams: its text or data by its kind."""
 
 
 class GrammarRefused(Exception):
-    """The grammar is refused. The message says why."""
+    """Says why a grammar is refused."""
 
 
 class GrammarGate:
-    """A gate remembers which grammars it admitted. It is safe for many concurrent calls on one event loop."""
+    """Admits grammars that can be compiled in time, and remembers them. It is safe for many concurrent calls on one
+    event loop.
+    """
 
     def __init__(self, engine: Any, read_s: float = READ_S, compile_s: float = COMPILE_S) -> None:
-        """Creates a gate for `engine`, which is vLLM's AsyncLLM. `read_s` and `compile_s` are deadlines in seconds."""
+        """Creates a gate. `engine`: vLLM's AsyncLLM. `read_s`, `compile_s`: deadlines in seconds."""
         self._engine = engine
         self._read_s, self._compile_s = read_s, compile_s
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="grammars")
@@ -43,7 +49,7 @@ class GrammarGate:
         self._admitted: OrderedDict[bytes, None] = OrderedDict()
 
     async def admit(self, outputs: Outputs) -> None:
-        """Reads and compiles a grammar within the deadlines, unless it was admitted before. Errors: GrammarRefused."""
+        """Parses and compiles a grammar within the deadlines, unless it was admitted before. Errors: GrammarRefused."""
         key = hashlib.sha256(json.dumps(outputs, sort_keys=True).encode()).digest()
         if key in self._admitted:
             self._admitted.move_to_end(key)
@@ -57,16 +63,15 @@ class GrammarGate:
             async with asyncio.timeout(self._compile_s):
                 await self._compile(outputs, problem)
         except TimeoutError:
-            late = "the grammar is not made in time: make it simpler, or ask later, if others ask for many"
+            late = "the grammar can't be compiled in time: make it simpler, or retry later, if others send many"
             raise GrammarRefused(late) from None
         self._admitted[key] = None
         if len(self._admitted) > REMEMBERED:
             self._admitted.popitem(last=False)
 
     async def _compile(self, outputs: Outputs, problem: str | None) -> None:
-        """Has the engine compile a grammar. `problem`: the fault that reading found, which the engine may avoid by
-        another compiler.
-        Errors: GrammarRefused.
+        """Has the engine compile a grammar. `problem`: error of `_read`; the engine may still have a compiler that
+        accepts the grammar. Errors: GrammarRefused.
         """
         from vllm import SamplingParams
         from vllm.exceptions import VLLMClientError
@@ -80,12 +85,12 @@ class GrammarGate:
         except (VLLMClientError, ValueError) as error:
             raise GrammarRefused(problem or str(error)) from error
         if last is not None and last.outputs[0].finish_reason == "error":
-            raise GrammarRefused(problem or "no grammar can be made of it")
+            raise GrammarRefused(problem or "it can't be compiled to a grammar")
 
 
 def outputs_of(body: Mapping[str, Any]) -> list[Outputs]:
-    """Returns the parts of a body of OpenAI's API that grammars are made of. Parts that are no grammar at all are left
-    for vLLM to refuse.
+    """Returns the grammars in the body of a request in OpenAI's formats. Malformed ones are left out: vLLM refuses
+    them.
     """
     text = body.get("text")
     formats = [body.get("response_format"), text.get("format") if isinstance(text, dict) else None]
@@ -105,7 +110,7 @@ def _of_format(form: Mapping[str, Any]) -> Outputs | None:
 
 
 def _of_tools(body: Mapping[str, Any]) -> list[Any]:
-    """Returns the schemas of tools whose calls may be held to them."""
+    """Returns the schemas of the tools whose calls vLLM may constrain: those that may be forced, and strict ones."""
     tools = body.get("tools")
     listed = [tool for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     functions = [inner for tool in listed if isinstance(inner := tool.get("function", tool), dict)]
@@ -119,9 +124,8 @@ def _of_tools(body: Mapping[str, Any]) -> list[Any]:
 
 
 def _read(outputs: Outputs) -> str | None:
-    """Reads a grammar as vLLM does. Returns its fault, or None; the engine may still know another way to compile a
-    faulty one.
-    Errors: GrammarRefused.
+    """Parses a grammar as vLLM does with xgrammar. Returns the error, or None; the engine may have another compiler
+    that accepts the grammar. Errors: GrammarRefused.
     """
     from vllm import SamplingParams
     from vllm.exceptions import VLLMClientError
@@ -136,7 +140,7 @@ def _read(outputs: Outputs) -> str | None:
 
 
 def _params(outputs: Outputs) -> Any:
-    """Converts a grammar to vLLM's parameters. Errors: GrammarRefused."""
+    """Returns a grammar as vLLM's StructuredOutputsParams. Errors: GrammarRefused."""
     from vllm.exceptions import VLLMClientError
     from vllm.sampling_params import StructuredOutputsParams
 

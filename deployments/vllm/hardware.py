@@ -1,4 +1,6 @@
-"""Prepares a replica on a CPU, before vLLM is imported."""
+"""Prepares replicas that run on CPUs: environment variables, which are set before vLLM is imported, and engine
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +14,8 @@ from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
 def prepare_cpu(options: ReplicaOptions) -> None:
-    """Sets environment variables for OpenMP: Ray gives every worker one OpenMP thread, vLLM binds all engines to the
-    same core.
+    """Sets environment variables for OpenMP. Without them, Ray gives each of its workers one OpenMP thread, and vLLM
+    binds all engines to the same core.
     """
     os.environ.setdefault("VLLM_CPU_OMP_THREADS_BIND", "nobind")
     openmp = Path(sys.prefix) / "lib" / "libiomp5.so"
@@ -26,16 +28,16 @@ def prepare_cpu(options: ReplicaOptions) -> None:
 
 
 def cpu_engine_args(options: ReplicaOptions) -> dict[str, Any]:
-    """Returns engine arguments for CPUs. A single rank runs in the engine's own process: with the rank in another, the
-    engine would poll for the end of each step, and take half a core from the rank (measured, `benchmarks.saturation`).
+    """Returns vLLM's engine arguments for CPUs. A single rank runs in the engine's own process: otherwise the engine
+    polls for the end of each step, which takes half a core from the rank (measured, `benchmarks.saturation`).
     """
     executor = {"distributed_executor_backend": "uni"} if options.ranks == 1 else {}
     return {"dtype": cpu_dtype(), **executor}
 
 
 def cpu_dtype() -> str:
-    """Returns the fastest dtype. Without instructions for bfloat16, a CPU computes in it several times slower than in
-    float32 (measured).
+    """Returns the dtype that is fastest on this CPU. Without instructions for bfloat16, a CPU computes in it several
+    times slower than in float32 (measured).
     """
     flags = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
     return "bfloat16" if re.search(r"\b(avx512_bf16|amx_bf16)\b", flags) else "float32"

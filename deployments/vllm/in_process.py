@@ -1,4 +1,4 @@
-"""Calls an ASGI app in the process that it lives in."""
+"""Calls an ASGI app within its own process, without HTTP."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import Any
 from ray_gym.models.door import DoorHead, DoorPart, DoorRequest
 
 GRACE_S = 5.0
-"""Seconds that an app whose caller has gone may take to end by itself."""
+"""Seconds that an app may take to end by itself after its caller has disconnected."""
 
 _Messages = asyncio.Queue[dict[str, Any] | None]
 
 
 async def call(app: Any, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-    """Yields the parts of the app's answer, or nothing at all if the app fails before it answers. When closed early, it
-    tells the app that the caller has gone.
+    """Yields the parts of the app's answer: its head, then its body. It yields nothing if the app raises before it
+    answers. If the generator is closed early, the app gets `http.disconnect`.
     """
     messages: _Messages = asyncio.Queue()  # without a limit: the answer's tokens are limited
     gone = asyncio.Event()
@@ -36,22 +36,22 @@ async def call(app: Any, request: DoorRequest) -> AsyncGenerator[DoorPart, None]
     running = asyncio.ensure_future(app(_scope(request), receive, send))
     running.add_done_callback(lambda _: messages.put_nowait(None))
     try:
-        async with aclosing(_parts(messages)) as parts:
+        async with aclosing(_read_parts(messages)) as parts:
             async for part in parts:
                 yield part
     finally:
         gone.set()
-        await _ended(running)
+        await _wait_for_end(running)
 
 
-async def _parts(messages: _Messages) -> AsyncGenerator[DoorPart, None]:
+async def _read_parts(messages: _Messages) -> AsyncGenerator[DoorPart, None]:
     while (message := await messages.get()) is not None:
         if message["type"] == "http.response.start":
             headers = {key.lower(): value for key, value in message["headers"]}
             yield DoorHead(message["status"], headers.get(b"content-type", b"application/json").decode("latin-1"))
             continue
         pieces = [message]
-        while not messages.empty():  # what has come in the meantime goes in one piece
+        while not messages.empty():  # pieces that are ready are yielded as one
             following = messages.get_nowait()
             if following is None:
                 break
@@ -62,9 +62,9 @@ async def _parts(messages: _Messages) -> AsyncGenerator[DoorPart, None]:
             return
 
 
-async def _ended(running: asyncio.Future[Any]) -> None:
-    """Waits for the app to end, and cancels it only if it does not end by itself: vLLM's handlers abort a generation
-    when the caller goes, not when they are cancelled.
+async def _wait_for_end(running: asyncio.Future[Any]) -> None:
+    """Waits for the app to end, and cancels it after `GRACE_S` seconds. It is not cancelled at once, since vLLM's
+    handlers abort a generation when they see that the caller has disconnected, but not when they are cancelled.
     """
     await asyncio.wait({running}, timeout=GRACE_S)
     running.cancel()
@@ -76,7 +76,7 @@ async def _ended(running: asyncio.Future[Any]) -> None:
 def _scope(request: DoorRequest) -> dict[str, Any]:
     return {
         "type": "http",
-        "asgi": {"version": "3.0", "spec_version": "2.3"},  # in which a streamed answer looks for the caller's going
+        "asgi": {"version": "3.0", "spec_version": "2.3"},  # with 2.3, Starlette's streams listen for http.disconnect
         "http_version": "1.1",
         "method": "POST",
         "scheme": "http",

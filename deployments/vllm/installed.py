@@ -1,4 +1,4 @@
-"""Checks that vLLM and a model are on this machine, and says how to get what is missing."""
+"""Checks that vLLM and a model are installed on this machine, and says how to install them."""
 
 from __future__ import annotations
 
@@ -14,25 +14,28 @@ VLLM = "vllm"
 
 
 def check_installed(gpus: float, where: str) -> None:
-    """Checks that vLLM is on this machine, unless a cluster is up, whose nodes load the models.
+    """Checks that vLLM is installed on this machine, unless a cluster is up, whose nodes load the models.
 
-    Errors: NotInstalled, which begins with `where` (the config's section); UserError for a wrong address of a cluster.
+    `gpus`: GPUs of a rank. `where`: section of the config, for errors. Errors: NotInstalled; UserError for a wrong
+    address of a cluster.
     """
     if find_spec(VLLM) is None and address_here() is None:
-        raise not_here(gpus, f"{where}.engine")
+        raise vllm_missing(gpus, f"{where}.engine")
 
 
 def check_model(options: ReplicaOptions, where: str) -> None:
-    """Checks that the model is on this machine, as far as can be said. Errors: UserError, which names `where` and the field."""
+    """Checks that a model given by a path, or the small model, is on this machine. A hub's model is not checked.
+    Errors: UserError, which names `where` and the field; NotInstalled.
+    """
     try:
         resolve_model(options.model or "")
     except NotInstalled as error:
-        check_installed(options.gpus, where)  # it is made with what comes with vLLM
+        check_installed(options.gpus, where)  # the small model is converted by packages that come with vLLM
         raise NotInstalled(f"{where}.model: {error}") from None
     except UserError as error:
         raise UserError(f"{where}.model: {error}") from None
 
 
-def not_here(gpus: float, where: str = "engine") -> NotInstalled:
-    """Makes the error of a machine without vLLM. `gpus`: of a rank; 0 asks for the build for CPUs."""
+def vllm_missing(gpus: float, where: str = "engine") -> NotInstalled:
+    """Returns the error for a machine without vLLM. `gpus`: GPUs of a rank; 0 asks for the build for CPUs."""
     return not_installed(VLLM, "vllm" if gpus else "cpu", where)

@@ -1,10 +1,10 @@
 """Places the ranks of a replica on GPUs: all in the replica's own node, or in a placement group for vLLM's Ray
 executor.
 
-Without pipeline parallelism a replica is one actor with all its GPUs, and vLLM's ranks are processes of it, so they are
-on one node. With it (or with `placement`) the replica has a placement group with a bundle for each rank, where vLLM
-finds it, as in `ray.serve.llm`: the actor itself lies in the first bundle and takes no GPU, since vLLM's workers take
-one bundle's each. On CPUs nothing of this applies.
+Without pipeline parallelism a replica is one actor with all its GPUs, and vLLM's ranks are its child processes, so they
+are on one node. With it (or with `placement`) the replica has a placement group with a bundle for each rank, as in
+`ray.serve.llm`: the actor itself is in the first bundle and takes no GPU, and each of vLLM's workers takes the GPU of
+one bundle. On CPUs none of this applies.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ STRICT_PACK, STRICT_SPREAD = "STRICT_PACK", "STRICT_SPREAD"
 
 
 def parallel_args(options: ReplicaOptions) -> dict[str, Any]:
-    """Returns vLLM's engine arguments for parallelism."""
+    """Returns vLLM's engine arguments for tensor and pipeline parallelism."""
     return {
         "tensor_parallel_size": options.tensor_parallel,
         "pipeline_parallel_size": options.pipeline_parallel,
@@ -28,13 +28,13 @@ def parallel_args(options: ReplicaOptions) -> dict[str, Any]:
 
 
 def actor_options(options: ReplicaOptions) -> dict[str, Any]:
-    """Returns the resources that the replica's actor asks for itself."""
+    """Returns Ray's options of a replica's actor: its own CPUs, GPUs and labels."""
     labels = {"label_selector": options.label_selector} if options.label_selector and not options.is_grouped else {}
     return {"num_cpus": options.cpus, "num_gpus": 0 if options.is_grouped else options.gpus_per_replica, **labels}
 
 
 def group_options(options: ReplicaOptions) -> dict[str, Any]:
-    """Returns the options of the deployment that give each replica its placement group, if it has one."""
+    """Returns the options of a Serve deployment that give each replica a placement group; {} if it has none."""
     if not options.is_grouped:
         return {}
     first, *others = options.bundles
@@ -51,15 +51,13 @@ def group_options(options: ReplicaOptions) -> dict[str, Any]:
 
 
 def env_vars(options: ReplicaOptions) -> dict[str, str]:
-    """Returns environment variables: vLLM's Ray executor asks for a whole GPU for each rank unless it is told
-    otherwise.
-    """
+    """Returns environment variables of a replica. vLLM's Ray executor takes a whole GPU for each rank by default."""
     return {"VLLM_RAY_PER_WORKER_GPUS": f"{options.gpus:g}"} if options.is_grouped and options.gpus < 1 else {}
 
 
-def placed(options: ReplicaOptions) -> list[Replicas]:
-    """Lists the units that have to be on one node each: replicas, or the bundles of a group. Empty where the options
-    attach to an application that is up.
+def list_placements(options: ReplicaOptions) -> list[Replicas]:
+    """Returns what has to fit on one node each: whole replicas, or the bundles of their placement groups. It is empty
+    if the options attach to an application that is up.
     """
     if options.app is not None:
         return []
@@ -72,11 +70,14 @@ def placed(options: ReplicaOptions) -> list[Replicas]:
     if options.strategy == STRICT_PACK:
         bundles = [(sum(cpus for cpus, _ in bundles), sum(gpus for _, gpus in bundles))]
 
-    def apart(bundle: tuple[float, float]) -> int:
-        """Returns the number of bundles in its group, this one included, that need such a node each."""
+    def count_apart(bundle: tuple[float, float]) -> int:
+        """Returns the number of bundles of a group, this one included, that need a node at least as large each, if all
+        bundles have to be on different nodes; else 1.
+        """
         as_large = [each for each in bundles if each[0] >= bundle[0] and each[1] >= bundle[1]]
         return len(as_large) if options.strategy == STRICT_SPREAD else 1
 
     return [
-        Replicas(options.replicas * count, *bundle, labels, apart(bundle)) for bundle, count in Counter(bundles).items()
+        Replicas(options.replicas * count, *bundle, labels, count_apart(bundle))
+        for bundle, count in Counter(bundles).items()
     ]

@@ -1,8 +1,8 @@
-"""Keeps a state dict as a checkpoint in the memory of this node: the first of its replicas writes it, all of them load
-it, the last removes it.
+"""Keeps a state dict as a checkpoint in the shared memory of this node: the first of the node's replicas writes it, all
+of them load it, and the last removes it.
 
-Loading by path works with tensor parallelism and any quantisation that vLLM does itself; handing tensors over would
-not. A user of a copy holds a lock on it, which the kernel drops however a process ends.
+vLLM loads checkpoints from a path with tensor parallelism and with any quantisation of its own; it could not take the
+tensors. A replica that uses a copy holds a lock on it, which the kernel releases however the process ends.
 """
 
 from __future__ import annotations
@@ -23,27 +23,28 @@ FILE = "model.safetensors"
 
 
 def copies_dir(app: str) -> Path:
+    """Returns the folder on this node for the copies of a Serve application."""
     root = MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir())
     return root / f"ray_gym-weights-{os.getuid()}" / hashlib.sha256(app.encode()).hexdigest()[:16]
 
 
 class NodeCopy:
-    """A copy is a checkpoint folder that is locked while it is used. It blocks, so it is made and released in
-    a thread.
+    """Holds a checkpoint folder, locked against removal until `release`. Its methods block, so they are called in
+    threads.
     """
 
     def __init__(self, directory: Path, name: str, fetch: Callable[[], Mapping[str, Any]]) -> None:
-        """Locks the copy, and writes it if it is not there. Errors: UserError if `fetch` gives no state dict;
-        OSError.
+        """Locks the copy `name` in `directory`, and writes it if there is none: then `fetch` returns the state dict.
+        Errors: UserError if that is no state dict; OSError.
         """
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         remove_unused(directory)
         self.folder = directory / name
-        self._lock = _locked(_lock_path(self.folder), fcntl.LOCK_SH)
+        self._lock = _open_locked(_lock_path(self.folder), fcntl.LOCK_SH)
         if self.folder.exists():
             return
         self._lock.close()
-        self._lock = _locked(_lock_path(self.folder), fcntl.LOCK_EX)
+        self._lock = _open_locked(_lock_path(self.folder), fcntl.LOCK_EX)
         try:
             if not self.folder.exists():
                 _write(self.folder, fetch())
@@ -53,6 +54,7 @@ class NodeCopy:
         fcntl.flock(self._lock, fcntl.LOCK_SH)
 
     def release(self) -> None:
+        """Unlocks the copy, and removes it if no other process uses it."""
         if not self._lock.closed:
             _remove_if_unused(self.folder, self._lock)
             self._lock.close()
@@ -73,8 +75,10 @@ def _scratch_path(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.part")
 
 
-def _locked(path: Path, how: int) -> IO[str]:
-    """Returns the file, open and locked. Its last user may have removed it while this process waited for its lock."""
+def _open_locked(path: Path, how: int) -> IO[str]:
+    """Returns a file, open and locked (`how`: LOCK_SH or LOCK_EX). If another process removes the file while this one
+    waits for the lock, a new file is opened.
+    """
     while True:
         lock = path.open("a")
         fcntl.flock(lock, how)
@@ -94,7 +98,7 @@ def _remove_if_unused(folder: Path, lock: IO[str]) -> None:
 
 
 def _write(folder: Path, state: Mapping[str, Any]) -> None:
-    """Writes a checkpoint, and renames it into place whole. Errors: UserError."""
+    """Writes a checkpoint to a scratch folder, and renames that into place. Errors: UserError."""
     from safetensors import numpy as with_numpy
     from safetensors import torch as with_torch
 
@@ -105,9 +109,9 @@ def _write(folder: Path, state: Mapping[str, Any]) -> None:
     scratch.mkdir()
     tensors = {name: tensor for name, tensor in state.items() if hasattr(tensor, "detach")}
     if tensors and len(tensors) < len(state):
-        raise UserError("state_dict: some tensors are torch's and some numpy's; give one kind")
+        raise UserError("state_dict: some tensors are of torch and some of numpy; give one kind")
     if tensors:
-        with_torch.save_file(_apart(tensors), scratch / FILE)
+        with_torch.save_file(_unshare(tensors), scratch / FILE)
     else:
         import numpy as np
 
@@ -115,8 +119,8 @@ def _write(folder: Path, state: Mapping[str, Any]) -> None:
     scratch.rename(folder)
 
 
-def _apart(tensors: Mapping[str, Any]) -> dict[str, Any]:
-    """Copies tensors to the CPU so that none shares memory with another, as tied ones do."""
+def _unshare(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns tensors on the CPU of which none shares memory with another, as tied ones do: safetensors refuses these."""
     made: dict[str, Any] = {}
     seen: set[int] = set()
     for name, tensor in tensors.items():

@@ -1,4 +1,4 @@
-"""Builds vLLM's own OpenAI server around an engine that is there already: its app, its serving classes, its parsers."""
+"""Builds vLLM's own OpenAI server (its app, serving classes and parsers) around a replica's engine."""
 
 from __future__ import annotations
 
@@ -23,30 +23,35 @@ _EITHER_TEMPLATE = (
     "messages | selectattr('role', 'equalto', 'tool') | list -%}}"
     "{with_tools}{{%- else -%}}{without}{{%- endif -%}}"
 )
-"""Template that chooses as `ChatFormat` does: our template where there are tools or calls to show, the model's own
-elsewhere.
+"""Template that chooses as `ChatFormat` does: the fallback template if there are tools or calls to show, else the
+model's own.
 """
 
 
 async def build_openai_app(
     engine: Any, path: str, name: str, options: VllmOptions, chat_format: ChatFormat, tool_format: ToolFormat
 ) -> FastAPI:
-    """Builds the app, in which conversations are written and read as in episodes. `name` is the name that callers give
-    the model.
+    """Returns the app, which renders and parses conversations as episodes do.
+
+    `engine`: vLLM's AsyncLLM. `path`: folder of the checkpoint. `name`: the model's name in requests.
     """
     from vllm.entrypoints.launchers.api_server.app_state import init_app_state
 
     with tempfile.TemporaryDirectory() as directory:  # vLLM takes a template as a file
-        words = [f"--model={path}", f"--served-model-name={name}", *_of_template(options, chat_format, Path(directory))]
-        # Also where the participants have no tools: callers may have some.
+        words = [
+            f"--model={path}",
+            f"--served-model-name={name}",
+            *_template_words(options, chat_format, Path(directory)),
+        ]
+        # also if the participants have no tools: callers may have some
         tool_parser = tool_format.tool_parser or (plain_calls.NAME if chat_format.uses_fallback_template else None)
-        arguments = await asyncio.to_thread(_arguments, words, options, tool_parser, tool_format.reasoning_parser)
-        app = await asyncio.to_thread(_app, arguments, engine)
+        arguments = await asyncio.to_thread(_parse_words, words, options, tool_parser, tool_format.reasoning_parser)
+        app = await asyncio.to_thread(_build_app, arguments, engine)
         await init_app_state(engine, app.state, arguments, TASKS)
     return app
 
 
-def _of_template(options: VllmOptions, chat_format: ChatFormat, directory: Path) -> list[str]:
+def _template_words(options: VllmOptions, chat_format: ChatFormat, directory: Path) -> list[str]:
     if chat_format.uses_fallback_template and chat_format.tool_template is not None:
         file = directory / "chat_template.jinja"
         with_tools, without = chat_format.tool_template.source, chat_format.template.source
@@ -55,8 +60,10 @@ def _of_template(options: VllmOptions, chat_format: ChatFormat, directory: Path)
     return [f"--chat-template={options.chat_template}"] if options.chat_template else []
 
 
-def _arguments(words: list[str], options: VllmOptions, tool_parser: str | None, reasoning_parser: str | None) -> Any:
-    """Parses options with vLLM's own parser, so that everything that its app looks for is there."""
+def _parse_words(words: list[str], options: VllmOptions, tool_parser: str | None, reasoning_parser: str | None) -> Any:
+    """Returns the arguments of vLLM's server, parsed by its own parser, so that all their defaults are set. `words` are
+    those of a command line.
+    """
     from vllm.entrypoints.launchers.cli_args import make_arg_parser
     from vllm.tool_parsers import ToolParserManager
     from vllm.utils.argparse_utils import FlexibleArgumentParser
@@ -73,7 +80,7 @@ def _arguments(words: list[str], options: VllmOptions, tool_parser: str | None, 
     return arguments
 
 
-def _app(arguments: Any, engine: Any) -> FastAPI:
+def _build_app(arguments: Any, engine: Any) -> FastAPI:
     from vllm.entrypoints.launchers.app import build_app
 
     app: FastAPI = build_app(arguments, TASKS, engine.model_config)

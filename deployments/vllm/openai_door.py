@@ -1,5 +1,5 @@
-"""Opens the OpenAI-compatible door of a replica: vLLM's own server, called in process, and only its paths that
-generate.
+"""Answers requests in OpenAI's formats at a replica, by vLLM's own server in its process; only the paths that generate
+are open.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fastapi import FastAPI
 
 from ray_gym.deployments.vllm import in_process
 from ray_gym.deployments.vllm.grammar_gate import GrammarGate, GrammarRefused, outputs_of
-from ray_gym.deployments.vllm.openai_rules import checked
+from ray_gym.deployments.vllm.openai_rules import check_body
 from ray_gym.models.door import PATHS, DoorHead, DoorPart, DoorRequest
 from ray_gym.openai_api.refused import Refused, bad_request, service_unavailable
 from ray_gym.service.api import ErrorAnswer, Problem
@@ -22,14 +22,18 @@ JSON = "application/json"
 
 
 class OpenAIDoor:
-    """A door builds its app at the first request, as most replicas are never asked. It is safe for many concurrent
-    calls on one event loop.
+    """Answers requests by an app that is built at the first one, since most replicas get none. It is safe for many
+    concurrent calls on one event loop.
     """
 
     def __init__(
         self, name: str, build: Callable[[], Awaitable[FastAPI]], takes_seeds: bool, gate: GrammarGate
     ) -> None:
-        """Creates the door without the app. `name` is the model's in the app that `build` makes."""
+        """Creates the door without the app.
+
+        `name`: the model's name in the app. `build`: builds the app. `takes_seeds`: whether the model takes seeds of
+        requests. `gate`: checks the grammars of requests.
+        """
         self._name = name
         self._gate = gate
         self._build = build
@@ -38,22 +42,22 @@ class OpenAIDoor:
         self._building = asyncio.Lock()
 
     async def answer(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-        """Yields the parts of an answer. A refusal is answered, too; nothing is raised. When closed early, it aborts
-        the generation.
+        """Yields the parts of an answer: its head, then its body. Refusals and failures are answers, too; nothing is
+        raised. If the generator is closed early, the generation is aborted.
         """
         try:
             if request.path not in PATHS:
-                raise Refused(404, "not_found", f"there is nothing at {request.path}")
-            body = checked(request.body, self._name, self._takes_seeds)
+                raise Refused(404, "not_found", f"there is no path {request.path}")
+            body = check_body(request.body, self._name, self._takes_seeds)
             for outputs in outputs_of(json.loads(body)):
                 await self._gate.admit(outputs)
-            app = await self._opened()
+            app = await self._get_app()
         except GrammarRefused as refused:
-            for part in _refusal(bad_request(str(refused))):
+            for part in _refusal_parts(bad_request(str(refused))):
                 yield part
             return
         except Refused as refused:
-            for part in _refusal(refused):
+            for part in _refusal_parts(refused):
                 yield part
             return
         answered = False
@@ -62,17 +66,17 @@ class OpenAIDoor:
                 answered = True
                 yield part
         if not answered:
-            for part in _refusal(service_unavailable("the model's server failed")):
+            for part in _refusal_parts(service_unavailable("the model's server failed")):
                 yield part
 
-    async def _opened(self) -> FastAPI:
+    async def _get_app(self) -> FastAPI:
         async with self._building:
             if self._app is None:
                 self._app = await self._build()
             return self._app
 
 
-def _refusal(refused: Refused) -> tuple[DoorHead, bytes]:
+def _refusal_parts(refused: Refused) -> tuple[DoorHead, bytes]:
     kind = "invalid_request_error" if refused.status < 500 else "server_error"
     problem = Problem(message=refused.message, type=kind, code=refused.code, param=refused.param)
     return DoorHead(refused.status, JSON), ErrorAnswer(error=problem).model_dump_json().encode()

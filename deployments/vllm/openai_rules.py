@@ -1,5 +1,5 @@
-"""Limits what callers may ask of vLLM's OpenAI server. It would take too much: fields that reach other parts of a
-deployment, numbers that its engine does not survive, answers that stay in memory.
+"""Limits requests to vLLM's OpenAI server, which itself accepts fields that reach other parts of a deployment, numbers
+that kill its engine, and requests that fill the memory.
 
 Of grammars (json_schema, regex, ...) only the length is limited here; see `grammar_gate`.
 """
@@ -27,7 +27,7 @@ _Stop = Annotated[str, Field(max_length=1000)]
 
 
 class _Limits(BaseModel):
-    """These fields of a request have limits. Everything else is vLLM's to check."""
+    """Describes the limits of a request's fields. vLLM checks all else."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -59,16 +59,16 @@ class _Limits(BaseModel):
     logit_bias: Annotated[dict[str, Annotated[float, Field(ge=-100, le=100)]], Field(max_length=1000)] | None = None
 
 
-def checked(body: bytes, model: str, takes_seeds: bool) -> bytes:
-    """Returns the body as vLLM gets it, with `model` as the model's name. Errors: Refused."""
+def check_body(body: bytes, model: str, takes_seeds: bool) -> bytes:
+    """Returns the body of a request as vLLM gets it, with `model` as the model's name. Errors: Refused (400)."""
     try:
-        asked = json.loads(body, parse_constant=_no_number)
+        asked = json.loads(body, parse_constant=_refuse_constant)
         if not isinstance(asked, dict):
             raise bad_request("expected an object")
         _check(asked, takes_seeds)
         return json.dumps({**asked, "model": model}, ensure_ascii=False).encode()
     except UnicodeError:
-        raise bad_request("there is text in it that is not UTF-8") from None
+        raise bad_request("the body has text that is not UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise bad_request(f"the body is not JSON: {error}") from None
 
@@ -96,8 +96,8 @@ def _check(asked: dict[str, Any], takes_seeds: bool) -> None:
 
 def _check_prompts(prompts: Any) -> None:
     if isinstance(prompts, list) and len(prompts) > MOST_ANSWERS and not isinstance(prompts[0], int):
-        raise bad_request(f"prompt: at most {MOST_ANSWERS} at once", "prompt")
+        raise bad_request(f"prompt: at most {MOST_ANSWERS} in one request", "prompt")
 
 
-def _no_number(text: str) -> Any:
-    raise ValueError(f"{text} is no number of JSON")
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not a number of JSON")

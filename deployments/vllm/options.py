@@ -1,4 +1,4 @@
-"""Defines the keys of a `models.NAME` section whose engine is vllm, and those that it shares with other engines."""
+"""Defines the options of `engine: vllm` in a config (`models.NAME`), and those that it shares with `vllm_reward`."""
 
 from __future__ import annotations
 
@@ -23,74 +23,92 @@ OWN_ENGINE_ARGS = {
     "logits_processors": None,
     "worker_extension_cls": None,
 }
-"""Names that `engine_args` must not set, since records would be wrong, each with the option that sets it instead, or
-None.
+"""Engine arguments that `engine_args` must not set, as the records would be wrong. Each has the option that sets it
+instead, or None if there is none.
 """
 
 
 class Autoscaling(BaseModel):
-    """Serve adds and removes replicas with the calls in flight: never fewer than `replicas`, which are there from the
-    start.
+    """Holds the options by which Serve adds and removes replicas with the number of calls in flight. There are never
+    fewer than `replicas`, which are started at first.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     max_replicas: Count
+    """Largest number of replicas."""
     target_ongoing_requests: Annotated[float, Field(gt=0)]
-    """Calls in flight a replica: with more there should be more replicas."""
+    """Calls in flight per replica that Serve aims at: with more of them it adds replicas, with fewer it removes some.
+    """
     upscale_delay_s: Annotated[float, Field(ge=0)] = 30
+    """Seconds for which there have to be too many calls before Serve adds a replica."""
     downscale_delay_s: Annotated[float, Field(ge=0)] = 600
-    """Seconds that a need must last before a replica goes (`upscale_delay_s`: before one comes): a model takes its time
-    to load, and its cache goes with it.
+    """Seconds for which there have to be too few calls before Serve removes a replica. A replica takes long to load,
+    and its KV cache is lost with it.
     """
 
 
 class Placement(BaseModel):
-    """Ray's placement groups decide by these where the ranks of a replica may be."""
+    """Holds the options of the placement group of a replica, by which Ray chooses the nodes of its ranks."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     strategy: Literal["PACK", "STRICT_PACK", "SPREAD", "STRICT_SPREAD"] = "PACK"
+    """Ray's strategy: bundles on as few nodes as possible (PACK), on one node (STRICT_PACK), on as many as possible
+    (SPREAD), or each on another one (STRICT_SPREAD).
+    """
     bundles: Annotated[list[dict[str, Annotated[float, Field(ge=0)]]], Field(min_length=1)] | None = None
-    """Resources of each, e.g. {GPU: 1, CPU: 4}. Default: one a rank, with its GPU."""
+    """Resources of each bundle, e.g. {GPU: 1, CPU: 4}. By default there is one for each rank, with its GPU."""
 
 
 class ReplicaOptions(BaseModel):
-    """A replica's options say which model is loaded, in how many replicas, and on which hardware."""
+    """Holds the options of a deployment: which model its replicas load, how many there are, and on which hardware."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
 
     model: str | None = None
-    """A checkpoint folder, a model hub's name, or smollm2-135m-instruct (the small model of `make model`)."""
+    """Checkpoint folder, name at a model hub, or smollm2-135m-instruct (the small model of `make model`)."""
     app: str | None = None
-    """Attach to this Serve application, already up, instead of loading anything."""
+    """Name of a Serve application that is up, to attach to instead of loading a model."""
     replicas: Count = 1
+    """Number of replicas; with `autoscaling` the smallest number."""
     autoscaling: Autoscaling | None = None
-    """Have more replicas where there are calls for them; null: always as many."""
+    """Options to add and remove replicas with the number of calls; null keeps their number."""
     gpus: Annotated[float, Field(ge=0)] = 1
-    """GPUs a replica needs for one tensor-parallel rank; 0 runs on CPU."""
+    """GPUs of each rank of a replica; 0 runs the model on CPUs."""
     tensor_parallel: Count = 1
-    """Ranks that share each layer; on one node, unless there is a pipeline or a placement."""
+    """Number of ranks that share each layer. They are on one node, unless there is a pipeline or a placement."""
     pipeline_parallel: Count = 1
-    """Stages of layers, each of `tensor_parallel` ranks, which may be on several nodes."""
+    """Number of stages of layers, each of `tensor_parallel` ranks. They may be on several nodes."""
     placement: Placement | None = None
-    """Placement of a replica's ranks, on GPUs. Default: one node, or with a pipeline as few nodes as can be."""
+    """Placement of a replica's ranks on GPUs. By default they are on one node, or with a pipeline on as few nodes as
+    possible.
+    """
     cpus: Annotated[float, Field(ge=0)] = 0
+    """CPUs that Ray reserves for a replica."""
     engine_args: dict[str, Any] = {}
-    """vLLM's own (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
+    """Further arguments of vLLM's engine (AsyncEngineArgs): max_model_len, dtype, max_num_seqs, ..."""
     label_selector: dict[str, str] = {}
-    """Labels that the node of a replica has to have (`ray start --labels`), e.g. {pool: policy}. Default: any node with the GPUs."""
+    """Labels that the node of a replica has to have (`ray start --labels`), e.g. {pool: policy}. By default any node
+    with the resources will do.
+    """
     env_vars: dict[str, str] = {}
+    """Environment variables of a replica's process."""
     max_ongoing_requests: Count | None = None
-    """A replica's; what comes on top goes to the next one. Default: with several replicas, 1.25 times its share of the episodes in
-    flight, so that none gets many more than another; with one, twice the engine's max_num_seqs, so that it always has a queue."""
+    """Largest number of calls at a replica at a time; further calls go to the next replica. By default, with several
+    replicas it is 1.25 times the replica's share of the episodes in flight, so that none gets many more calls than
+    another; with one replica it is twice the engine's max_num_seqs, so that it always has a queue.
+    """
     transport: Transport | None = None
-    """batched: the calls of a worker to a replica go together, on a connection past Ray Serve. handle: each goes alone, by Serve's handle.
-    Default: batched, but handle with `autoscaling`, which counts what Serve sees. Under RAY_USE_TLS always handle."""
+    """batched: the calls of a worker to a replica are sent together, on a connection past Ray Serve. handle: each is
+    sent alone, by Serve's handle. The default is batched, but handle with `autoscaling`, which counts only calls by
+    handles, and always under RAY_USE_TLS.
+    """
     start_timeout_s: Annotated[float, Field(gt=0)] = 900
+    """Seconds within which all replicas have to be up."""
 
     @model_validator(mode="after")
-    def _grows(self) -> Self:
+    def _check_autoscaling(self) -> Self:
         if self.autoscaling is not None and self.autoscaling.max_replicas < self.replicas:
             raise ValueError(
                 f"autoscaling.max_replicas is {self.autoscaling.max_replicas}, less than replicas ({self.replicas})"
@@ -107,20 +125,22 @@ class ReplicaOptions(BaseModel):
 
     @property
     def chosen_transport(self) -> Transport:
+        """Returns the transport of the config, or else its default."""
         return self.transport or ("batched" if self.autoscaling is None else "handle")
 
     @property
     def ranks(self) -> int:
-        """Returns the number of a replica's processes that hold a part of the model each."""
+        """Returns the number of processes of a replica that hold a part of the model each."""
         return self.tensor_parallel * self.pipeline_parallel
 
     @property
     def is_grouped(self) -> bool:
-        """Says whether the ranks of a replica lie in a placement group."""
+        """Returns True if each replica has a placement group."""
         return self.gpus > 0 and (self.pipeline_parallel > 1 or self.placement is not None)
 
     @property
     def strategy(self) -> str:
+        """Returns the strategy of a replica's placement group."""
         return self.placement.strategy if self.placement else "PACK"
 
     @property
@@ -131,6 +151,7 @@ class ReplicaOptions(BaseModel):
 
     @property
     def gpus_per_replica(self) -> float:
+        """Returns the number of GPUs of all ranks of a replica."""
         return (
             sum(bundle.get("GPU", 0) for bundle in self.bundles)
             if self.is_grouped
@@ -138,7 +159,7 @@ class ReplicaOptions(BaseModel):
         )
 
     @model_validator(mode="after")
-    def _fits_its_group(self) -> ReplicaOptions:
+    def _check_placement(self) -> ReplicaOptions:
         if self.placement is not None and self.gpus == 0:
             raise ValueError("placement: is for ranks on GPUs, and gpus is 0; leave it out")
         if not self.is_grouped:
@@ -155,7 +176,7 @@ class ReplicaOptions(BaseModel):
 
     @field_validator("engine_args")
     @classmethod
-    def _leaves_records_right(cls, value: dict[str, Any]) -> dict[str, Any]:
+    def _check_engine_args(cls, value: dict[str, Any]) -> dict[str, Any]:
         for name in sorted(OWN_ENGINE_ARGS.keys() & value.keys()):
             option = OWN_ENGINE_ARGS[name]
             raise ValueError(f"{name} is set by {option or 'the engine: exact samples rest on it'}; leave it out here")
@@ -163,12 +184,17 @@ class ReplicaOptions(BaseModel):
 
 
 class VllmOptions(ReplicaOptions, ChatOptions):
+    """Holds the options of `engine: vllm` in a config."""
+
     affinity: Affinity = "session"
-    """session: all calls of an episode reach one replica, whose prefix cache has its history. group: so do those of all episodes of a
-    task, whose first prompt is then computed once. none: every call goes to any replica."""
+    """session: all calls of an episode go to one replica, whose prefix cache has the history. group: so do the calls of
+    all episodes of a task, so that their common prompt is computed once. none: a call goes to any replica.
+    """
     admission: AdmissionLimits | None = None
-    """Have new episodes wait while a replica is over one of these limits; null: all begin at once, up to fanout.concurrency."""
+    """Limits of a replica's load, over which new episodes wait; null means that they begin at once, up to
+    fanout.concurrency.
+    """
     engine_metrics: bool = True
-    """Give what vLLM measures of itself to Ray's metrics, as ray_vllm_*."""
+    """True adds vLLM's own metrics to Ray's, as ray_vllm_*."""
     weights_version: Annotated[int, Field(ge=0, le=LARGEST_VERSION)] = 0
-    """Version that marks the tokens of the weights that are loaded first. Updates count on from here."""
+    """Version of the weights that are loaded first, recorded with their tokens. Updates have higher versions."""

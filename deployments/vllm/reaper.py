@@ -1,11 +1,10 @@
-"""Kills the processes of an engine whose replica is gone.
+"""Kills the processes of an engine whose replica is dead.
 
 An engine is several processes, and a SIGKILL of the one that owns them can leave the others alive with all their
-memory. A reaper is a small process that only waits for its owner's end of a pipe to close, which the kernel does
-however the owner dies; then it kills everything that was started under the owner's mark (an environment variable,
-inherited).
+memory. A reaper is a small process that waits for its owner's end of a pipe to close, which the kernel does however the
+owner dies. Then it kills every process that has the owner's mark, an environment variable that child processes inherit.
 
-    python reaper.py MARK      (started by `watch`; by its path, so that it imports nothing else)
+    python reaper.py MARK      (`watch` starts it by its path, so that it imports nothing else)
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ VARIABLE = "RAY_GYM_ENGINE_MARK"
 
 
 def watch() -> subprocess.Popen[bytes]:
-    """Marks the processes that this one starts from now on, and starts a reaper that kills them when this process is
-    gone.
+    """Marks the processes that this one starts from now on, and starts a reaper that kills them once this process is
+    dead.
     """
     mark = uuid.uuid4().hex
     unmarked = {key: value for key, value in os.environ.items() if key != VARIABLE}
@@ -37,7 +36,7 @@ def watch() -> subprocess.Popen[bytes]:
 
 
 def kill_marked(mark: str) -> int:
-    """Sends SIGKILL to every process under the mark. Returns how many there were."""
+    """Sends SIGKILL to every process with the mark, and returns their number."""
     wanted = f"{VARIABLE}={mark}".encode()
     killed = 0
     for environ in Path("/proc").glob("[0-9]*/environ"):

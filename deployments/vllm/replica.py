@@ -1,4 +1,4 @@
-"""Serves a vLLM model in one replica. It is a plain class; `engine` makes it a deployment."""
+"""Serves a model under vLLM in one replica. The class is a plain one; `engine` makes a Serve deployment of it."""
 
 from __future__ import annotations
 
@@ -26,9 +26,13 @@ from ray_gym.weights.serving import make_follower, served_app
 
 
 class VllmReplica(BatchedReplica):
+    """Answers the calls of episodes, and requests in OpenAI's formats, by one engine."""
+
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
-        """Loads the model, which the config calls `name`. Errors: UserError for a model, template or parser that
-        doesn't fit.
+        """Loads the model, which takes minutes for large ones.
+
+        `uses_tools`: True if participants have tools. `name`: the model's name in the config. Errors: UserError for a
+        model, template or parser that doesn't fit.
         """
         self.options = options
         if options.gpus == 0:
@@ -45,17 +49,19 @@ class VllmReplica(BatchedReplica):
         self._door = OpenAIDoor(name, self._openai_app, options.gpus > 0, self._engine.gate)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the completion of a request. Errors: EpisodeFailure, as `Completer` raises it."""
+        """Returns the completion of a request. Errors: EpisodeFailure (see `Completer.complete`)."""
         completion = await self._completer.complete(request)
         self._meter.count(request, completion)
         return completion
 
     async def load(self) -> Load:
-        """Returns the replica's load. Workers ask for it when they have new episodes to begin."""
+        """Returns the replica's load. Workers ask for it before they begin new episodes."""
         return self._meter.load()
 
     async def openai(self, request: DoorRequest) -> AsyncGenerator[DoorPart, None]:
-        """Answers a request of OpenAI's API by vLLM's own server: it is in no episode, and nothing is recorded."""
+        """Yields the parts of an answer to a request in OpenAI's formats, by vLLM's own server. It belongs to no
+        episode, and is not recorded.
+        """
         async with aclosing(self._door.answer(request)) as parts:
             async for part in parts:
                 yield part
@@ -65,15 +71,17 @@ class VllmReplica(BatchedReplica):
         return await build_openai_app(client, path, self._name, self.options, self._chat_format, self._tool_format)
 
     async def check_health(self) -> None:
-        """Checks the engine for Serve, also before the replica serves: then it takes up the other replicas' weights.
-        An engine that died makes Serve replace the replica.
+        """Checks the engine, and that it has the weights of the other replicas, for Serve. Serve also calls it before
+        the replica gets calls, and replaces the replica if it raises.
         """
         await self._engine.check_health()
         if self._follower is not None:
             await self._follower.check_health()
 
     async def describe(self) -> dict[str, Any]:
-        """Describes the replica for a run that attaches to it."""
+        """Returns what a run that attaches has to know: the model, its GPUs per rank, its context in tokens, whether it
+        reads tool calls, its transport, and the version of its weights.
+        """
         return {
             "model": self.options.model,
             "gpus": self.options.gpus,

@@ -1,4 +1,4 @@
-"""Converts a section of the config to the replicas of a Serve deployment."""
+"""Converts the options of a model to a Serve deployment."""
 
 from __future__ import annotations
 
@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from ray_gym.deployments.chat.checkpoint import resolve_model
-from ray_gym.deployments.vllm.installed import VLLM, not_here
+from ray_gym.deployments.vllm.installed import VLLM, vllm_missing
 from ray_gym.deployments.vllm.layout import actor_options, env_vars, group_options
 from ray_gym.deployments.vllm.options import ReplicaOptions
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import DeploymentSpec, digest_options
 from ray_gym.weights.holder import FirstWeights
 
-BOUND = 1.25
-"""Largest number of a replica's calls, as a multiple of its share of the episodes in flight: further calls go to
-another. Measured, see docs/routing.md.
+SHARE_FACTOR = 1.25
+"""Largest number of calls at a replica, as a multiple of its share of the episodes in flight; further calls go to
+another replica. Measured, see docs/routing.md.
 """
 USUAL_MAX_NUM_SEQS = 256
+"""Number of sequences that an engine is assumed to have in a batch if the config does not set max_num_seqs."""
 
 
 def deployment_spec(
@@ -30,18 +31,20 @@ def deployment_spec(
     weights: FirstWeights | None = None,
     episodes: int | None = None,
 ) -> DeploymentSpec:
-    """Returns the replicas of a deployment. `of` is made with `arguments` in each; `more` are further options of the
-    deployment; `episodes` is the largest number in flight.
+    """Returns the specification of a deployment.
+
+    `arguments`: arguments of the constructor of `replica_class`. `settings`: further options of the Serve deployment.
+    `weights`: first weights, if they can be updated. `episodes`: largest number of episodes in flight, None if unknown.
     """
     return DeploymentSpec(
         replica_class=replica_class,
         arguments=arguments,
         count=options.replicas,
         autoscaling=_autoscaling(options),
-        max_ongoing_requests=options.max_ongoing_requests or calls_at_once(options, episodes),
+        max_ongoing_requests=options.max_ongoing_requests or max_calls(options, episodes),
         actor_options={
             **actor_options(options),
-            "runtime_env": {"env_vars": {**_quiet(options), **env_vars(options), **options.env_vars}},
+            "runtime_env": {"env_vars": {**_quiet_env_vars(options), **env_vars(options), **options.env_vars}},
         },
         start_timeout_s=options.start_timeout_s,
         replica_name="vLLM",
@@ -54,11 +57,11 @@ def deployment_spec(
 
 
 def missing_files(options: ReplicaOptions) -> str | None:
-    """Returns what is missing for the model on this node, or None. A hub's model may be in the node's cache; else the
-    hub has to be reachable.
+    """Returns what this node lacks to load the model, as a line for the user, or None. A model of a hub has to be in
+    the node's cache, or the hub has to be reachable.
     """
     if find_spec(VLLM) is None:
-        return str(not_here(options.gpus))
+        return str(vllm_missing(options.gpus))
     try:
         path = resolve_model(options.model or "")
     except UserError as error:
@@ -71,19 +74,17 @@ def missing_files(options: ReplicaOptions) -> str | None:
         return None
     try:
         found = file_exists(path, "config.json")
-    except Exception as error:  # of every HTTP library that the hub's client has ever used
+    except Exception as error:  # the hub's client raises errors of several HTTP libraries
         return f"{path} is not in this node's cache (HF_HOME), and the hub can't be reached: {type(error).__name__}"
     return None if found else f"{path} is not in this node's cache (HF_HOME), and the hub has no such model"
 
 
-def calls_at_once(options: ReplicaOptions, episodes: int | None) -> int:
-    """Returns the calls that a replica takes at once, where the config doesn't say. They are never fewer than its
-    engine can have in one batch.
-    """
+def max_calls(options: ReplicaOptions, episodes: int | None) -> int:
+    """Returns the default of `max_ongoing_requests`. It is never less than the engine can have in one batch."""
     batch = int(options.engine_args.get("max_num_seqs") or USUAL_MAX_NUM_SEQS)
     if episodes is None or options.replicas == 1 or options.autoscaling is not None:
         return 2 * batch
-    return max(batch, math.ceil(BOUND * episodes / options.replicas))
+    return max(batch, math.ceil(SHARE_FACTOR * episodes / options.replicas))
 
 
 def _autoscaling(options: ReplicaOptions) -> dict[str, Any] | None:
@@ -101,7 +102,7 @@ def _autoscaling(options: ReplicaOptions) -> dict[str, Any] | None:
     }
 
 
-def _quiet(options: ReplicaOptions) -> dict[str, str]:
+def _quiet_env_vars(options: ReplicaOptions) -> dict[str, str]:
     quiet = {"VLLM_NO_USAGE_STATS": "1", "VLLM_LOGGING_LEVEL": "WARNING", "TOKENIZERS_PARALLELISM": "false"}
     if options.model and Path(resolve_model(options.model)).exists():
         quiet["HF_HUB_OFFLINE"] = "1"

@@ -1,4 +1,4 @@
-"""Carries out vLLM's own weight transfer (NCCL, CUDA IPC, ...), step by step. Its backends need GPUs."""
+"""Carries out the steps of vLLM's own weight transfer (NCCL, CUDA IPC, ...) in an engine. Its backends need GPUs."""
 
 from __future__ import annotations
 

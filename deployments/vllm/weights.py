@@ -1,4 +1,4 @@
-"""Changes the weights of an engine in this process, as the holder of the application's weights directs."""
+"""Changes the weights of an engine in this process, on the orders of the holder of the application's weights."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ from ray_gym.weights.settings import setting_differences
 
 
 class EngineWeights:
-    """An engine's weights tell generations which version and adapter they use, and are changed step by step."""
+    """Holds the version of an engine's weights and its adapter, for new generations, and changes them step by step."""
 
     def __init__(self, client: Any, first: str, version: int, app: str) -> None:
-        """Begins with `client`, an AsyncLLM that has loaded `first` as `version`."""
+        """Creates it for an engine that has loaded its first weights.
+
+        `client`: vLLM's AsyncLLM. `first`: folder or name of the checkpoint that it has loaded. `version`: version of
+        that. `app`: name of the Serve application.
+        """
         self._client = client
         self._first = first
         self._first_version = version
@@ -36,34 +40,33 @@ class EngineWeights:
         self._asleep = False
         self.checkpoint = Checkpoint(version, None)
         self.adapter: Any = None
-        """Adapter (vLLM's LoRARequest) that new generations use, or None."""
+        """LoRA adapter (vLLM's LoRARequest) that new generations use, or None."""
         self.aborts = 0
-        """Number of times that all generations under way were discarded."""
+        """Number of times that all generations in flight were discarded."""
         self.loads = 0
-        """Number of times that the weights below an adapter were replaced."""
+        """Number of times that the base weights were replaced."""
 
-    async def opened(self) -> None:
-        """Waits while the engine is paused, so that a new generation begins with the adapter of the moment when it
-        resumes.
-        """
+    async def wait_until_open(self) -> None:
+        """Waits while the engine is paused, so that a new generation begins with the adapter that it resumes with."""
         await self._open.wait()
 
     def spans(self, found: Any, count: int, adapter: Any) -> tuple[VersionSpan, ...]:
-        """Returns vLLM's spans of weight versions, with versions as numbers. An adapter's version covers all `count`
-        tokens that were generated with it.
+        """Returns which versions of the weights generated which of `count` tokens.
+
+        `found`: vLLM's own spans, which are of the base weights. `adapter`: adapter of the generation; its version
+        covers all tokens.
         """
         if count == 0:
             return ()
         if adapter is not None:
             return (VersionSpan(adapter.lora_int_id, 0, count),)
-        return tuple(VersionSpan(self._number(span.version), span.start, span.end) for span in found or ()) or (
+        return tuple(VersionSpan(self._version_of(span.version), span.start, span.end) for span in found or ()) or (
             VersionSpan(self._first_version, 0, count),
         )
 
-    def _number(self, label: str) -> int:
-        return (
-            int(label) if label.isdigit() else self._first_version
-        )  # vLLM's own label for the weights that it loaded first
+    def _version_of(self, label: str) -> int:
+        # vLLM has a label of its own for the weights that it loaded first
+        return int(label) if label.isdigit() else self._first_version
 
     async def check(self, checkpoint: Checkpoint) -> None:
         """Checks that a checkpoint fits the model, before it is loaded. Errors: UserError."""
@@ -74,9 +77,9 @@ class EngineWeights:
         await asyncio.to_thread(self._check_whole, checkpoint)
 
     def _check_whole(self, checkpoint: Checkpoint) -> None:
-        self._release_copies()  # of one that another replica refused
+        self._release_copies()  # those of a checkpoint that another replica refused
         if self._expected is None:
-            self._expected = read_manifest(_local(self._first))
+            self._expected = read_manifest(_find_folder(self._first))
         folder = self._folder(checkpoint)
         given = read_manifest(folder)
         problems = differences(self._expected, given) + setting_differences(self._expected.folder, folder)
@@ -98,18 +101,19 @@ class EngineWeights:
             raise UserError(f"{folder}: its rank is {rank}, engine_args.max_lora_rank is {config.max_lora_rank}")
 
     async def pause(self, mode: PauseMode) -> None:
-        """Pauses generation. The KV cache is always emptied: states computed with other weights are computed anew."""
+        """Pauses generation, and empties the KV cache, so that its states are recomputed with the new weights."""
         self._open.clear()
         if mode == "keep" and self.adapter is not None:
-            mode = "abort"  # an adapter is for the weights below it
+            mode = "abort"  # an adapter fits only its own base weights
         if mode == "abort":
             self.aborts += 1
         await self._client.pause_generation(mode=mode, clear_cache=True)
 
     async def load(self, checkpoint: Checkpoint) -> None:
         """Loads a checkpoint into the paused engine.
-        Errors: those that vLLM raises. After one, its model is half of one and half of another, and can't be loaded
-        again.
+
+        Errors: those that vLLM raises. After one, the model is a mixture of two checkpoints, and loading can't be
+        retried.
         """
         if self.checkpoint.whole != checkpoint.whole:
             await self._load_whole(checkpoint.whole)
@@ -136,20 +140,21 @@ class EngineWeights:
         if checkpoint.is_adapter and checkpoint.version not in await self._client.list_loras():
             raise RuntimeError(f"the engine does not have the adapter of {checkpoint}")
         label = await self._client.get_weight_version()
-        if self._number(label) != checkpoint.whole.version:
+        if self._version_of(label) != checkpoint.whole.version:
             raise RuntimeError(f"the engine says that its weights are {label!r}, not {checkpoint.whole.version}")
         if not checkpoint.is_adapter and not await self._client.reset_prefix_cache():
             raise RuntimeError("the engine could not empty its prefix cache")
 
     async def resume(self) -> None:
+        """Resumes generation, unless the engine sleeps."""
         if self._asleep:  # the KV cache has no memory yet
             return
         await self._client.resume_generation()
         self._open.set()
 
     async def sleep(self, level: int) -> None:
-        """Puts the engine to sleep. Generations under way are discarded, and made again after waking.
-        Errors: UserError; those that vLLM raises.
+        """Puts the engine to sleep. `level`: vLLM's sleep level. Generations in flight are discarded, and retried after
+        `wake_up`. Errors: UserError; those that vLLM raises.
         """
         if not self._client.vllm_config.model_config.enable_sleep_mode:
             raise UserError("set engine_args.enable_sleep_mode to put the engine to sleep (on GPUs only)")
@@ -159,11 +164,13 @@ class EngineWeights:
         await self._client.sleep(level, mode="abort")
 
     async def wake_up(self, tags: tuple[str, ...] | None) -> None:
+        """Gives the engine its memory back: all of it, or only that of vLLM's `tags`."""
         if await self._client.wake_up(None if tags is None else list(tags)):
             self._asleep = False
             self._open.set()
 
     async def transfer(self, task: Transfer) -> None:
+        """Carries out one step of a weight transfer. Errors: those that vLLM raises."""
         await transfer.carry_out(self._client, task)
         if task.step == "finish":
             self.loads += 1
@@ -174,13 +181,13 @@ class EngineWeights:
         """Returns the folder of a checkpoint on this node. Errors: UserError, OSError."""
         source = checkpoint.source
         if source is None:
-            return _local(self._first)
+            return _find_folder(self._first)
         if isinstance(source, Transferred):
             raise UserError(f"{checkpoint} was transferred, and is in no folder")
         if isinstance(source, Folder):
             return Path(source.path)
         if source.id not in self._copies:
-            self._copies[source.id] = NodeCopy(copies_dir(self._app), source.id, lambda: _fetch(source))
+            self._copies[source.id] = NodeCopy(copies_dir(self._app), source.id, lambda: _fetch_state_dict(source))
         return self._copies[source.id].folder
 
     def _release_copies(self) -> None:
@@ -189,20 +196,18 @@ class EngineWeights:
                 self._copies.pop(name).release()
 
 
-def _fetch(source: StateDict) -> Any:
+def _fetch_state_dict(source: StateDict) -> Any:
     (reference,) = source.reference
     if reference is None:
-        raise UserError(
-            "the state dict that was served is gone with the process that held it; update the weights again"
-        )
+        raise UserError("the state dict is lost, as the process that held it is dead; update the weights again")
     try:
         return ray.get(reference)
     except ray.exceptions.RayError as error:
         raise UserError(f"state_dict: it can't be read from Ray's object store: {describe(error)}") from None
 
 
-def _local(model: str) -> Path:
-    """Returns the folder of a model, which may be given by a hub's name. Errors: UserError."""
+def _find_folder(model: str) -> Path:
+    """Returns the folder of a model on this node. `model`: its folder, or its name at a hub. Errors: UserError."""
     if Path(model).is_dir():
         return Path(model)
     from huggingface_hub import snapshot_download

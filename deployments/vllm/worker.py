@@ -6,14 +6,16 @@ from typing import Any
 
 
 class ReloadingWorker:
-    """vLLM's worker inherits this class, to load checkpoints while it runs."""
+    """Loads checkpoints into a running engine. vLLM adds it to the base classes of its workers."""
 
     model_runner: Any
     reload_weights: Any
 
     def load_checkpoint(self, path: str) -> None:
-        """Completes vLLM's reload. A head that is tied to the embedding has no weights of its own in the files, so vLLM
-        keeps what it once made of them: on CPUs a packed copy, which would give the logits of the old head (vLLM 0.32).
+        """Loads the checkpoint in the folder `path`, and packs a tied head anew.
+
+        A head that is tied to the embedding has no weights of its own in the files, so vLLM 0.32 would keep the copy
+        that it packed of the old ones on CPUs, and compute the old head's logits.
         """
         from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead, UnquantizedEmbeddingMethod
 

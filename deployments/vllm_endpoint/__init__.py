@@ -1,4 +1,4 @@
-"""Provides the vllm_endpoint engine: a vLLM server elsewhere, given exact token ids, with our chat format run here."""
+"""Provides `engine: vllm_endpoint`: a vLLM server elsewhere gets exact token ids, and the chat format runs here."""
 
 from ray_gym.deployments.vllm_endpoint.engine import VllmEndpointEngine
 

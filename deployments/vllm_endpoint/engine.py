@@ -1,8 +1,9 @@
-"""Reads the engine of a config: `models: {policy: {engine: vllm_endpoint, base_url: http://host:8000/v1, model: NAME,
-tokenizer: ...}}`.
+"""Implements `engine: vllm_endpoint` of a config: `models: {policy: {engine: vllm_endpoint, base_url:
+http://host:8000/v1, model: NAME, tokenizer: ...}}`.
 
-The server only generates. Prompts are rendered and answers parsed in the workers, by the same code as in our own
-replicas, so that the samples are as exact. The server has to be started with `--logprobs-mode processed_logprobs`.
+The server only generates. Prompts are rendered and answers parsed in the workers, by the same code as in replicas of
+`engine: vllm`, so that the samples are as exact. The server has to be started with `--logprobs-mode
+processed_logprobs`.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from ray_gym.deployments.chat.completer import Completer
 from ray_gym.deployments.chat.formats import check_formats, make_formats
 from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.chat.token_engine import Generation
-from ray_gym.deployments.vllm_endpoint.server import PATH, VllmServer, generation
+from ray_gym.deployments.vllm_endpoint.server import PATH, VllmServer, read_generation
 from ray_gym.engines.endpoint import Endpoint, EndpointOptions, error_text
 from ray_gym.engines.endpoint_check import EndpointCheck, open_endpoint_check
 from ray_gym.engines.endpoint_door import EndpointDoor
@@ -27,29 +28,39 @@ from ray_gym.models.base import Completion, CompletionRequest, Engine, EngineChe
 from ray_gym.models.door import PATHS
 
 PROBE_IDS = [1, 2, 3]
+"""Prompt of the request that checks the server."""
 _RAW_LOGPROB = -1e-4
+"""Logprob of a probe's token below which it is one from before top-k."""
 
 
 class VllmEndpointOptions(EndpointOptions, ChatOptions):
+    """Holds the options of `engine: vllm_endpoint` in a config."""
+
     tokenizer: str | None = None
-    """Checkpoint folder, or a model hub's name, of the very model that is served. Default: `model`."""
+    """Checkpoint folder, or name at a model hub, of the model that the server has. By default it is `model`."""
 
     @property
     def tokenizer_name(self) -> str:
+        """Returns the folder or name that the tokenizer is loaded from."""
         return self.tokenizer or self.model
 
 
 class VllmEndpointModel:
-    """A model is made in a worker; tokenizer and parsers are loaded there."""
+    """Completes requests in a worker's process: renders and parses here, and generates at the server."""
 
     def __init__(self, options: VllmEndpointOptions, key: str | None, uses_tools: bool, max_model_len: int) -> None:
+        """Loads the tokenizer and the parsers.
+
+        `key`: the API key. `uses_tools`: True if participants have tools. `max_model_len`: the model's context, in
+        tokens. Errors: UserError.
+        """
         name = options.tokenizer_name
         chat_format, tool_format = make_formats(options, name, load_tokenizer(name), uses_tools)
         self._endpoint = Endpoint(options, key)
         self._completer = Completer(chat_format, tool_format, VllmServer(self._endpoint, options.model, max_model_len))
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the completion of a request. Errors: EpisodeFailure, as `Completer` raises it."""
+        """Returns the completion of a request. Errors: EpisodeFailure (see `Completer.complete`)."""
         return await self._completer.complete(request)
 
     async def close(self) -> None:
@@ -58,10 +69,12 @@ class VllmEndpointModel:
 
 
 class VllmEndpointEngine(Engine):
+    """Checks a vLLM server, and connects workers to it. It starts nothing."""
+
     Options = VllmEndpointOptions
     options: VllmEndpointOptions
     passes = PATHS[1:]
-    """Paths whose requests are passed on to the server. Chats are not: they are rendered and read as in episodes."""
+    """Paths whose requests are forwarded to the server. Chats are not: they are rendered and parsed as in episodes."""
     gives_tokens = True
 
     def __init__(self, options: VllmEndpointOptions) -> None:
@@ -89,8 +102,8 @@ class VllmEndpointEngine(Engine):
             self._check_tokens(check)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
-        """Brings nothing up, but loads the tokenizer and the formats once. Errors: UserError for a tokenizer or
-        template that does not load or fit.
+        """Loads the tokenizer and the formats once, to find mistakes before the run begins. Errors: UserError for a
+        tokenizer or template that does not load or fit.
         """
         if not self._max_model_len:
             self.check(EngineCheck(name, {}, uses_tools=self._uses_tools))
@@ -100,7 +113,7 @@ class VllmEndpointEngine(Engine):
             )
         except UserError as error:
             raise UserError(f"models.{name}: {error}") from None
-        say(f"model {name}: {self.options.model} at {self.options.base_url}, given exact token ids")
+        say(f"model {name}: {self.options.model} at {self.options.base_url}, by exact token ids")
         if note := tls.endpoint_note(name, self.options.base_url):
             say(note)
 
@@ -112,18 +125,20 @@ class VllmEndpointEngine(Engine):
         return EndpointDoor(self.options, self.options.key() or self._key)
 
     def _check_tokens(self, check: EndpointCheck) -> None:
-        """Asks for one token, to see whether the answer gives ids back, and which logprobs. Errors: UserError."""
+        """Asks the server for one token, and checks that it returns token ids and processed logprobs. Errors:
+        UserError.
+        """
         body: dict[str, Any] = {"model": self.options.model, "prompt": PROBE_IDS, "max_tokens": 1, "temperature": 1.0}
         status, text = check.ask("POST", PATH, {**body, "top_k": 1, "logprobs": 0, "return_token_ids": True})
         if status in (400, 422):
             raise check.error("base_url", f"takes no token ids for a prompt ({error_text(text)}); is it a vLLM server?")
         check.refuse(status, text)
         try:
-            answer: Generation = generation(json.loads(text))
+            answer: Generation = read_generation(json.loads(text))
         except ValueError as error:
             raise check.error("base_url", f"gives no token ids ({error}); is it a vLLM server?") from None
         if answer.prompt_ids != PROBE_IDS:
-            raise check.error("base_url", f"was given the ids {PROBE_IDS} and says they were {answer.prompt_ids}")
+            raise check.error("base_url", f"got the ids {PROBE_IDS} and returned {answer.prompt_ids} for them")
         if (answer.logprobs < _RAW_LOGPROB).any():
             what = "gives logprobs from before temperature and truncation"
             raise check.error("base_url", f"{what}; start vLLM with --logprobs-mode processed_logprobs")

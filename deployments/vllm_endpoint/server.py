@@ -1,6 +1,4 @@
-"""Calls a vLLM server as a `TokenEngine`: its completions endpoint takes token ids for a prompt and gives token ids
-back.
-"""
+"""Calls a vLLM server as a `TokenEngine`: its completions endpoint takes token ids as a prompt, and returns token ids."""
 
 from __future__ import annotations
 
@@ -19,19 +17,24 @@ PATH = "/completions"
 
 @dataclass(frozen=True, slots=True)
 class VllmServer:
+    """Generates at a vLLM server. It is safe for many concurrent calls on one event loop."""
+
     endpoint: Endpoint
     model: str
+    """Name of the model at the server."""
     max_model_len: int
+    """Largest length of prompt and generation together, in tokens."""
 
     async def generate(self, request: GenerationRequest) -> Generation:
         """Generates from token ids.
-        Errors: EpisodeFailure: infra when the server can't be reached, or refuses the request; data if it has a
-        grammar.
+
+        Errors: EpisodeFailure (data if the server refuses a request with a grammar; infra if it can't be reached, or
+        refuses any other request).
         """
         body = request_body(request, self.model)
         try:
             return await self.endpoint.post(
-                PATH, body, request.session_id, lambda answer: generation(decode_json(answer))
+                PATH, body, request.session_id, lambda answer: read_generation(decode_json(answer))
             )
         except RefusedRequest as refused:
             if request.grammar is not None and refused.status in (400, 422):
@@ -40,11 +43,12 @@ class VllmServer:
 
 
 def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:
+    """Returns the body of a request to the completions endpoint, as JSON data."""
     body = {
         "model": model,
         "prompt": request.prompt_ids,
         **request.sampling_fields(),
-        "logprobs": 0,  # of the sampled token alone
+        "logprobs": 0,  # only that of the sampled token
         "return_token_ids": True,
     }
     if request.grammar is not None:
@@ -52,8 +56,10 @@ def request_body(request: GenerationRequest, model: str) -> dict[str, Any]:
     return body
 
 
-def generation(answer: Any) -> Generation:
-    """Reads a generation from the server's answer. Errors: ValueError if fields are missing or don't fit together."""
+def read_generation(answer: Any) -> Generation:
+    """Returns the generation in the server's answer, decoded from JSON. Errors: ValueError if fields are missing or
+    don't fit together.
+    """
     try:
         (choice,) = answer["choices"]
         token_ids = np.array(choice["token_ids"], dtype=np.int32)
@@ -68,5 +74,5 @@ def generation(answer: Any) -> Generation:
         raise ValueError(f"{len(token_ids)} token ids but {len(logprobs)} logprobs")
     if finish_reason not in ("stop", "length"):
         raise ValueError(f"the generation ended by {finish_reason!r}")
-    versions = (VersionSpan(0, 0, len(token_ids)),) if len(token_ids) else ()  # the server doesn't say them
+    versions = (VersionSpan(0, 0, len(token_ids)),) if len(token_ids) else ()  # servers don't report versions
     return Generation(prompt_ids, token_ids, logprobs, text, finish_reason == "length", versions, cached)

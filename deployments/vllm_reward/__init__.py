@@ -1,4 +1,4 @@
-"""Provides the vllm_reward engine: a scalar reward model behind Serve, which answers a conversation with a number."""
+"""Provides `engine: vllm_reward`: scalar reward models behind Serve, which answer a conversation with a number."""
 
 from ray_gym.deployments.vllm_reward.engine import VllmRewardEngine
 

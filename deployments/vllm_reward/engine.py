@@ -1,7 +1,7 @@
-"""Reads the engine of a config: `models: {reward: {engine: vllm_reward, model: ..., verdict: {...}}}`.
+"""Implements `engine: vllm_reward` of a config: `models: {reward: {engine: vllm_reward, model: ..., verdict: {...}}}`.
 
-It is asked like any model, with the conversation as messages, and answers with the number as text: so its calls are
-recorded, replayed and retried like any other.
+A reward model is called like any other, with the conversation as messages, and answers with the reward as text. So its
+calls are recorded, replayed and retried like any others.
 """
 
 from __future__ import annotations
@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ray_gym.deployments.vllm.installed import check_installed, check_model
-from ray_gym.deployments.vllm.layout import placed
+from ray_gym.deployments.vllm.layout import list_placements
 from ray_gym.deployments.vllm.replicas import deployment_spec, missing_files
 from ray_gym.deployments.vllm_reward.options import RewardOptions
 from ray_gym.errors import UserError
 from ray_gym.hosting.application import Application
 from ray_gym.hosting.transport import ServeModel
 from ray_gym.models.base import Engine, EngineCheck
-from ray_gym.models.placement import Replicas as Placed
+from ray_gym.models.placement import Replicas
 
 
 class VllmRewardEngine(Engine):
+    """Deploys a reward model under vLLM for a run, or attaches to one of another run."""
+
     Options = RewardOptions
     options: RewardOptions
 
@@ -30,13 +32,13 @@ class VllmRewardEngine(Engine):
 
     @property
     def app(self) -> str:
-        """Returns the name of its Serve application, once it was started."""
+        """Returns the name of the Serve application; "" before `start`."""
         return self._application.name
 
     def check(self, request: EngineCheck) -> None:
         where = f"models.{request.model}"
         if "policy" in request.samplings:
-            raise UserError(f"participants.policy.model: {request.model!r} is a reward model, which says nothing")
+            raise UserError(f"participants.policy.model: {request.model!r} is a reward model, which writes no messages")
         if (self.options.app is None) == (self.options.model is None):
             raise UserError(f"{where}: set model (what to load) or app (a Serve application to attach to)")
         if self.options.model is not None:
@@ -46,18 +48,19 @@ class VllmRewardEngine(Engine):
     def gpus(self) -> float:
         return self.options.gpus_per_replica * self.options.replicas if self.options.app is None else 0
 
-    def placed(self) -> list[Placed]:
-        return placed(self.options)
+    def placed(self) -> list[Replicas]:
+        return list_placements(self.options)
 
     def missing_files(self) -> str | None:
         return missing_files(self.options)
 
     def start(self, run_id: str, name: str, say: Callable[[str], None]) -> None:
         """Deploys the replicas, or attaches to an application, and blocks until every replica is up.
-        Errors: UserError for a model that is no reward model, RunFailed.
+
+        Errors: UserError (the model is no reward model, or there is no such application), RunFailed.
         """
         if self.options.app is None:
-            from ray_gym.deployments.vllm_reward.replica import RewardReplica  # only for who deploys
+            from ray_gym.deployments.vllm_reward.replica import RewardReplica  # only a driver that deploys needs it
 
             deployment = deployment_spec(RewardReplica, self.options, (self.options,))
             self._application.start(run_id, name, deployment, say)

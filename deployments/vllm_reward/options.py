@@ -1,4 +1,4 @@
-"""Defines the keys of a `models.NAME` section whose engine is vllm_reward."""
+"""Defines the options of `engine: vllm_reward` in a config (`models.NAME`)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,29 @@ from pydantic import BaseModel, ConfigDict, Field
 from ray_gym.deployments.vllm.options import ReplicaOptions
 
 
-class Verdict(BaseModel):
-    """A language model takes the place of a reward model: it is asked a question about the conversation, and the reward
-    is by how much one answer is likelier than the other (the difference of their logits).
+class VerdictOptions(BaseModel):
+    """Holds the options to use a language model as a reward model. It gets a question about the conversation, and the
+    reward is the logit of the good answer's token minus that of the bad one's.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     question: str = "Was the assistant's last answer helpful, correct and harmless? Answer Yes or No."
-    """Question that is put after the conversation, as the user's message."""
+    """Question that follows the conversation, as a message of the user."""
     good: str = "Yes"
+    """Beginning of the good answer, which has to be one token."""
     bad: str = "No"
-    """Beginning of the bad answer (`good`: of the good one); each is one token."""
+    """Beginning of the bad answer, which has to be one token."""
 
 
 class RewardOptions(ReplicaOptions):
+    """Holds the options of `engine: vllm_reward` in a config."""
+
     chat_template: str | None = None
     """Path of a Jinja file instead of the model's own template."""
     chat_template_kwargs: dict[str, Any] = Field(default_factory=dict)
-    verdict: Verdict | None = None
-    """Question to a checkpoint of a language model. A checkpoint of a reward model (a sequence classifier with one
+    """Variables that are passed to the template."""
+    verdict: VerdictOptions | None = None
+    """Question for a checkpoint of a language model. A checkpoint of a reward model (a sequence classifier with one
     label) needs none.
     """

@@ -1,4 +1,4 @@
-"""Serves a reward model in one replica. It is a plain class; `engine` makes it a deployment."""
+"""Serves a reward model in one replica. The class is a plain one; `engine` makes a Serve deployment of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ray_gym.deployments.chat.options import ChatOptions
 from ray_gym.deployments.vllm import reaper
 from ray_gym.deployments.vllm.hardware import cpu_engine_args, prepare_cpu
 from ray_gym.deployments.vllm.layout import parallel_args
-from ray_gym.deployments.vllm_reward.options import RewardOptions, Verdict
+from ray_gym.deployments.vllm_reward.options import RewardOptions, VerdictOptions
 from ray_gym.errors import EpisodeFailure, FailureKind, UserError, describe
 from ray_gym.hosting.lanes.replica import BatchedReplica
 from ray_gym.messages import Message
@@ -19,8 +19,12 @@ from ray_gym.models.base import NO_TOKENS, Completion, CompletionRequest
 
 
 class RewardReplica(BatchedReplica):
+    """Answers conversations with their rewards, by one engine."""
+
     def __init__(self, options: RewardOptions) -> None:
-        """Loads the model. Errors: UserError for a model that is no reward model, a template or answers that don't fit."""
+        """Loads the model. Errors: UserError for a model that is no reward model, and for a template or answers that
+        don't fit it.
+        """
         self.options = options
         if options.gpus == 0:
             prepare_cpu(options)
@@ -29,22 +33,24 @@ class RewardReplica(BatchedReplica):
         chat = ChatOptions(chat_template=options.chat_template, chat_template_kwargs=options.chat_template_kwargs)
         self._format, _ = make_formats(chat, model, tokens, uses_tools=False)
         self._reaper = reaper.watch()
-        self._engine = _load(resolve_model(model), options, tokens.tokenizer)
+        self._engine = _load_engine(resolve_model(model), options, tokens.tokenizer)
 
     async def complete(self, request: CompletionRequest) -> Completion:
-        """Returns the reward of the conversation, written as a number.
-        Errors: EpisodeFailure: infra when the engine breaks, data when the template refuses the messages.
+        """Returns the reward of the conversation, as the text of a number without bounds; an empty completion with
+        `context_full` if the conversation does not fit the model's context.
+
+        Errors: EpisodeFailure (infra if the engine breaks, data if the template refuses the messages).
         """
         from vllm import PoolingParams
         from vllm.inputs import TokensPrompt
 
         try:
-            ids = self._ids(request.messages)
+            ids = self._encode(request.messages)
         except UserError as error:
             raise EpisodeFailure(FailureKind.DATA, "chat template", str(error)) from error
         if len(ids) > self._engine.model_config.max_model_len:
             return Completion(Message("assistant"), finish_reason="context_full", prompt_tokens=len(ids))
-        params = PoolingParams(task="classify", use_activation=False)  # as it is, not squashed
+        params = PoolingParams(task="classify", use_activation=False)  # the logit, without a sigmoid
         last = None
         try:
             async for output in self._engine.encode(TokensPrompt(prompt_token_ids=ids), params, uuid.uuid4().hex):
@@ -59,10 +65,11 @@ class RewardReplica(BatchedReplica):
         await self._engine.check_health()
 
     async def describe(self) -> dict[str, Any]:
-        """Describes the replica for a run that attaches to it."""
+        """Returns what a run that attaches has to know: the model, its GPUs per rank, and its transport."""
         return {"model": self.options.model, "gpus": self.options.gpus, "rewards": True, "transport": self.transport}
 
-    def _ids(self, messages: list[Message]) -> list[int]:
+    def _encode(self, messages: list[Message]) -> list[int]:
+        """Returns the token ids of the conversation, with the question of the verdict if there is one."""
         verdict = self.options.verdict
         if verdict is None:
             return self._format.encode_conversation(messages)
@@ -82,7 +89,7 @@ class RewardReplica(BatchedReplica):
             self.close()
 
 
-def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:
+def _load_engine(path: str, options: RewardOptions, tokenizer: Any) -> Any:
     from vllm.engine.arg_utils import AsyncEngineArgs
     from vllm.v1.engine.async_llm import AsyncLLM
 
@@ -93,7 +100,7 @@ def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:
         "disable_log_stats": True,
         "enable_log_requests": False,
         **(cpu_engine_args(options) if options.gpus == 0 else {}),
-        **(_as_classifier(path, options.verdict, tokenizer) if options.verdict else {}),
+        **(_classifier_args(path, options.verdict, tokenizer) if options.verdict else {}),
         **options.engine_args,
     }
     try:
@@ -107,10 +114,9 @@ def _load(path: str, options: RewardOptions, tokenizer: Any) -> Any:
     return engine
 
 
-def _as_classifier(path: str, verdict: Verdict, tokenizer: Any) -> dict[str, Any]:
-    """Returns engine arguments for a classifier with one label: the difference of two rows of the language model's
-    head.
-    Errors: UserError.
+def _classifier_args(path: str, verdict: VerdictOptions, tokenizer: Any) -> dict[str, Any]:
+    """Returns vLLM's engine arguments that make a language model a classifier with one label, whose weights are the
+    difference of two rows of its head: those of the tokens of the good and the bad answer. Errors: UserError.
     """
     from transformers import AutoConfig
 

@@ -161,7 +161,7 @@ def test_an_environment_of_ones_own_that_is_broken(folder: Folder) -> None:
 
 def test_a_sampling_seed_on_a_cpu(folder: Folder) -> None:
     folder.write(model="{engine: vllm, model: smollm2-135m-instruct, gpus: 0}")
-    told = "participants.user.sampling.seed: vLLM on CPU can't take a seed a request"
+    told = "participants.user.sampling.seed: vLLM on CPU can't take a seed for a request"
     folder.refuses("rollout", "mine.yaml", "participants.user.sampling.seed=1", told=told)
 
 

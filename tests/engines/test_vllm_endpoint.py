@@ -14,7 +14,7 @@ from conftest import one_call, ray_gym
 from ray_gym.deployments.small_model import checkpoint_dir
 from ray_gym.deployments.vllm_endpoint import VllmEndpointEngine
 from ray_gym.deployments.vllm_endpoint.engine import VllmEndpointOptions
-from ray_gym.deployments.vllm_endpoint.server import generation
+from ray_gym.deployments.vllm_endpoint.server import read_generation
 from ray_gym.episode.participant import Participant
 from ray_gym.episode.thread import Thread
 from ray_gym.errors import UserError
@@ -125,10 +125,10 @@ GOOD = {"text": "x", "token_ids": [5], "prompt_token_ids": [1, 2], "logprobs": L
 
 
 def test_an_answer_is_read() -> None:
-    found = generation({"choices": [GOOD], "usage": {"prompt_tokens_details": {"cached_tokens": 2}}})
+    found = read_generation({"choices": [GOOD], "usage": {"prompt_tokens_details": {"cached_tokens": 2}}})
     assert (found.prompt_ids, found.token_ids.tolist(), found.logprobs.tolist()) == ([1, 2], [5], [-0.5])
     assert (found.text, found.truncated, found.cached_tokens) == ("x", False, 2)
-    assert generation({"choices": [{**GOOD, "finish_reason": "length"}]}).truncated
+    assert read_generation({"choices": [{**GOOD, "finish_reason": "length"}]}).truncated
 
 
 @pytest.mark.parametrize(
@@ -144,4 +144,4 @@ def test_an_answer_is_read() -> None:
 )
 def test_ids_are_never_invented(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError):
-        generation({"choices": [{**GOOD, **wrong}]})
+        read_generation({"choices": [{**GOOD, **wrong}]})

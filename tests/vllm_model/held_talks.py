@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ray_gym.deployments.vllm.load_meter import cacheable
+from ray_gym.deployments.vllm.load_meter import count_cacheable
 from ray_gym.messages import Message
 from ray_gym.models.base import CompletionRequest, Model, Sampling
 
@@ -67,7 +67,7 @@ class Talk:
             raise RuntimeError(
                 f"{self.name}: the engine was given {completion.prompt_tokens} tokens, not {len(prompt)}"
             )
-        least = len(prompt) - cacheable(len(request.history), self.block_size)
+        least = len(prompt) - count_cacheable(len(request.history), self.block_size)
         self.spans.append((len(prompt), len(prompt) + len(completion.token_ids)))
         self.logprobs += completion.logprobs.tolist()
         request.messages = [*request.messages, completion.message, Message("user", NEXT)]

@@ -42,7 +42,7 @@ async def test_requests_wait_until_all_of_an_engine_is_awake() -> None:
     await weights.sleep(2)
     engine.sleep.assert_awaited_once_with(2, mode="abort")
     assert weights.aborts == 1, "what was under way is made again"
-    waiting = asyncio.create_task(weights.opened())
+    waiting = asyncio.create_task(weights.wait_until_open())
     engine.wake_up.return_value = False
     await weights.wake_up(("weights",))
     await weights.resume()  # the end of an update in between
@@ -58,5 +58,5 @@ async def test_an_engine_without_sleep_mode_stays_awake() -> None:
     engine, weights = sleeper(enable_sleep_mode=False)
     with pytest.raises(UserError, match=r"engine_args\.enable_sleep_mode"):
         await weights.sleep(1)
-    await asyncio.wait_for(weights.opened(), 5)
+    await asyncio.wait_for(weights.wait_until_open(), 5)
     engine.sleep.assert_not_awaited()

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.hardware import cpu_engine_args
-from ray_gym.deployments.vllm.layout import parallel_args, placed
+from ray_gym.deployments.vllm.layout import list_placements, parallel_args
 from ray_gym.deployments.vllm.options import VllmOptions
 from ray_gym.deployments.vllm.replicas import deployment_spec
 from ray_gym.models.placement import Replicas
@@ -45,7 +45,7 @@ def test_tensor_parallel_ranks_are_one_actor_on_one_node() -> None:
     given = options(gpus=1, tensor_parallel=4, cpus=2, replicas=3, label_selector=LABELS)
     assert deployed(given) == ({"num_cpus": 2, "num_gpus": 4, "label_selector": LABELS}, {})
     assert parallel_args(given) == {"tensor_parallel_size": 4, "pipeline_parallel_size": 1}
-    assert placed(given) == [Replicas(3, 2, 4, LABELS)]
+    assert list_placements(given) == [Replicas(3, 2, 4, LABELS)]
     assert VllmEngine(given).gpus() == 12
 
 
@@ -65,7 +65,9 @@ def test_a_pipeline_has_a_placement_group_with_a_bundle_a_rank() -> None:
         "distributed_executor_backend": "ray",
     }
     assert VllmEngine(given).gpus() == 8
-    assert placed(given) == [Replicas(2, 3, 1, LABELS), Replicas(6, 0, 1, LABELS)], "each bundle is on one node"
+    assert list_placements(given) == [Replicas(2, 3, 1, LABELS), Replicas(6, 0, 1, LABELS)], (
+        "each bundle is on one node"
+    )
 
 
 def test_a_placement_of_ones_own() -> None:
@@ -74,13 +76,15 @@ def test_a_placement_of_ones_own() -> None:
     _, deployment = deployed(given)
     assert deployment["placement_group_strategy"] == "STRICT_PACK"
     assert deployment["placement_group_bundles"] == bundles
-    assert placed(given) == [Replicas(1, 6, 2)], "all bundles on one node"
+    assert list_placements(given) == [Replicas(1, 6, 2)], "all bundles on one node"
     apart = options(tensor_parallel=2, cpus=1, placement={"strategy": "SPREAD", "bundles": bundles})
-    assert placed(apart) == [Replicas(1, 5, 0), Replicas(2, 1, 1)]
+    assert list_placements(apart) == [Replicas(1, 5, 0), Replicas(2, 1, 1)]
     strictly = options(tensor_parallel=2, replicas=2, placement={"strategy": "STRICT_SPREAD", "bundles": bundles[1:]})
-    assert placed(strictly) == [Replicas(4, 1, 1, apart=2)]
+    assert list_placements(strictly) == [Replicas(4, 1, 1, apart=2)]
     its_own = options(tensor_parallel=2, cpus=3, placement={"strategy": "STRICT_SPREAD"})
-    assert placed(its_own) == [Replicas(1, 3, 1, apart=1), Replicas(1, 0, 1, apart=2)], "with the actor's CPUs in one"
+    assert list_placements(its_own) == [Replicas(1, 3, 1, apart=1), Replicas(1, 0, 1, apart=2)], (
+        "with the actor's CPUs in one"
+    )
 
 
 def test_parts_of_a_gpu_are_told_to_the_executor() -> None:

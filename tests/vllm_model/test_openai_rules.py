@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ray_gym.deployments.vllm.openai_rules import checked
+from ray_gym.deployments.vllm.openai_rules import check_body
 from ray_gym.openai_api.refused import Refused
 
 IMAGE = {"type": "image_url", "image_url": {"url": "http://169.254.169.254/"}}
@@ -19,9 +19,9 @@ def sent(**more: Any) -> bytes:
 
 def test_the_rest_goes_on_as_it_is_under_the_name_that_the_replica_has() -> None:
     body = sent(n=2, logprobs=True, top_logprobs=3, stop=["a"], something_new={"x": 1}, background=False, priority=0)
-    assert json.loads(checked(body, "small", takes_seeds=False)) == {**json.loads(body), "model": "small"}
-    assert json.loads(checked(sent(seed=5), "small", takes_seeds=True))["seed"] == 5
-    assert json.loads(checked(sent(prompt=list(range(100))), "small", takes_seeds=True))  # one prompt, as token ids
+    assert json.loads(check_body(body, "small", takes_seeds=False)) == {**json.loads(body), "model": "small"}
+    assert json.loads(check_body(sent(seed=5), "small", takes_seeds=True))["seed"] == 5
+    assert json.loads(check_body(sent(prompt=list(range(100))), "small", takes_seeds=True))  # one prompt, as token ids
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_the_rest_goes_on_as_it_is_under_the_name_that_the_replica_has() -> None
 )
 def test_what_is_not_offered_or_out_of_bounds_is_refused(more: dict[str, Any], param: str) -> None:
     with pytest.raises(Refused) as refused:
-        checked(sent(**more), "small", takes_seeds=False)
+        check_body(sent(**more), "small", takes_seeds=False)
     assert (refused.value.status, refused.value.param) == (400, param)
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b'{"top_p": NaN}', b'{"user": "\\ud800"}', b"\xff", b"[" * 99_999])
 def test_what_is_no_json_is_refused(body: bytes) -> None:
     with pytest.raises(Refused) as refused:
-        checked(body, "small", takes_seeds=True)
+        check_body(body, "small", takes_seeds=True)
     assert refused.value.status == 400

@@ -13,7 +13,7 @@ import pytest_asyncio
 
 from ray_gym.deployments.small_model import NAME, checkpoint_dir
 from ray_gym.deployments.vllm_reward.engine import VllmRewardEngine
-from ray_gym.deployments.vllm_reward.options import RewardOptions, Verdict
+from ray_gym.deployments.vllm_reward.options import RewardOptions, VerdictOptions
 from ray_gym.deployments.vllm_reward.replica import RewardReplica
 from ray_gym.errors import UserError
 from ray_gym.messages import Message
@@ -27,7 +27,7 @@ ENGINE_ARGS = {
     "block_size": 32,
     "kv_cache_memory_bytes": 2**28,
 }
-OPTIONS = RewardOptions(model=NAME, gpus=0, verdict=Verdict(), engine_args=ENGINE_ARGS)
+OPTIONS = RewardOptions(model=NAME, gpus=0, verdict=VerdictOptions(), engine_args=ENGINE_ARGS)
 CONVERSATIONS = [
     [Message("user", "What is 2 + 2?"), Message("assistant", "It is 4.")],
     [Message("user", "What is 2 + 2?"), Message("assistant", "Leave me alone.")],
@@ -68,7 +68,7 @@ async def test_the_reward_is_the_difference_of_two_logits(replica: RewardReplica
     yes, no = (tokenizer.encode(word, add_special_tokens=False) for word in ("Yes", "No"))
     given = []
     for messages in CONVERSATIONS[:2]:
-        asked = [*messages, Message("user", Verdict().question)]
+        asked = [*messages, Message("user", VerdictOptions().question)]
         data = [{"role": message.role, "content": message.content} for message in asked]
         text = tokenizer.apply_chat_template(data, tokenize=False, add_generation_prompt=True)
         ids = tokenizer.encode(text, add_special_tokens=False)
@@ -117,13 +117,13 @@ async def test_a_conversation_that_is_too_long_gets_no_reward(replica: RewardRep
 
 async def test_answers_that_are_not_one_token_are_refused() -> None:
     with pytest.raises(UserError, match=r"verdict\.good: 'Certainly not' is \d tokens"):
-        RewardReplica(OPTIONS.model_copy(update={"verdict": Verdict(good="Certainly not")}))
+        RewardReplica(OPTIONS.model_copy(update={"verdict": VerdictOptions(good="Certainly not")}))
 
 
 @pytest.mark.parametrize(
     ("options", "participant", "message"),
     [
-        (OPTIONS, "policy", "participants.policy.model: 'reward' is a reward model, which says nothing"),
+        (OPTIONS, "policy", "participants.policy.model: 'reward' is a reward model, which writes no messages"),
         (RewardOptions(), "reward_model", "models.reward: set model"),
         (RewardOptions(model="./nowhere"), "reward_model", "models.reward.model: nowhere is no checkpoint"),
     ],

@@ -10,9 +10,9 @@ from pydantic import ValidationError
 
 from ray_gym.deployments.vllm import VllmEngine
 from ray_gym.deployments.vllm.engine_stats import EngineStats
-from ray_gym.deployments.vllm.load_meter import LoadMeter, cacheable
+from ray_gym.deployments.vllm.load_meter import LoadMeter, count_cacheable
 from ray_gym.deployments.vllm.options import VllmOptions
-from ray_gym.deployments.vllm.replicas import calls_at_once, deployment_spec
+from ray_gym.deployments.vllm.replicas import deployment_spec, max_calls
 from ray_gym.hosting.affinity import Affinity, routing_key
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion, CompletionRequest, Sampling
@@ -43,7 +43,7 @@ def options(**given: Any) -> VllmOptions:
     ],
 )
 def test_a_replica_takes_little_more_than_its_share(given: dict[str, Any], episodes: int | None, expected: int) -> None:
-    assert calls_at_once(options(**given), episodes) == expected
+    assert max_calls(options(**given), episodes) == expected
 
 
 def test_a_bound_of_the_config_wins() -> None:
@@ -109,7 +109,7 @@ def answer(cached: int, fork_reason: str | None = None) -> Completion:
 
 
 def test_what_a_cache_of_blocks_can_have() -> None:
-    assert [cacheable(history, 32) for history in (0, 1, 32, 33, 64, 65)] == [0, 0, 0, 32, 32, 64]
+    assert [count_cacheable(history, 32) for history in (0, 1, 32, 33, 64, 65)] == [0, 0, 0, 32, 32, 64]
 
 
 def test_the_load_is_what_was_lost_of_histories() -> None:
