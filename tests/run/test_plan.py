@@ -178,7 +178,10 @@ def test_calls_that_nobody_can_read_are_found_without_loading_the_model(tmp_path
     )
     template.write_text("{% for t in tools %}?{{ t }}?{% endfor %}{% for m in messages %}{{ m.content }}{% endfor %}")
     message = error_of(models=vllm(**options))
-    assert message.startswith("models.small: its chat template shows tools in an unknown format") and "set tool_parser" in message
+    assert (
+        message.startswith("models.small: its chat template shows tools in an unknown format")
+        and "set tool_parser" in message
+    )
     assert plan(models=vllm(**options, tool_parser="hermes")).engines
     template.write_text("{# tools #}<|im_start|>{% for m in messages %}{{ m.content }}{% endfor %}")
     assert plan(models=vllm(**options)).engines, "what is in a comment is not shown"
