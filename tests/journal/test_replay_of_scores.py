@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import pytest
 from replayed import Attempt, Plain, attempt, cut
 
 from ray_gym import Episode, Message
@@ -58,6 +59,7 @@ async def test_a_score_is_replayed_exactly(tmp_path: Path) -> None:
     assert again.played.score == first.played.score
 
 
+@pytest.mark.runs
 async def test_cut_anywhere_in_the_scoring_it_goes_on_from_there(tmp_path: Path) -> None:
     first = await played(tmp_path)
     names = [record.thread for record in first.answered]
