@@ -76,7 +76,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Spares every later look for cycles the half a million objects that the tests and their imports are."""
+    """Spares every later look for cycles the objects of the tests and of what they import."""
     gc.collect()
     gc.freeze()
 

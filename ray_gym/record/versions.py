@@ -64,19 +64,17 @@ EARLIER_KEYS: Mapping[str, str] = {
     "episodes_tried_again": "episodes_retried",
     "calls_from_the_journal": "calls_replayed",
 }
-"""Keys of summary.json as they were up to version 0.1, and as they are today."""
+"""Keys under `recovery` in summary.json as they were up to version 0.1, and as they are today."""
 
 
 def read_summary(content: bytes) -> dict[str, Any]:
     """Reads a summary.json of any version, under today's keys. Errors: ValueError if it is no JSON object."""
-    summary = json.loads(content, object_hook=_under_todays_keys)
+    summary = json.loads(content)
     if not isinstance(summary, dict):
         raise ValueError("summary.json holds no object")
+    if isinstance(recovery := summary.get("recovery"), dict):
+        summary["recovery"] = {EARLIER_KEYS.get(key, key): value for key, value in recovery.items()}
     return summary
-
-
-def _under_todays_keys(found: dict[str, Any]) -> dict[str, Any]:
-    return {EARLIER_KEYS.get(key, key): value for key, value in found.items()}
 
 
 def _as_today(table: pa.Table, columns: Sequence[str], later: Sequence[str] = ()) -> pa.Table:

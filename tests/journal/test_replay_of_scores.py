@@ -65,7 +65,7 @@ async def test_cut_anywhere_in_the_scoring_it_goes_on_from_there(tmp_path: Path)
     names = [record.thread for record in first.answered]
     begins = min(position for position, name in enumerate(names) if name.startswith(("judge", "second", "effect")))
     numbers = [text for text in told(first, "verdict") if text.startswith("number")]
-    for answers in [*range(begins, len(names), 5), len(names)]:
+    for answers in [*range(begins, len(names), 3), len(names)]:
         again = await played(tmp_path, (cut(first, answers),))
         assert again.played.episode.calls.log.replayed == answers
         assert again.played.episode.spec.try_ == 0, "it did not have to begin anew"
