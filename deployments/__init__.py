@@ -1,4 +1,4 @@
-"""Deploys models and the service's gateway on Ray Serve. It is imported as `ray_gym.deployments`."""
+"""Deploys models, and the gateway of the service, on Ray Serve. It is imported as `ray_gym.deployments`."""
 
 if __name__ != "ray_gym.deployments":
     raise ImportError(

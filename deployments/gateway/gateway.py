@@ -1,4 +1,4 @@
-"""Checks, opens, deploys and takes down the gateway for `ray-gym serve`."""
+"""Checks, deploys and deletes the gateway, for `ray-gym serve`."""
 
 from __future__ import annotations
 
@@ -15,34 +15,37 @@ from ray_gym.deployments.gateway import proxy
 from ray_gym.deployments.gateway.app import GatewayReplica, GatewaySetup
 from ray_gym.deployments.gateway.guards.auth import is_loopback
 from ray_gym.deployments.gateway.guards.tokens import digests, make_secret, read_tokens
-from ray_gym.deployments.gateway.ray_auth import warning
-from ray_gym.deployments.gateway.serve_http import Running, open_http, shut_down_if_idle
+from ray_gym.deployments.gateway.ray_auth import auth_warning
+from ray_gym.deployments.gateway.serve_http import HttpAddress, open_http, shut_down_if_idle
 from ray_gym.errors import RunFailed, UserError
 from ray_gym.hosting.application import Application
 from ray_gym.models.base import Engine
 
 GRACE_S = 5.0
-"""Seconds that it stays up after `ray-gym serve` was killed. Without the service it only says that there is none."""
+"""Seconds that the gateway stays up after `ray-gym serve` was killed; meanwhile it answers 503."""
 BESIDE = 64
-"""Requests that a replica takes on top of `max_requests`, to refuse them itself, in the shape of all errors."""
+"""Number of requests over `max_requests` that a replica takes, in order to refuse them with the gateway's own errors.
+"""
 WAITING = 1024
-"""Requests, with their bodies, that wait in Serve's proxy for a replica: for moments, but all clients at once when it
-is busy. Further ones are refused by the proxy itself.
+"""Number of requests, with their bodies, that may wait in Serve's proxy for a replica. The proxy itself refuses further
+ones.
 """
 FULL = BackpressureConfig(retry_after_s=1)
+"""Serve's answer if the queue of its proxy is full."""
 HEALTH_S = 1
-"""Seconds between Serve's looks whether a replica is alive: callers wait that long before one that has died is
-replaced.
-"""
+"""Seconds between Serve's health checks of a replica: callers wait about that long until a dead one is replaced."""
 DRAIN_S = 10
-"""Seconds that requests in flight have to end when the gateway goes."""
+"""Seconds that requests in flight have to end when the gateway is deleted."""
 
 
 class HttpGateway:
+    """Offers a service over HTTP. The methods are called in the order check, open, start, stop, close."""
+
     environment = proxy.ENVIRONMENT
+    """Environment variables that processes of the cluster need before Serve starts."""
 
     def __init__(self, section: ServiceSection, directory: Path, folder: Path) -> None:
-        """Creates it without deploying anything. `directory` is the service's, `folder` the config's."""
+        """Creates it without deploying anything. `directory`: the service's directory. `folder`: the config's folder."""
         self._section = section
         self._directory = directory
         self._folder = folder
@@ -51,8 +54,8 @@ class HttpGateway:
         self._application = Application(GRACE_S, name_key="service.name")
 
     def check(self) -> ServiceSection:
-        """Checks the config before anything starts, and returns the section for its callers: a single one may use all
-        of each limit. Errors: UserError.
+        """Checks the config before anything starts, and returns its section with limits for the number of callers: a
+        single one may use all of each limit. Errors: UserError.
         """
         section = self._section
         if section.tokens is not None:
@@ -62,12 +65,12 @@ class HttpGateway:
                 f"service.tokens: service.host is {section.host}, which others can reach: set service.tokens.file or "
                 "service.tokens.env, or service.host=127.0.0.1"
             )
-        self._section = section.share_for(max(1, len(self._tokens)))  # without tokens all are one
+        self._section = section.share_for(max(1, len(self._tokens)))  # without tokens there is one caller
         return self._section
 
     def open(self, say: Callable[[str], None]) -> str:
-        """Starts Serve with its HTTP, before anything else starts it without. Returns the address. Errors: UserError,
-        RunFailed.
+        """Starts Serve with an HTTP proxy, and returns the proxy's address. To be called before models start Serve
+        without one. Errors: UserError, RunFailed.
         """
         section = self._section
         running, self._started_serve = open_http(section.host, section.port, bool(self._tokens), say)
@@ -75,7 +78,11 @@ class HttpGateway:
         return running.address
 
     def start(self, actor: str, namespace: str, engines: Mapping[str, Engine]) -> None:
-        """Deploys the gateway, and blocks until it answers. Errors: UserError, RunFailed."""
+        """Deploys the gateway, and blocks until it answers.
+
+        `actor`, `namespace`: name and Ray namespace of the Service actor. `engines`: engines that have been started, by
+        the name of the model. Errors: UserError, RunFailed.
+        """
         section = self._section
         known = digests(make_secret(self._directory), self._tokens)
         setup = GatewaySetup(section, self._directory, actor, namespace, engines, known)
@@ -90,10 +97,10 @@ class HttpGateway:
             graceful_shutdown_timeout_s=DRAIN_S,
             graceful_shutdown_wait_loop_s=0.5,
             ray_actor_options={"num_cpus": 0},
-            logging_config={"enable_access_log": False},  # the metrics count; no log has what clients send
+            logging_config={"enable_access_log": False},  # metrics count requests; logs must not have clients' data
         )
         name = f"{section.name}-gateway"
-        # A gateway that a killed service left knows that service's models and callers: it is never the same.
+        # A gateway that a killed service left has that service's models and callers, so it is never reused.
         self._application.hold(name, actor, digest=uuid.uuid4().hex)
         try:
             serve.run(deployment.bind(setup), name=name, route_prefix="/")
@@ -103,18 +110,16 @@ class HttpGateway:
             raise RunFailed(f"the gateway did not start: {error}") from None
 
     def stop(self) -> None:
-        """Takes the gateway down, so that nothing comes in any more. Errors: RunFailed if Serve does not take
-        it down.
-        """
+        """Deletes the gateway, so that no requests come any more. Errors: RunFailed if Serve does not delete it."""
         self._application.stop()
 
     def close(self) -> None:
-        """Shuts Serve down, if it was started here and no application is left. To be called once the models are gone,
-        too.
+        """Shuts Serve down, if this process started it and no application is left. To be called after the models were
+        stopped.
         """
         if self._started_serve:
             shut_down_if_idle()
 
-    def _warn(self, running: Running, say: Callable[[str], None]) -> None:
-        if not is_loopback(running.host or "") and (told := warning(running.address)):
+    def _warn(self, running: HttpAddress, say: Callable[[str], None]) -> None:
+        if not is_loopback(running.host or "") and (told := auth_warning(running.address)):
             say(told)

@@ -1,5 +1,5 @@
-"""Reports a gateway's requests, and the service's counts, in Prometheus' text. The label `gateway` keeps replicas'
-series apart.
+"""Reports a gateway's requests, and the service's counts, in Prometheus' text format. The label `gateway` distinguishes
+the replicas.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from ray_gym.deployments.gateway.guards.limits import Slots
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 METHODS = frozenset({"GET", "POST", "DELETE", "HEAD", "PUT", "PATCH", "OPTIONS"})
+"""Methods that are labels of their own; all others have the label `other`."""
 NO_ROUTE = "none"
-"""Label of requests that fit no route: clients choose their paths, and there is no end of them."""
+"""Label of requests that fit no route: clients could make any number of series by their paths."""
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
+"""Bounds of the histogram's buckets."""
 CUT = "cut"
-"""Status of requests that were not answered, as the client went."""
+"""Label of requests that were not answered, since the client disconnected."""
 
 
 class Metrics:
+    """Holds the metrics of one gateway."""
+
     def __init__(self, gateway: str, requests: Slots, streams: Slots) -> None:
         self._registry = CollectorRegistry()
         self._gateway = gateway
@@ -38,29 +42,28 @@ class Metrics:
             buckets=SECONDS,
             registry=self._registry,
         )
-        self._show("ray_gym_http_requests_in_flight", "Requests that are being answered.", requests)
-        self._show("ray_gym_http_streams_open", "Streams that are open.", streams)
+        self._add_gauge("ray_gym_http_requests_in_flight", "Requests that are being answered.", requests)
+        self._add_gauge("ray_gym_http_streams_open", "Streams that are open.", streams)
 
     def count(self, method: str, route: str, status: str, seconds: float) -> None:
+        """Counts a request that has ended, and took so many seconds."""
         known = method if method in METHODS else "other"
         self._requests.labels(self._gateway, known, route, status).inc()
         self._seconds.labels(self._gateway, known, route).observe(seconds)
 
-    def _show(self, name: str, what: str, slots: Slots) -> None:
+    def _add_gauge(self, name: str, what: str, slots: Slots) -> None:
         gauge = Gauge(name, what, ("gateway",), registry=self._registry)
         gauge.labels(self._gateway).set_function(lambda: slots.taken)
 
     def text(self, counts: Mapping[str, float] | None) -> bytes:
-        """Returns all metrics as text. `counts` are the service's (see `service_text`); None means that it did not
-        answer.
-        """
+        """Returns all metrics as text. `counts`: counts of the service (see `service_text`), None if it did not answer."""
         own: bytes = generate_latest(self._registry)
         return own + service_text(counts)
 
 
 def service_text(counts: Mapping[str, float] | None) -> bytes:
-    """Returns the service's counts as text. A count's key is KIND.STATE: the kind becomes the metric, the state its
-    label.
+    """Returns the service's counts as text. The keys are KIND.STATE: the kind names the metric, the state is its label.
+    None means that the service did not answer.
     """
     registry = CollectorRegistry()
     up = Gauge("ray_gym_service_up", "Whether the service behind the gateway answers.", registry=registry)
@@ -75,8 +78,8 @@ def service_text(counts: Mapping[str, float] | None) -> bytes:
     return text
 
 
-class Counting:
-    """Counts requests from outside of all other layers, so that it sees the refusals, too."""
+class RequestCounter:
+    """Counts requests as the outermost layer, so that it also counts those that other layers refuse."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app

@@ -1,5 +1,5 @@
-"""Checks whether this cluster asks for Ray's own token. Serve's port is another door: this guards the Jobs API, the
-dashboard and Ray's ports.
+"""Checks whether this Ray cluster requires Ray's own token, which protects the Jobs API, the dashboard and Ray's ports.
+The gateway's tokens protect only Serve's port.
 """
 
 from __future__ import annotations
@@ -7,13 +7,14 @@ from __future__ import annotations
 from ray._private.authentication.authentication_utils import is_token_auth_enabled
 
 WARNING = (
-    "note: {address} can be reached from elsewhere, and this Ray cluster has no token of its own (RAY_AUTH_MODE is not token): whoever "
-    "reaches its ports runs code on it. docs/ray_auth.md says how to set one"
+    "note: {address} can be reached from other machines, and this Ray cluster has no token of its own (RAY_AUTH_MODE is "
+    "not token): whoever reaches its ports can run code on it. docs/ray_auth.md says how to set one"
 )
 
 
-def warning(address: str) -> str | None:
-    """Returns a warning, or None if there is nothing to warn of. For a process that is connected: both sides have the
-    same mode, or it would not be.
+def auth_warning(address: str) -> str | None:
+    """Returns a warning for the user if the cluster requires no token, else None. `address`: address of the gateway.
+
+    This process has to be connected to the cluster: then both have the same mode of authentication.
     """
     return None if is_token_auth_enabled() else WARNING.format(address=address)

@@ -1,5 +1,5 @@
-"""Calls the Service actor from a gateway: by name, each call with a deadline; the actor is found again after it was
-started anew.
+"""Calls the Service actor from a gateway, by its name. Each call has a deadline, and finds the actor again if it was
+restarted.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
 ANSWER_S = 30.0
+"""Seconds for most calls."""
 SUBMIT_S = 120.0
 """Seconds for a call in which tasks may be read from files."""
 PROBE_S = 5.0
@@ -25,10 +26,11 @@ PROBE_S = 5.0
 
 
 class RemoteService:
-    """Asks any method of `Service`: `await remote.ask(Service.rollout, caller, run_id)` returns what that method
-    returns, and has its type.
+    """Calls methods of `Service`: `await remote.ask(Service.rollout, caller, run_id)` returns what that method returns,
+    with its type.
 
-    Errors: Refused (in a RayTaskError), TimeoutError, or Ray's errors for an actor that is gone.
+    Errors of all calls: Refused (in a RayTaskError, or itself if there is no actor), TimeoutError, and Ray's errors for
+    a dead actor.
     """
 
     def __init__(self, name: str, namespace: str) -> None:
@@ -42,6 +44,7 @@ class RemoteService:
         *arguments: Given.args,
         **named: Given.kwargs,
     ) -> Result:
+        """Calls a method with the usual deadline, and returns its result."""
         return await self.ask_within(ANSWER_S, method, *arguments, **named)
 
     async def ask_within(
@@ -51,16 +54,17 @@ class RemoteService:
         *arguments: Given.args,
         **named: Given.kwargs,
     ) -> Result:
-        actor = await self._found()
+        """Calls a method with a deadline in seconds, and returns its result."""
+        actor = await self._find_actor()
         try:
             async with asyncio.timeout(seconds):
                 answer: Result = await getattr(actor, method.__name__).remote(*arguments, **named)
                 return answer
         except RayActorError:
-            self._actor = None  # one of the same name may have been started since
+            self._actor = None  # an actor of the same name may have been started since
             raise
 
-    async def _found(self) -> Any:
+    async def _find_actor(self) -> Any:
         if self._actor is None:
             try:
                 self._actor = await asyncio.to_thread(ray.get_actor, self._name, self._namespace)

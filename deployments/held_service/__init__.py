@@ -1,5 +1,5 @@
-"""Runs `ray-gym serve` as an application of Serve, for tools that start services by Serve's config files: `serve
-deploy`, KubeRay's RayService.
+"""Runs `ray-gym serve` in a Serve application, for tools that start services by Serve's config files: `serve deploy`,
+and KubeRay's RayService.
 """
 
 from ray_gym.deployments.held_service.application import HeldService, build

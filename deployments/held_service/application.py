@@ -1,4 +1,4 @@
-"""Builds the application that `import_path` names in a config file of Serve, from the `args` in that file."""
+"""Builds the Serve application that runs `ray-gym serve`, from the `args` in a config file of Serve."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from ray_gym.config.file import validate
 from ray_gym.deployments.held_service.holder import STOP_S, Holder
 
 START_RETRIES = 1_000
-"""Number of failed starts after which Serve gives up. A later start may succeed: the service before it may still be
-going down.
-"""
+"""Number of failed starts after which Serve gives up. Starts fail while an earlier service is still stopping."""
 
 
 class HeldService(BaseModel):
+    """Holds the `args` of the application."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     config: str
-    """Path of a service's config, on the node of the holder."""
+    """Path of the service's config, on the node of the replica."""
     overrides: list[str] = []
-    """Overrides of the config, KEY=VALUE, as `ray-gym serve` takes them."""
+    """Overrides of the config (KEY=VALUE), as `ray-gym serve` takes them."""
 
 
 def build(args: dict[str, Any]) -> Application:
-    """Builds the application from its `args`. Errors: UserError for those that a service doesn't take.
+    """Returns the application for its `args`. Errors: UserError for unknown or wrong ones.
 
-    It has one replica, and no route: the gateway has the routes. It is up once the service is, and unhealthy once that
-    has ended.
+    It has one replica and no routes: the service's gateway has the routes. It is running once the service is ready, and
+    unhealthy once the service has ended.
     """
     held = validate(HeldService, args, "args")
     deployment = serve.deployment(

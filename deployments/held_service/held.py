@@ -1,4 +1,4 @@
-"""Runs `ray-gym`, and has it told to end when the process that started it is gone, however that ended.
+"""Runs a `ray-gym` command that gets SIGTERM when the process that started it dies, however that dies.
 
 python -m ray_gym.deployments.held_service.held PID COMMAND...     PID is the parent's
 """
@@ -16,9 +16,10 @@ _PR_SET_PDEATHSIG = 1
 
 
 def main_under_parent() -> None:
+    """Runs the command of this process's arguments."""
     _, parent, *command = sys.argv
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGTERM), 0, 0, 0)
-    if os.getppid() != int(parent):  # it was gone before that
+    if os.getppid() != int(parent):  # it died before the call of prctl
         sys.exit(1)
     sys.argv = ["ray-gym", *command]
     main()

@@ -1,4 +1,4 @@
-"""Holds a `ray-gym serve`, a process of its own, in a replica: the very command that one would type."""
+"""Runs `ray-gym serve` as a child process of a Serve replica."""
 
 from __future__ import annotations
 
@@ -16,20 +16,24 @@ from ray_gym.errors import RunFailed
 READY = "ready: "
 """Beginning of the line that the command prints once the service is up."""
 STOP_S = 120
-"""Seconds for the service to put away the work under way, and to take its models down."""
+"""Seconds for the service to record the work in flight, and to delete its models."""
 LAST_LINES = 20
-"""Number of the command's last lines that are told when it has ended."""
+"""Number of the command's last lines of output that errors contain."""
 OWN = ("RAY_JOB_ID", "RAY_CLIENT_MODE", "RAY_RAYLET_PID", "RAY_JOB_CONFIG_JSON_ENV_VAR")
-"""Environment variables that make a process a worker of Ray; the command is a driver."""
+"""Environment variables that make a process a worker of Ray. The command has to be a driver."""
 
 
 class Holder:
+    """Runs the service as long as the replica lives."""
+
     async def __init__(self, config: str, overrides: tuple[str, ...]) -> None:  # type: ignore[misc]  # Serve awaits it
-        """Starts the command, and returns once the service is up, without a deadline: models are loaded, and with
-        autoscaling their nodes are first got.
-        Errors: RunFailed with the output of the command.
+        """Starts the command, and returns once the service is ready. There is no deadline: models have to load, and
+        with autoscaling their nodes have to start first.
+
+        `config`: path of the service's config. `overrides`: KEY=VALUE. Errors: RunFailed with the command's last
+        output.
         """
-        self._said: deque[str] = deque(maxlen=LAST_LINES)
+        self._lines: deque[str] = deque(maxlen=LAST_LINES)
         self._process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "ray_gym.deployments.held_service.held", str(os.getpid())),
             *("serve", config, *overrides, "--wait"),
@@ -46,14 +50,14 @@ class Holder:
             up.cancel()
         if not ready.is_set():
             await self._process.wait()
-            raise RunFailed(f"the service did not come up: {self._last_words()}")
+            raise RunFailed(f"the service did not come up: {self._last_lines()}")
 
     async def check_health(self) -> None:
-        """Checks that the service runs. If not, Serve makes a new replica, and so a new service, which resumes from its
-        directory. Errors: RunFailed.
+        """Checks that the command runs. If it does not, Serve replaces the replica, and the new service resumes from
+        its directory. Errors: RunFailed.
         """
         if self._process.returncode is not None:
-            raise RunFailed(f"the service has ended: {self._last_words()}")
+            raise RunFailed(f"the service has ended: {self._last_lines()}")
 
     async def __del__(self) -> None:  # Serve awaits it, too
         if self._process.returncode is None:
@@ -67,17 +71,17 @@ class Holder:
         self._listening.cancel()
 
     async def _listen(self, ready: asyncio.Event) -> None:
-        """Copies the command's output into the replica's log until it ends."""
+        """Copies the command's output to the replica's log until the command ends. Sets `ready` at the ready line."""
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             text = line.decode(errors="replace").rstrip()
-            self._said.append(text)
+            self._lines.append(text)
             print(text, flush=True)
             if text.startswith(READY):
                 ready.set()
 
-    def _last_words(self) -> str:
-        return "\n".join(self._said) or "it said nothing"
+    def _last_lines(self) -> str:
+        return "\n".join(self._lines) or "it printed nothing"
 
 
 def driver_environment(inherited: Mapping[str, str], gcs_address: str) -> dict[str, str]:

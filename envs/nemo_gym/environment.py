@@ -122,7 +122,9 @@ class NemoGym(Environment[NemoRow, NemoSession]):
 
 @asynccontextmanager
 async def _close_on_failure(session: NemoSession) -> AsyncIterator[None]:
-    """Closes the session of an episode that fails. An episode that is only interrupted goes on elsewhere with it."""
+    """Closes the session of an episode that fails. An episode that is only interrupted is resumed elsewhere with the
+    same session.
+    """
     try:
         yield
     except EpisodeFailure:

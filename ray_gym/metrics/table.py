@@ -62,7 +62,7 @@ WORKERS_LOST = Metric(
     "ray_gym_workers_lost_total",
     "counter",
     ("environment",),
-    "Workers that ended before they were told to; what they played goes on elsewhere.",
+    "Workers that ended before they were told to; their episodes are resumed elsewhere.",
 )
 EPISODE_QUEUE = Metric(
     "ray_gym_episode_queue_seconds",

@@ -10,7 +10,7 @@ import pytest
 from gateway_app import Waiting, client, make, problem
 
 from ray_gym.deployments.gateway.guards.body import BODIES
-from ray_gym.deployments.gateway.guards.json_body import DEEPEST, depth, parsed
+from ray_gym.deployments.gateway.guards.json_body import DEEPEST, depth, parse_json
 from ray_gym.openai_api.refused import Refused
 
 JSON = {"Content-Type": "application/json"}
@@ -131,10 +131,10 @@ def test_brackets_in_text_are_no_nesting() -> None:
 )
 def test_what_nothing_behind_could_take_is_refused(body: bytes) -> None:
     with pytest.raises(Refused) as caught:
-        parsed(body)
+        parse_json(body)
     assert caught.value.status == 400
 
 
 def test_what_is_json_is_taken() -> None:
-    assert parsed(b'{"a": [1.5, 1e3, "\\u00e9\\ud83d\\ude00", null]}') == {"a": [1.5, 1e3, "é😀", None]}
-    assert parsed(b"[18446744073709551615, -9223372036854775808]") == [2**64 - 1, -(2**63)]
+    assert parse_json(b'{"a": [1.5, 1e3, "\\u00e9\\ud83d\\ude00", null]}') == {"a": [1.5, 1e3, "é😀", None]}
+    assert parse_json(b"[18446744073709551615, -9223372036854775808]") == [2**64 - 1, -(2**63)]

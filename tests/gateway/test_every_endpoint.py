@@ -13,8 +13,8 @@ from fastapi import FastAPI
 
 from ray_gym.client import calls
 from ray_gym.deployments.gateway.doors.general import general_routes
-from ray_gym.deployments.gateway.doors.placement import Placement
 from ray_gym.deployments.gateway.doors.rollouts import rollout_routes
+from ray_gym.deployments.gateway.doors.session_router import SessionRouter
 from ray_gym.deployments.gateway.doors.sessions import session_routes
 from ray_gym.deployments.gateway.guards.auth import caller_of
 
@@ -33,7 +33,7 @@ def endpoints() -> Iterator[tuple[str, str]]:
     for router in (
         general_routes(nobody, nobody),
         rollout_routes(nobody, caller_of),
-        session_routes(Placement(nobody), caller_of, lambda caller, session: ""),
+        session_routes(SessionRouter(nobody), caller_of, lambda caller, session: ""),
     ):
         app.include_router(router)
     for path, methods in app.openapi()["paths"].items():

@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 from starlette.responses import JSONResponse, Response, StreamingResponse
 
-from ray_gym.deployments.gateway.doors.placement import Placement
-from ray_gym.deployments.gateway.guards.leaving import Watched
+from ray_gym.deployments.gateway.doors.session_router import SessionRouter
+from ray_gym.deployments.gateway.guards.leaving import WatchedResponse
 from ray_gym.deployments.gateway.remote_service import RemoteService
 
 SCOPES = [{"type": "http", "asgi": {"spec_version": version}} for version in ("2.3", "2.4")]
@@ -48,7 +48,7 @@ async def told(answer: Response, client: Client, scope: Any) -> list[bool]:
     async def tell(whole: bool) -> None:
         said.append(whole)
 
-    await Watched(answer, tell)(scope, client.receive, client.send)
+    await WatchedResponse(answer, tell)(scope, client.receive, client.send)
     return said
 
 
@@ -77,7 +77,7 @@ async def test_an_answer_that_cannot_be_sent_is_not_delivered() -> None:
         said.append(whole)
 
     with pytest.raises(OSError, match="reset"):
-        await Watched(JSONResponse({}), tell)(SCOPES[0], client.receive, client.send)
+        await WatchedResponse(JSONResponse({}), tell)(SCOPES[0], client.receive, client.send)
     assert said == [False]
 
 
@@ -94,9 +94,9 @@ async def test_what_is_told_apart_is_told_to_the_end_and_not_in_the_name_of_the_
 
     async def request() -> None:
         request_of.set("a request")
-        await placement.apart(tell())
+        await router.run_detached(tell())
 
-    placement = Placement(cast(RemoteService, None))
+    router = SessionRouter(cast(RemoteService, None))
     asked = asyncio.create_task(request())
     await begun.wait()
     asked.cancel()

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message
 
 from ray_gym.deployments.gateway.guards import pace
-from ray_gym.deployments.gateway.guards.pace import PACED, PIECE_BYTES, WINDOW_BYTES, Meter, Pace
+from ray_gym.deployments.gateway.guards.pace import PACED, PIECE_BYTES, WINDOW_BYTES, Meter, PacedAnswers
 
 CHUNK = b"x" * 100_000
 CHUNKS = 60
@@ -48,7 +48,7 @@ class Replica:
     def __init__(self) -> None:
         self.made = 0
         self.ended = asyncio.Event()
-        self.app: ASGIApp = Pace(Starlette(routes=[Route("/stream", self._stream), Route("/page", self._page)]))
+        self.app: ASGIApp = PacedAnswers(Starlette(routes=[Route("/stream", self._stream), Route("/page", self._page)]))
 
     async def _stream(self, _: Request) -> Response:
         return StreamingResponse(self._chunks())

@@ -7,22 +7,22 @@ import socket
 import pytest
 from conftest import free_port
 
-from ray_gym.deployments.gateway.serve_http import Running, check_free, check_running
+from ray_gym.deployments.gateway.serve_http import HttpAddress, check_free, check_http
 from ray_gym.errors import UserError
 
-HERE, EVERYWHERE = Running("127.0.0.1", 8000), Running("0.0.0.0", 8000)
+HERE, EVERYWHERE = HttpAddress("127.0.0.1", 8000), HttpAddress("0.0.0.0", 8000)
 
 
-def error_of(running: Running, host: str, port: int, guarded: bool, direct: bool = False) -> str:
+def error_of(running: HttpAddress, host: str, port: int, guarded: bool, direct: bool = False) -> str:
     with pytest.raises(UserError) as caught:
-        check_running(running, host, port, guarded, direct)
+        check_http(running, host, port, guarded, direct)
     return str(caught.value)
 
 
 def test_what_runs_as_asked_for_is_taken() -> None:
-    check_running(HERE, "127.0.0.1", 8000, guarded=False)
-    check_running(HERE, "localhost", 8000, guarded=False)
-    check_running(EVERYWHERE, "0.0.0.0", 8000, guarded=True, direct=True)
+    check_http(HERE, "127.0.0.1", 8000, guarded=False)
+    check_http(HERE, "localhost", 8000, guarded=False)
+    check_http(EVERYWHERE, "0.0.0.0", 8000, guarded=True, direct=True)
 
 
 def test_another_address_is_refused_with_what_is_running() -> None:
@@ -30,11 +30,11 @@ def test_another_address_is_refused_with_what_is_running() -> None:
     assert "Serve is up at http://127.0.0.1:8000" in told and "the config asks for 127.0.0.1:9000" in told
     assert "set service.host=127.0.0.1 service.port=8000" in told and "serve shutdown" in told
     assert "the config asks for 0.0.0.0:8000" in error_of(HERE, "0.0.0.0", 8000, guarded=True)
-    assert "http://[::]:8000" in error_of(Running("::", 8000), "127.0.0.1", 8000, guarded=True)
+    assert "http://[::]:8000" in error_of(HttpAddress("::", 8000), "127.0.0.1", 8000, guarded=True)
 
 
 def test_serve_without_http_is_refused() -> None:
-    assert "Serve is up without HTTP" in error_of(Running(None, 8000), "127.0.0.1", 8000, guarded=True)
+    assert "Serve is up without HTTP" in error_of(HttpAddress(None, 8000), "127.0.0.1", 8000, guarded=True)
 
 
 def test_the_running_address_decides_whether_tokens_are_needed() -> None:

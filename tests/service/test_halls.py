@@ -15,7 +15,7 @@ from conftest import REPOSITORY
 from fastapi import FastAPI
 
 from ray_gym.config.sections import GroupsSection, RunConfig
-from ray_gym.deployments.gateway.doors import placement
+from ray_gym.deployments.gateway.doors import session_router
 from ray_gym.deployments.gateway.doors.sessions import session_routes
 from ray_gym.deployments.gateway.guards import errors
 from ray_gym.engines.scripted import ScriptedEngine
@@ -137,14 +137,14 @@ async def test_one_caller_leaves_sessions_for_others_and_each_sees_its_own(tmp_p
 async def test_an_episode_is_there_once_it_is_committed_and_until_then_says_when_to_come_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(placement, "COMMIT_S", 0.1)
+    monkeypatch.setattr(session_router, "COMMIT_S", 0.1)
     service = Service(
         setup(tmp_path, {}, roll_rows=2, roll_s=3600)
     )  # the second episode brings the commit, and nothing else does
     await service.start()
     app = FastAPI()
     errors.register(app)
-    app.include_router(session_routes(placement.Placement(asked(service)), lambda: "ann", lambda *_: "a key"))
+    app.include_router(session_routes(session_router.SessionRouter(asked(service)), lambda: "ann", lambda *_: "a key"))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost", timeout=60) as http:
         first, second = [(await http.post("/v1/sessions", json={})).json()["id"] for _ in range(2)]
         assert (await http.post(f"/v1/sessions/{first}/score")).status_code == 200

@@ -62,13 +62,13 @@ async def stream(http: httpx.AsyncClient, cursor: str) -> list[tuple[str, str]]:
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The places of which events were made."""
     places: list[Any] = []
-    make = group_events._events
+    make = group_events._encode_groups
 
     def noted(location: str, cursor: str, samples: bool, commits: int) -> Any:
         places.append((cursor, samples))
         return make(location, cursor, samples, commits)
 
-    monkeypatch.setattr(group_events, "_events", noted)
+    monkeypatch.setattr(group_events, "_encode_groups", noted)
     return places
 
 
@@ -85,18 +85,18 @@ async def test_streams_of_one_run_share_what_is_made(run: CommittedRun, made: li
 async def test_what_is_kept_of_them_is_bounded(run: CommittedRun, made: list[Any]) -> None:
     run.commit(["a"])
     run.commit(["b"])
-    first = await GroupEvents().after(run.location, "0.0", True, 2)
+    first = await GroupEvents().read_after(run.location, "0.0", True, 2)
     assert first is not None
     events = GroupEvents(kept_bytes=len(first.data) * 3 // 2)
     for cursor in ("0.0", "0.0", "1.1", "1.1", "0.0"):
-        await events.after(run.location, cursor, True, 2)
+        await events.read_after(run.location, cursor, True, 2)
     assert made[1:] == [("0.0", True), ("1.1", True), ("0.0", True)]
 
 
 async def test_who_goes_leaves_the_others_what_they_wait_for(run: CommittedRun) -> None:
     run.commit(["a"])
     events = GroupEvents()
-    going, staying = (asyncio.create_task(events.after(run.location, "0.0", True, 1)) for _ in range(2))
+    going, staying = (asyncio.create_task(events.read_after(run.location, "0.0", True, 1)) for _ in range(2))
     await asyncio.sleep(0)
     going.cancel()
     found = await staying

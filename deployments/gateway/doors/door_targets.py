@@ -1,5 +1,5 @@
-"""Answers behind the OpenAI-compatible door: by replicas that speak the protocol themselves, or by any model of a
-config.
+"""Answers requests in OpenAI's formats outside of sessions: by replicas or endpoints that have such a door themselves,
+or by any model of a config.
 """
 
 from __future__ import annotations
@@ -28,16 +28,20 @@ RETRY_S = 1.0
 
 
 class Target(Protocol):
+    """Answers the requests for one model."""
+
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
-        """Answers a request of one of OpenAI's paths. When cancelled, or when its body is not read to the end, it ends
-        the generation.
-        Errors: Refused.
+        """Returns the response to a request. The generation is aborted if this is cancelled, and if the response's body
+        is not read to its end.
+
+        `path`: one of `models.door.PATHS`. `body`: JSON object of the request. `session_id`: requests with the same one
+        go to the same replica; "" for any. Errors: Refused.
         """
         ...
 
 
 class DoorTarget:
-    """The model has a door of its own, at its replicas or elsewhere."""
+    """Answers by a door of the model's own, at its replicas or at an endpoint."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
@@ -48,31 +52,33 @@ class DoorTarget:
         if not isinstance(head, DoorHead):
             raise service_unavailable("the model gave no answer")
         if head.status == 200 and head.content_type.startswith(EVENTS):
-            return StreamingResponse(_streamed(parts), media_type=EVENTS)
+            return StreamingResponse(_stream_pieces(parts), media_type=EVENTS)
         async with aclosing(parts):
             content = b"".join([part async for part in parts if isinstance(part, bytes)])
         if head.status >= 400:
-            raise _refusal(head.status, content)
+            raise _refusal_of_answer(head.status, content)
         return Response(content, head.status, media_type="application/json")
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointTarget:
-    """The model is an endpoint: requests of some paths are passed on, the others are asked of the model as episodes ask
-    it.
+    """Answers for an endpoint: requests of the paths `passes` are forwarded, all others go to the model as messages, as
+    those of episodes do.
     """
 
     passes: tuple[str, ...]
-    passed_on: Target
-    asked: Target
+    forwarded: Target
+    model: Target
 
     async def answer(self, path: str, body: Mapping[str, Any], session_id: str) -> Response:
-        target = self.passed_on if path in self.passes else self.asked
+        target = self.forwarded if path in self.passes else self.model
         return await target.answer(path, body, session_id)
 
 
 class ModelTarget:
-    """The model only knows messages: it answers chat completions, generated as a whole, within `deadline_s` seconds."""
+    """Answers chat completions by a model that has no door. An answer is generated as a whole, within `deadline_s`
+    seconds.
+    """
 
     def __init__(self, model: Model, deadline_s: float) -> None:
         self._model = model
@@ -92,7 +98,7 @@ class ModelTarget:
         except TimeoutError:
             raise service_unavailable(f"the model did not answer within {self._deadline_s:g} s") from None
         except EpisodeFailure as error:
-            raise _failure(error) from error
+            raise _refusal_of_failure(error) from error
         if completion.finish_reason == "context_full" and not completion.generated_tokens:
             message = "the messages are longer than the model's context length"
             raise Refused(400, "context_length_exceeded", message, "messages")
@@ -102,8 +108,8 @@ class ModelTarget:
         return JSONResponse(chat_completion(completion, asked, id, created))
 
 
-async def _streamed(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[bytes]:
-    """Yields the pieces of a stream. A failure on the way becomes an event: the head of the answer has gone out."""
+async def _stream_pieces(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[bytes]:
+    """Yields the pieces of a stream. A failure becomes an event with the error, since the head is sent already."""
     async with aclosing(parts):
         try:
             async for part in parts:
@@ -114,8 +120,8 @@ async def _streamed(parts: AsyncGenerator[DoorPart, None]) -> AsyncIterator[byte
             yield f"data: {json.dumps({'error': problem})}\n\n".encode()
 
 
-def _refusal(status: int, content: bytes) -> Refused:
-    """Converts a replica's error to the shape that all errors have here."""
+def _refusal_of_answer(status: int, content: bytes) -> Refused:
+    """Returns the refusal for a replica's error answer: `status`, and `content` in OpenAI's form."""
     try:
         problem = json.loads(content)["error"]
         message, code, param = str(problem["message"]), problem.get("code"), problem.get("param")
@@ -129,7 +135,8 @@ def _refusal(status: int, content: bytes) -> Refused:
     return Refused(400 if status == 501 else status, name, message, field, retry_after_s)
 
 
-def _failure(error: EpisodeFailure) -> Refused:
+def _refusal_of_failure(error: EpisodeFailure) -> Refused:
+    """Returns the refusal for a failure of the model."""
     if error.failure.kind is FailureKind.DATA:
         where = error.failure.where
         return Refused(

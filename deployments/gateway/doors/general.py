@@ -15,6 +15,7 @@ from ray_gym.service.service import Service
 
 
 def general_routes(service: RemoteService, metrics: Metrics) -> APIRouter:
+    """Returns the routes for health, metrics and environments."""
     router = APIRouter()
     guarded = [Depends(bearer)]
 

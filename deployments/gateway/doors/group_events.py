@@ -1,4 +1,4 @@
-"""Encodes groups as server-sent events, once for all streams of a replica that are at the same place."""
+"""Encodes groups as server-sent events, once for all streams of a replica that are at the same cursor."""
 
 from __future__ import annotations
 
@@ -12,21 +12,26 @@ import msgspec
 from ray_gym.service.pages import groups_after
 
 GROUPS_AT_ONCE = 8
+"""Largest number of groups that are encoded together."""
 KEPT_BYTES = 64 * 2**20
-"""Bytes of the last used events that are kept: many streams follow one rollout."""
+"""Bytes of the last used events that are cached: many streams follow one rollout."""
 
 Place = tuple[str, str, bool]
+"""Key of cached events: location of the run, cursor before them, and whether they have samples."""
 
 
 @dataclass(frozen=True, slots=True)
 class Events:
+    """Holds encoded events of consecutive groups."""
+
     cursor: str
-    """Place after these events."""
+    """Cursor after these events."""
     data: bytes
+    """The events, as they are sent."""
 
 
 class GroupEvents:
-    """Groups' events are kept in memory for all streams. They are to be used on one event loop."""
+    """Encodes the events of groups, and caches them for all streams. It is for one event loop."""
 
     def __init__(self, kept_bytes: int = KEPT_BYTES) -> None:
         self._most = kept_bytes
@@ -34,10 +39,11 @@ class GroupEvents:
         self._kept: OrderedDict[Place, Events] = OrderedDict()
         self._making: dict[tuple[Place, int], asyncio.Task[Events | None]] = {}
 
-    async def after(self, location: str, cursor: str, samples: bool, commits: int) -> Events | None:
-        """Returns the next events, as many as are fit to send at once; None if there are no more yet.
-        `commits`: number of files that the caller knows to be committed; a caller that knows of fewer may look too
-        early. Errors: Refused.
+    async def read_after(self, location: str, cursor: str, samples: bool, commits: int) -> Events | None:
+        """Returns the events of the next groups after a cursor, at most `GROUPS_AT_ONCE`; None if there are none yet.
+
+        `location`: where the run's files are. `samples`: whether episodes have their tokens. `commits`: number of
+        committed files that the caller knows of; no others are read. Errors: Refused.
         """
         place = (location, cursor, samples)
         if (kept := self._kept.get(place)) is not None:
@@ -45,11 +51,11 @@ class GroupEvents:
             return kept
         if (making := self._making.get((place, commits))) is None:
             making = self._making[place, commits] = asyncio.create_task(self._make(place, commits))
-        return await asyncio.shield(making)  # the others want it also when this stream's client goes
+        return await asyncio.shield(making)  # other streams may wait for it, too, if this one is cancelled
 
     async def _make(self, place: Place, commits: int) -> Events | None:
         try:
-            made = await asyncio.to_thread(_events, *place, commits)
+            made = await asyncio.to_thread(_encode_groups, *place, commits)
         finally:
             del self._making[place, commits]
         if made is not None and place not in self._kept:
@@ -64,18 +70,18 @@ class GroupEvents:
             self._size -= len(oldest.data)
 
 
-def event(kind: Literal["group", "end"], data: bytes, cursor: str | None = None) -> bytes:
-    """Encodes an event. JSON has no line breaks, so it is one line of data."""
+def encode_event(kind: Literal["group", "end"], data: bytes, cursor: str | None = None) -> bytes:
+    """Returns a server-sent event. `data` is JSON without line breaks, so it is one line. `cursor`: id of the event."""
     named = f"id: {cursor}\nevent: {kind}\n" if cursor else f"event: {kind}\n"
     return named.encode() + b"data: " + data + b"\n\n"
 
 
-def _events(location: str, cursor: str, samples: bool, commits: int) -> Events | None:
+def _encode_groups(location: str, cursor: str, samples: bool, commits: int) -> Events | None:
     groups = groups_after(location, cursor, GROUPS_AT_ONCE, samples, commits)
     if not groups:
         return None
     made = (
-        event(
+        encode_event(
             "group",
             msgspec.json.encode({"group_id": one.group_id, "task_id": one.task_id, "episodes": one.episodes}),
             one.cursor,

@@ -1,4 +1,4 @@
-"""Defines the query parameters of lists: the page, and its length."""
+"""Defines the query parameters of routes that return lists: the cursor of the page, and its length."""
 
 from __future__ import annotations
 

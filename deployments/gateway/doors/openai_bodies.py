@@ -1,6 +1,4 @@
-"""Describes bodies of OpenAI's API: requests (their main fields) in the interface's description, and the answers about
-models.
-"""
+"""Builds bodies in OpenAI's formats: answers about models, and for the OpenAPI description the main fields of requests."""
 
 from __future__ import annotations
 
@@ -32,18 +30,20 @@ _INPUTS: dict[str, tuple[str, Json, Any]] = {
 
 
 def model_list(names: Iterable[str]) -> Json:
+    """Returns the answer to GET /models."""
     return {"object": "list", "data": [_model(name) for name in sorted(names)]}
 
 
-def described_model(name: str, names: Iterable[str]) -> Json:
-    """Describes the model of a name. Errors: Refused if there is none."""
+def describe_model(name: str, names: Iterable[str]) -> Json:
+    """Returns the answer to GET /models/NAME. `names`: names of all models. Errors: Refused if there is no such model."""
     known = sorted(names)
     if name not in known:
-        raise no_model(name, known)
+        raise model_not_found(name, known)
     return _model(name)
 
 
-def no_model(name: str, names: Iterable[str]) -> Refused:
+def model_not_found(name: str, names: Iterable[str]) -> Refused:
+    """Returns the refusal of a request for a model that does not exist (404)."""
     known = ", ".join(sorted(names))
     return Refused(404, "model_not_found", f"there is no model {name[:128]!r}; there are {known}", "model")
 
@@ -53,7 +53,7 @@ def _model(name: str) -> Json:
 
 
 def request_body(path: str) -> Json:
-    """Describes the body for a path that ends like one of OpenAI's."""
+    """Returns the OpenAPI description of the request body of a path, which ends like one of OpenAI's paths."""
     field, schema, example = _INPUTS[
         "chat/completions" if path.endswith("chat/completions") else path.rpartition("/")[2]
     ]

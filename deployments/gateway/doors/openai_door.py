@@ -1,7 +1,7 @@
-"""Opens the OpenAI-compatible door: every named model of the service under OpenAI's paths. Its calls are not recorded.
+"""Defines the routes of OpenAI's API for the models of the service. Their calls belong to no episode, and are not
+recorded.
 
-The header X-Session-ID keeps a conversation on the replica that has its beginning in its cache. Raises `Refused`, for
-the gateway to answer.
+Requests with the same header X-Session-ID go to the same replica, whose cache has the beginning of the conversation.
 """
 
 from __future__ import annotations
@@ -13,11 +13,17 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header, Request, Response
 
 from ray_gym.deployments.gateway.doors.door_targets import Target
-from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, described_model, model_list, no_model, request_body
+from ray_gym.deployments.gateway.doors.openai_bodies import (
+    ANSWER,
+    describe_model,
+    model_list,
+    model_not_found,
+    request_body,
+)
 from ray_gym.deployments.gateway.guards.auth import bearer
 from ray_gym.deployments.gateway.guards.body import json_body
 from ray_gym.deployments.gateway.guards.headers import LONGEST_KEY
-from ray_gym.deployments.gateway.guards.leaving import unless_gone
+from ray_gym.deployments.gateway.guards.leaving import answer_unless_gone
 from ray_gym.models.door import PATHS
 from ray_gym.openai_api.refused import Refused
 from ray_gym.seeds import stable_id
@@ -36,7 +42,9 @@ Session = Annotated[str | None, Header(alias="X-Session-ID", json_schema_extra=_
 
 
 def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], str]) -> APIRouter:
-    """Returns the routes of the door. `targets` are keyed by the names that callers give as `model`."""
+    """Returns the routes. `targets`: by the model's name in requests. `caller_of`: returns the name of a request's
+    caller.
+    """
     router = APIRouter(tags=["models"], dependencies=[Depends(bearer)])
 
     @router.get("/v1/models", summary="The models that answer here.")
@@ -45,7 +53,7 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
 
     @router.get("/v1/models/{name:path}", summary="One of them.", responses={404: _ERRORS[404]})
     async def model(name: str) -> dict[str, Any]:
-        return described_model(name, targets)
+        return describe_model(name, targets)
 
     async def ask(request: Request, session: Session = None) -> Response:
         body = await json_object(request)
@@ -54,9 +62,9 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
             raise Refused(400, "invalid_request", "model: expected the name of a model", "model")
         target = targets.get(name)
         if target is None:
-            raise no_model(name, targets)
+            raise model_not_found(name, targets)
         session_id = _session_id(caller_of(request), session)
-        return await unless_gone(request, target.answer(request.scope["path"], body, session_id))
+        return await answer_unless_gone(request, target.answer(request.scope["path"], body, session_id))
 
     for path in PATHS:
         router.add_api_route(
@@ -73,7 +81,9 @@ def openai_router(targets: Mapping[str, Target], caller_of: Callable[[Request], 
 
 
 def _session_id(caller: str, given: str | None) -> str:
-    """Returns an id that is the caller's own: nobody meets another's conversation by its name. Errors: Refused."""
+    """Returns the id of a conversation, made of the caller's name and its header X-Session-ID, so that it can't be the
+    id of another caller; "" without the header. Errors: Refused (400).
+    """
     if given is None:
         return ""
     if not _SESSION.fullmatch(given):
@@ -83,7 +93,7 @@ def _session_id(caller: str, given: str | None) -> str:
 
 
 async def json_object(request: Request) -> dict[str, Any]:
-    """Returns the body, a JSON object. Errors: Refused."""
+    """Returns the body of a request, which has to be a JSON object. Errors: Refused (400)."""
     body = await json_body(request)
     if not isinstance(body, dict):
         raise Refused(400, "invalid_request", "the body has to be an object")

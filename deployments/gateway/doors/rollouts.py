@@ -1,5 +1,5 @@
-"""Defines the routes of rollouts: submit, look, cancel, and read episodes in pages or as a stream. Files are read, and
-JSON is made, in threads.
+"""Defines the routes of rollouts: submit, show, cancel, and read episodes in pages or as a stream. Files are read, and
+JSON is encoded, in threads.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ import msgspec
 from fastapi import APIRouter, Depends, Header, Query, Request
 from starlette.responses import Response, StreamingResponse
 
-from ray_gym.deployments.gateway.doors.group_events import Events, GroupEvents, event
+from ray_gym.deployments.gateway.doors.group_events import Events, GroupEvents, encode_event
 from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
 from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
 from ray_gym.deployments.gateway.guards.pace import PACED
@@ -23,9 +23,10 @@ from ray_gym.service.pages import Cursor, episodes_after, has_more
 from ray_gym.service.service import Service
 
 KEEP_ALIVE_S = 15.0
+"""Seconds without a group after which a stream sends a comment."""
 UNPACED_BYTES = 4 * 2**20
-"""Bytes after which a stream ends where nothing holds it back (see `pace`): under a Serve that somebody else has
-started.
+"""Bytes after which a stream ends if Serve's proxy does not limit how far it is ahead of its reader (see `pace`): under
+a Serve that another program has started.
 """
 START = str(Cursor())
 EVENT_SCHEMA: dict[str, Any] = {
@@ -35,24 +36,29 @@ EVENT_SCHEMA: dict[str, Any] = {
 }
 """Schema of each event. Its data is JSON: a GroupDone, at the end a RolloutStatus."""
 
-CursorText = Annotated[str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to go on, from an answer.")]
+CursorText = Annotated[
+    str, Query(pattern=r"^[0-9]{1,12}\.[0-9]{1,12}$", description="Where to continue, from an answer.")
+]
 Samples = Annotated[bool, Query(description="Whether episodes come with their tokens.")]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", min_length=1, max_length=200)]
 EventId = Annotated[str | None, Header(alias="Last-Event-ID", max_length=32)]
 
 
-class Begun(NamedTuple):
-    """A begun stream has a place, the first events found there, and the state of its rollout."""
+class StreamStart(NamedTuple):
+    """Holds what a stream begins with."""
 
     location: str
+    """Location of the run's files."""
     cursor: str
     found: Events | None
+    """Events after the cursor, None if there are none yet."""
     status: RolloutStatus
     commits: int
+    """Number of files that are committed."""
 
 
 def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> APIRouter:
-    """Returns the routes. `caller_of` is the dependency that gives the caller's name."""
+    """Returns the routes. `caller_of`: FastAPI dependency that returns the caller's name."""
     router = APIRouter(prefix="/v1/rollouts", tags=["rollouts"], route_class=ParsedBodyRoute)
     groups = GroupEvents()
     own: dict[int | str, dict[str, Any]] = {
@@ -112,10 +118,10 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         """Read the episodes that are over, in the order in which they were committed."""
         status, commits = await service.ask(
             Service.wait, caller, run_id, -1, 0
-        )  # first: all that this counts as over is committed
+        )  # before the files are read: they have all episodes that this counts as over
         location = await service.ask(Service.location, caller, run_id)
         ended = status.ended_at is not None
-        page = await asyncio.to_thread(_page, location, cursor, limit, samples, ended, commits)
+        page = await asyncio.to_thread(_encode_page, location, cursor, limit, samples, ended, commits)
         return Response(page, media_type="application/json")
 
     @router.get(
@@ -131,31 +137,33 @@ def rollout_routes(service: RemoteService, caller_of: Callable[..., Any]) -> API
         samples: Samples = True,
         last_event_id: EventId = None,
     ) -> StreamingResponse:
-        """Groups as they finish: events `group` (GroupDone, whose id is the cursor to go on from), at the end one `end` (RolloutStatus)."""
+        """Groups as they finish: events `group` (GroupDone, whose id is the cursor to continue from), at the end one
+        `end` (RolloutStatus).
+        """
         location = await service.ask(Service.location, caller, run_id)
         place = last_event_id or cursor  # a client that connects again sends both
         status, commits = await service.ask(Service.wait, caller, run_id, -1, 0)
         # Read before the stream begins, so that a bad place, and files that can't be read, are refused by a status.
-        found = await groups.after(location, place, samples, commits)
-        begun = Begun(location, place, found, status, commits)
+        found = await groups.read_after(location, place, samples, commits)
+        begun = StreamStart(location, place, found, status, commits)
         most_bytes = math.inf if PACED in request.scope else UNPACED_BYTES
-        events = _events(service, caller, run_id, begun, samples, groups, most_bytes)
+        events = _stream_events(service, caller, run_id, begun, samples, groups, most_bytes)
         return StreamingResponse(events, media_type="text/event-stream", headers={"X-Accel-Buffering": "no"})
 
     return router
 
 
-async def _events(
+async def _stream_events(
     service: RemoteService,
     caller: str,
     run_id: str,
-    begun: Begun,
+    begun: StreamStart,
     samples: bool,
     groups: GroupEvents,
     most_bytes: float,
 ) -> AsyncIterator[bytes]:
-    """Yields a stream's events. If the service stops, or is gone, the stream ends without the event `end`, and so it
-    does after `most_bytes`: a client that comes back continues at its cursor.
+    """Yields a stream's events. It ends without the event `end` if the service stops or can't be reached, and after
+    `most_bytes`: a client that reconnects continues at its cursor.
     """
     location, cursor, found, status, commits = begun
     sent = 0
@@ -167,19 +175,22 @@ async def _events(
                 cursor, sent = found.cursor, sent + len(found.data)
                 if sent >= most_bytes:
                     return
-                found = await groups.after(location, cursor, samples, commits)
+                found = await groups.read_after(location, cursor, samples, commits)
             if status.ended_at is not None:
-                yield event("end", msgspec.json.encode(status.model_dump(mode="json")))
+                yield encode_event("end", msgspec.json.encode(status.model_dump(mode="json")))
                 return
             before = commits
             waits = service.ask_within(KEEP_ALIVE_S + ANSWER_S, Service.wait, caller, run_id, commits, KEEP_ALIVE_S)
             status, commits = await waits
             if commits == before:
                 yield b": waiting\n\n"
-            found = await groups.after(location, cursor, samples, commits)
+            found = await groups.read_after(location, cursor, samples, commits)
 
 
-def _page(location: str, cursor: str, limit: int, samples: bool, ended: bool, commits: int) -> bytes:
+def _encode_page(location: str, cursor: str, limit: int, samples: bool, ended: bool, commits: int) -> bytes:
+    """Returns a page of episodes as JSON, with the cursor of the next page; None after the last page of an ended
+    rollout. Errors: Refused.
+    """
     found = episodes_after(location, cursor, limit, samples, commits)
     following = found[-1].cursor if found else cursor
     is_last = ended and not has_more(location, following, commits)

@@ -1,5 +1,5 @@
-"""Defines the routes of sessions: open one, call its tools, say something, score it, close it; and a black-box agent's
-own door.
+"""Defines the routes of sessions: open one, call its tools, say something, score it, close it; and OpenAI's API for a
+black-box agent that plays the policy.
 """
 
 import asyncio
@@ -14,11 +14,11 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from ray_gym.deployments.gateway.doors.list_query import ListCursor, ListLimit
-from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, described_model, model_list, request_body
+from ray_gym.deployments.gateway.doors.openai_bodies import ANSWER, describe_model, model_list, request_body
 from ray_gym.deployments.gateway.doors.openai_door import json_object
-from ray_gym.deployments.gateway.doors.placement import HasEnded, Placement
+from ray_gym.deployments.gateway.doors.session_router import SessionEnded, SessionRouter
 from ray_gym.deployments.gateway.guards.body import ParsedBodyRoute
-from ray_gym.deployments.gateway.guards.leaving import GONE, Watched, unless_gone
+from ray_gym.deployments.gateway.guards.leaving import GONE, WatchedResponse, answer_unless_gone
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
 from ray_gym.openai_api.chat import chat_completion, chat_events, read_chat
@@ -61,10 +61,10 @@ RECORD: dict[int | str, dict[str, Any]] = {
 
 
 def session_routes(
-    placement: Placement, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
+    session_router: SessionRouter, caller_of: Callable[..., Any], session_key: Callable[[str, str], str]
 ) -> APIRouter:
-    """Returns the routes. `caller_of` is the dependency that gives the caller's name; `session_key` makes the key of a
-    caller's session.
+    """Returns the routes. `caller_of`: FastAPI dependency that returns the caller's name. `session_key`: returns the
+    API key of a caller's session.
     """
     router = APIRouter(prefix="/v1/sessions", tags=["sessions"], route_class=ParsedBodyRoute)
 
@@ -84,13 +84,13 @@ def session_routes(
         key: Key = None,
     ) -> SessionOpened:
         """Open a session on a task. With an Idempotency-Key the request can be sent again."""
-        placed = await placement.opened(caller, request, key)
+        placed = await session_router.open(caller, request, key)
         answer.status_code = 201 if placed.is_new else 200
         session_id = placed.session_id
         try:
-            info: SessionInfo = await placement.at_desk(caller, session_id, "begin")
-        except HasEnded:
-            info = await placement.ended(caller, session_id)
+            info: SessionInfo = await session_router.call_worker(caller, session_id, "begin")
+        except SessionEnded:
+            info = await session_router.describe_ended(caller, session_id)
         return SessionOpened(
             **dict(info),
             openai_path=f"{router.prefix}/{session_id}/openai",
@@ -102,20 +102,20 @@ def session_routes(
         caller: Annotated[str, Depends(caller_of)], cursor: ListCursor = None, limit: ListLimit = 100
     ) -> SessionList:
         """List the caller's sessions, the newest first."""
-        return await placement.listed(caller, cursor, limit)
+        return await session_router.list_sessions(caller, cursor, limit)
 
     @router.get("/{session_id}", responses=OWN)
     async def session(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> SessionInfo:
         """Show what the policy sees of a session, whether the episode is over, and its score."""
-        return await _info(placement, caller, session_id, "info")
+        return await _get_info(session_router, caller, session_id, "info")
 
     @router.delete("/{session_id}", status_code=204, responses=OWN)
     async def close(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> None:
         """Give it up. One that was scored stays as it is."""
         _refuse_agents(request)
         try:
-            await placement.at_desk(caller, session_id, "close")
-        except HasEnded:
+            await session_router.call_worker(caller, session_id, "close")
+        except SessionEnded:
             return
 
     @router.post("/{session_id}/tools", responses={**OWN, **OVER, **BUSY})
@@ -128,7 +128,9 @@ def session_routes(
     ) -> ToolCallAnswer:
         """Call a tool. What is wrong with the call is told in the answer, as a model would be told."""
         _refuse_agents(request, body.participant)
-        answer: ToolCallAnswer = await _command(placement, caller, session_id, "call_tool", _key(key), body)
+        answer: ToolCallAnswer = await _run_command(
+            session_router, caller, session_id, "call_tool", _command_key(key), body
+        )
         return answer
 
     @router.post("/{session_id}/messages", responses={**OWN, **OVER, **BUSY})
@@ -141,7 +143,7 @@ def session_routes(
     ) -> MessageAnswer:
         """Say something: the participant's turn is over; the others hear it, and answer."""
         _refuse_agents(request, body.participant)
-        answer: MessageAnswer = await _command(placement, caller, session_id, "say", _key(key), body)
+        answer: MessageAnswer = await _run_command(session_router, caller, session_id, "say", _command_key(key), body)
         return answer
 
     @router.post("/{session_id}/score", responses={**OWN, **OVER, **BUSY})
@@ -150,7 +152,7 @@ def session_routes(
     ) -> SessionInfo:
         """End the episode, if it has not ended, and score it. Asked again, it says the same."""
         _refuse_agents(request)
-        return await _info(placement, caller, session_id, "score", _key(key))
+        return await _get_info(session_router, caller, session_id, "score", _command_key(key))
 
     @router.get("/{session_id}/episode", responses={**OWN, **RECORD})
     async def episode(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
@@ -158,41 +160,43 @@ def session_routes(
         seconds.
         """
         _refuse_agents(request)
-        return await placement.episode(caller, session_id)
+        return await session_router.read_episode(caller, session_id)
 
     # ---- for black-box agents ----
 
     @router.get("/{session_id}/openai/models", responses=OWN)
     async def models(session_id: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
         """List the one model that plays."""
-        await _info(placement, caller, session_id, "info")
+        await _get_info(session_router, caller, session_id, "info")
         return model_list([DRIVEN])
 
     @router.get("/{session_id}/openai/models/{name:path}", responses=OWN)
     async def model(session_id: str, name: str, caller: Annotated[str, Depends(caller_of)]) -> dict[str, Any]:
         """Show the model that plays, by its name."""
-        await _info(placement, caller, session_id, "info")
-        return described_model(name, [DRIVEN])
+        await _get_info(session_router, caller, session_id, "info")
+        return describe_model(name, [DRIVEN])
 
     async def ask(session_id: str, request: Request, caller: Annotated[str, Depends(caller_of)]) -> Response:
         """Answer as OpenAI's API does. Every call is a step of the policy in the session's record, token by token."""
         body = await json_object(request)
         kind = request.url.path.rpartition("/")[2]
-        asked, call = await asyncio.to_thread(_read, kind, body, request.headers)
-        key = _key(request.headers.get("Idempotency-Key"))
+        asked, call = await asyncio.to_thread(_read_call, kind, body, request.headers)
+        key = _command_key(request.headers.get("Idempotency-Key"))
 
         async def settle(delivered: bool) -> None:
-            await placement.apart(_settle(placement, caller, session_id, key, delivered))
+            await session_router.run_detached(_settle(session_router, caller, session_id, key, delivered))
 
         try:
-            given = await unless_gone(request, _answered(placement, caller, session_id, kind, asked, call, key))
+            given = await answer_unless_gone(
+                request, _answer_call(session_router, caller, session_id, kind, asked, call, key)
+            )
         except BaseException:
             await settle(False)
             raise
         if given.status_code == GONE:
             await settle(False)
             return given
-        return Watched(given, settle)
+        return WatchedResponse(given, settle)
 
     for path in ("chat/completions", "responses"):
         router.add_api_route(
@@ -207,37 +211,43 @@ def session_routes(
     return router
 
 
-async def _info(placement: Placement, caller: str, session_id: str, method: str, *arguments: Any) -> SessionInfo:
+async def _get_info(
+    session_router: SessionRouter, caller: str, session_id: str, method: str, *arguments: Any
+) -> SessionInfo:
+    """Calls a method that returns the state of a session, also of one whose episode is committed. Errors: Refused."""
     try:
-        info: SessionInfo = await placement.at_desk(caller, session_id, method, *arguments)
+        info: SessionInfo = await session_router.call_worker(caller, session_id, method, *arguments)
         return info
-    except HasEnded:
-        return await placement.ended(caller, session_id)
+    except SessionEnded:
+        return await session_router.describe_ended(caller, session_id)
 
 
-async def _command(placement: Placement, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
+async def _run_command(
+    session_router: SessionRouter, caller: str, session_id: str, method: str, *arguments: Any
+) -> Any:
+    """Runs a command in a session, and returns its answer. Errors: Refused (409 if the episode is over)."""
     try:
-        return await placement.at_desk(caller, session_id, method, *arguments)
-    except HasEnded:
-        info = await placement.ended(caller, session_id)
+        return await session_router.call_worker(caller, session_id, method, *arguments)
+    except SessionEnded:
+        info = await session_router.describe_ended(caller, session_id)
         raise Refused(409, "episode_is_over", f"the episode is over{views.why(info.stop)}, and committed") from None
 
 
-async def _settle(placement: Placement, caller: str, session_id: str, key: str, delivered: bool) -> None:
-    """Tells the worker whether an answer was delivered. A retry of a call that was not delivered repeats that call."""
+async def _settle(session_router: SessionRouter, caller: str, session_id: str, key: str, delivered: bool) -> None:
+    """Tells the worker whether an answer was delivered: if not, a retry gets the same answer."""
     try:
         async with asyncio.timeout(5):
-            await placement.at_desk(caller, session_id, "settle", key, delivered)
-    except (HasEnded, Refused, TimeoutError):
+            await session_router.call_worker(caller, session_id, "settle", key, delivered)
+    except (SessionEnded, Refused, TimeoutError):
         return
 
 
-async def _answered(
-    placement: Placement, caller: str, session_id: str, kind: str, asked: ApiRequest, call: AgentCall, key: str
+async def _answer_call(
+    session_router: SessionRouter, caller: str, session_id: str, kind: str, asked: ApiRequest, call: AgentCall, key: str
 ) -> Response:
     try:
-        completion, name = await placement.at_desk(caller, session_id, "ask", DRIVEN, key, call)
-    except HasEnded:
+        completion, name = await session_router.call_worker(caller, session_id, "ask", DRIVEN, key, call)
+    except SessionEnded:
         completion, name = None, None
     said: Completion = completion or Completion(Message("assistant"))
     id = name if name and kind == "responses" else f"chatcmpl-{secrets.token_hex(12)}"
@@ -249,8 +259,10 @@ async def _answered(
     return JSONResponse(whole(said, asked, id, created))
 
 
-def _read(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
-    """Reads a call of an agent. Errors: Refused."""
+def _read_call(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest, AgentCall]:
+    """Returns an agent's request, and the call of the session that it stands for. `kind`: last part of the path.
+    Errors: Refused (400).
+    """
     asked = read_responses(body, remembers=True) if kind == "responses" else read_chat(body)
     if "seed" in asked.sampling:
         raise Refused(
@@ -260,12 +272,14 @@ def _read(kind: str, body: dict[str, Any], headers: Headers) -> tuple[ApiRequest
     return asked, AgentCall.of(asked, is_again=says_again, is_named="Idempotency-Key" in headers)
 
 
-def _key(given: str | None) -> str:
-    """Returns the key of a command: the caller's own, kept apart from those that are made up here."""
+def _command_key(given: str | None) -> str:
+    """Returns the idempotency key of a command: the caller's own with a prefix, so that it differs from those that are
+    made here, or a new one.
+    """
     return f"given-{given}" if given else secrets.token_hex(16)
 
 
 def _refuse_agents(request: Request, participant: str | None = None) -> None:
-    """Refuses callers with only a session's key that do more than play in the session. Errors: Refused."""
+    """Refuses callers that have only a session's key, unless they speak for the policy. Errors: Refused (403)."""
     if getattr(request.state, "is_agent", False) and participant != DRIVEN:
         raise Refused(403, "not_with_this_key", "a session's key lets its holder speak for the policy only")

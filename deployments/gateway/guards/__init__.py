@@ -1,1 +1,1 @@
-"""Checks that a request has to pass before a route sees it."""
+"""Checks requests before they reach a route."""

@@ -1,5 +1,5 @@
-"""Finds out who calls: a bearer token is a caller's, or the key of one session, which opens that session's
-doors only.
+"""Identifies callers: a bearer token is a caller's own, or the key of one session, with which only the paths of that
+session can be used.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from ray_gym.deployments.gateway.guards.tokens import digest
 from ray_gym.openai_api.refused import Refused
 
 LOCAL = "local"
-"""Name of the caller where there are no tokens."""
+"""Name of the caller if the service has no tokens."""
 OPEN = frozenset({"/healthz"})
+"""Paths that need no token."""
 SESSIONS = "/v1/sessions/"
 
 bearer = HTTPBearer(auto_error=False, description="A caller's token, or the `api_key` of a session for its own paths.")
@@ -31,23 +32,29 @@ bearer = HTTPBearer(auto_error=False, description="A caller's token, or the `api
 
 @dataclass(frozen=True)
 class Doorkeeper:
-    """A doorkeeper knows the callers' tokens by their `digests`, which are empty where nobody needs a token."""
+    """Identifies callers by their tokens."""
 
     secret: bytes = field(repr=False)
+    """The service's secret, with which the digests are keyed."""
     digests: Mapping[str, bytes] = field(repr=False)
+    """Digests of the callers' tokens, by the caller's name; {} if no token is needed."""
 
     def caller(self, authorization: str | None, path: str) -> str:
-        """Returns the caller's name. Errors: Refused."""
-        return self.look(authorization, path)[0]
+        """Returns the caller's name. Errors: Refused (401, 403)."""
+        return self.identify(authorization, path)[0]
 
-    def look(self, authorization: str | None, path: str) -> tuple[str, bool]:
-        """Returns the caller, and True if it has the key of a session only. Errors: Refused."""
+    def identify(self, authorization: str | None, path: str) -> tuple[str, bool]:
+        """Returns the caller's name, and True if it has only the key of a session.
+
+        `authorization`: value of that header. `path`: path of the request. Errors: Refused (401 without a valid token,
+        403 for the key of another session).
+        """
         scheme, _, given = (authorization or "").partition(" ")
         given = given.strip()
         if given and scheme.lower() == "bearer":
-            if (known := self._of_token(given)) is not None:
+            if (known := self._find_by_token(given)) is not None:
                 return known, False
-            if (owner := self._of_session_key(given)) is not None:
+            if (owner := self._find_by_session_key(given)) is not None:
                 if not _is_of_session(path, given.rpartition(".")[0]):
                     raise Refused(403, "wrong_session", "this key opens the paths of its own session only")
                 return owner, True
@@ -58,8 +65,8 @@ class Doorkeeper:
         raise Refused(401, "wrong_token", "this is no token of the service: Authorization: Bearer TOKEN")
 
     def session_key(self, caller: str, session_id: str) -> str:
-        """Returns a key that can be checked without a table of sessions. It is void once the caller has
-        another token.
+        """Returns the key of a session, which can be checked without a table of sessions. It is no longer valid once
+        the caller has another token.
         """
         key = self.digests[caller] if self.digests else self._local
         return f"{session_id}.{_mac(key, session_id)}"
@@ -68,9 +75,9 @@ class Doorkeeper:
     def _local(self) -> bytes:
         return hmac.digest(self.secret, LOCAL.encode(), hashlib.sha256)
 
-    def _of_token(self, given: str) -> str | None:
-        """Returns the caller of a token, or None. Compares it with all of them, even after a match, so that the time it
-        takes tells nothing.
+    def _find_by_token(self, given: str) -> str | None:
+        """Returns the caller of a token, or None. The token is compared with all of them, even after a match, so that
+        the time that it takes reveals nothing.
         """
         offered, found = digest(self.secret, given), None
         for name, known in self.digests.items():
@@ -78,7 +85,7 @@ class Doorkeeper:
                 found = name
         return found
 
-    def _of_session_key(self, given: str) -> str | None:
+    def _find_by_session_key(self, given: str) -> str | None:
         session_id, _, mac = given.rpartition(".")
         found = None
         for name, key in (self.digests or {LOCAL: self._local}).items():
@@ -88,8 +95,8 @@ class Doorkeeper:
 
 
 class Authentication:
-    """Stands before every route, and before paths without one, so that no route is open because its check was
-    forgotten.
+    """Authenticates every request as a layer in front of the routes, so that no route can lack the check. It sets
+    `caller` and `is_agent` in the request's state.
     """
 
     def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
@@ -102,31 +109,29 @@ class Authentication:
             if not self._doorkeeper.digests:
                 check_host(headers.get("host", ""))
                 check_origin(headers.get("origin"))
-            caller, is_agent = self._doorkeeper.look(headers.get("authorization"), path)
+            caller, is_agent = self._doorkeeper.identify(headers.get("authorization"), path)
             scope.setdefault("state", {}).update(caller=caller, is_agent=is_agent)
         await self._app(scope, receive, send)
 
 
 def check_host(host: str) -> None:
-    """Refuses other hosts: without tokens only this machine may call, and a web page that gave its own name this
-    machine's address is not of it.
-    Errors: Refused.
+    """Refuses requests whose Host header names another machine. Without tokens only this machine may call, and this
+    keeps out web pages whose host name resolves to this machine's address (DNS rebinding). Errors: Refused (403).
     """
-    if not is_loopback(_name_in(f"//{host}")):
+    if not is_loopback(_host_in(f"//{host}")):
         raise Refused(403, "wrong_host", "without tokens the service answers to loopback addresses only", "Host")
 
 
 def check_origin(origin: str | None) -> None:
-    """Refuses foreign pages: browsers say which page asks, and even a page that could only send, and not read, would do
-    harm without tokens.
-    Errors: Refused.
+    """Refuses requests of other sites' web pages, which browsers name in the Origin header: without tokens, a page
+    could send requests even if it may not read the answers. Errors: Refused (403).
     """
-    if origin is not None and not is_loopback(_name_in(origin)):
+    if origin is not None and not is_loopback(_host_in(origin)):
         raise Refused(403, "wrong_origin", "without tokens the service answers to pages of this machine only", "Origin")
 
 
-def _name_in(url: str) -> str:
-    """Returns the host in an address, or "" if there is none."""
+def _host_in(url: str) -> str:
+    """Returns the host of a URL, "" if it has none."""
     try:
         return urlsplit(url).hostname or ""
     except ValueError:
@@ -134,7 +139,7 @@ def _name_in(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Says whether a host is this machine's loopback address. Names other than localhost may lead anywhere."""
+    """Returns True if a host is a loopback address, or localhost. Other names may resolve to any address."""
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -142,14 +147,14 @@ def is_loopback(host: str) -> bool:
 
 
 def path_of(scope: Scope) -> str:
-    """Returns the path as routes have it: without the prefix under which a proxy has put everything."""
+    """Returns the path of a request as routes have it, without the prefix that a proxy puts before it (`root_path`)."""
     root, path = str(scope.get("root_path", "")), str(scope["path"])
     return path[len(root) :] if root and path.startswith(f"{root}/") else path
 
 
 async def caller_of(request: Request, _: Annotated[object, Depends(bearer)]) -> str:
-    """Returns the caller. It is asynchronous, for FastAPI runs others in a thread, which costs each request more than
-    all that is in front of it.
+    """Returns the name of a request's caller, as a FastAPI dependency. It is asynchronous, since FastAPI runs other
+    dependencies in threads, which costs more than all layers in front of the routes.
     """
     caller: str = request.state.caller
     return caller

@@ -1,5 +1,5 @@
-"""Limits bodies: how large, how long they may take to arrive, and that they are JSON. Nothing behind this waits for a
-client to go on sending.
+"""Limits the bodies of requests: their size, the time that they take to arrive, and that they are JSON. The layers
+after this one get whole bodies, and don't wait for clients.
 """
 
 from __future__ import annotations
@@ -15,24 +15,28 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ray_gym.deployments.gateway.guards.json_body import parsed
+from ray_gym.deployments.gateway.guards.json_body import parse_json
 from ray_gym.openai_api.refused import Refused, service_unavailable
 
 BODIES = 32
-"""Number of bodies of the largest allowed size that may be in memory at once."""
+"""Limit of the memory for bodies, as a number of bodies of the largest allowed size."""
 IN_THREAD_BYTES = 64 * 2**10
-"""Bytes above which a body is parsed in a thread, so that the event loop goes on."""
+"""Bytes above which a body is parsed in a thread, to keep the event loop free."""
 BODY = "ray_gym.body"
-"""Key of a scope that holds the parsed body."""
+"""Key of the parsed body in a request's scope."""
 
 
-class Closing(Refused):
-    """Refuses a body that the client may still be sending: the connection ends with the answer."""
+class ClosingRefusal(Refused):
+    """Refuses a body that the client may still be sending: the connection is closed after the answer."""
 
     headers = {"Connection": "close"}  # noqa: RUF012
 
 
 class BodyLimits:
+    """Reads and parses the body of every request, as a layer in front of the routes. Errors: Refused (see
+    `docs/service.md`).
+    """
+
     def __init__(self, app: ASGIApp, most_bytes: int, deadline_s: float) -> None:
         self._app = app
         self._most = most_bytes
@@ -43,16 +47,18 @@ class BodyLimits:
         if scope["type"] != "http" or not _has_body(headers := Headers(scope=scope)):
             await self._app(scope, receive, send)
             return
-        with self._holding(self._announced(headers)) as hold:
+        with self._hold_memory(self._read_length(headers)) as hold:
             body = await self._read(receive, hold)
             if body:
                 _check_type(headers)
                 large = len(body) > IN_THREAD_BYTES
-                scope[BODY] = await asyncio.to_thread(parsed, body) if large else parsed(body)
-            await self._app(scope, _given(body, receive), send)
+                scope[BODY] = await asyncio.to_thread(parse_json, body) if large else parse_json(body)
+            await self._app(scope, _replay_body(body, receive), send)
 
-    def _announced(self, headers: Headers) -> int:
-        """Returns the announced length of a body in bytes. Errors: Refused."""
+    def _read_length(self, headers: Headers) -> int:
+        """Returns the length of the body in bytes as the Content-Length header has it, 0 without one. Errors: Refused
+        (400, 413).
+        """
         text = headers.get("content-length", "0")
         if not (text.isascii() and text.isdigit()):
             raise Refused(400, "bad_header", "the header Content-Length is no number", "Content-Length")
@@ -61,7 +67,7 @@ class BodyLimits:
         return int(text)
 
     async def _read(self, receive: Receive, hold: _Hold) -> bytes:
-        """Reads the whole body. Errors: Refused, ClientDisconnect."""
+        """Returns the whole body. Errors: Refused (408, 413, 503), ClientDisconnect."""
         chunks = []
         size = 0
         try:
@@ -74,56 +80,59 @@ class BodyLimits:
                     size += len(chunk)
                     if size > self._most:
                         raise self._too_large()
-                    hold.at_least(size)
+                    hold.grow_to(size)
                     chunks.append(chunk)
                     if not message.get("more_body", False):
                         return b"".join(chunks)
         except TimeoutError:
-            raise Closing(408, "body_too_slow", f"the body did not arrive within {self._deadline_s:g} s") from None
+            raise ClosingRefusal(
+                408, "body_too_slow", f"the body did not arrive within {self._deadline_s:g} s"
+            ) from None
 
     def _too_large(self) -> Refused:
-        return Closing(413, "body_too_large", f"the body is larger than {self._most:,} bytes")
+        return ClosingRefusal(413, "body_too_large", f"the body is larger than {self._most:,} bytes")
 
     @contextmanager
-    def _holding(self, size: int) -> Iterator[_Hold]:
+    def _hold_memory(self, size: int) -> Iterator[_Hold]:
         hold = _Hold(self)
         try:
-            hold.at_least(size)
+            hold.grow_to(size)
             yield hold
         finally:
             self._held -= hold.size
 
     def take(self, size: int) -> None:
-        """Takes bytes of the memory for bodies. Errors: Refused when too much is in memory."""
+        """Reserves `size` bytes of the memory for bodies. Errors: Refused (503) if there is no room."""
         if self._held + size > BODIES * self._most:
             raise service_unavailable("the bodies of other requests fill the memory for them; come back in a moment")
         self._held += size
 
 
 class _Hold:
-    """A hold is the memory for bodies that one request has taken."""
+    """Counts the memory for bodies that one request has reserved."""
 
     def __init__(self, limits: BodyLimits) -> None:
         self._limits = limits
         self.size = 0
 
-    def at_least(self, size: int) -> None:
+    def grow_to(self, size: int) -> None:
+        """Reserves memory up to `size` bytes in all. Errors: Refused (503)."""
         if size > self.size:
             self._limits.take(size - self.size)
             self.size = size
 
 
 async def json_body(request: Request) -> Any:
-    """Returns the body as it was parsed when it was checked, or parses it now. Errors: Refused."""
+    """Returns the body of a request as JSON data: the one that `BodyLimits` has parsed, else it is parsed now. Errors:
+    Refused (400).
+    """
     if BODY in request.scope:
         return request.scope[BODY]
-    return await asyncio.to_thread(parsed, await request.body())
+    return await asyncio.to_thread(parse_json, await request.body())
 
 
 class ParsedBodyRoute(APIRoute):
-    """Routes of this class use the parsed body. Bodies may be large: the framework would parse them once more, and on
-    the event loop.
-    """
+    """Gives routes the body that `BodyLimits` has parsed. FastAPI would parse it again, on the event loop."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -144,16 +153,16 @@ def _has_body(headers: Headers) -> bool:
 
 
 def _check_type(headers: Headers) -> None:
-    """Refuses bodies that are not JSON, which also keeps out forms of foreign web pages: browsers post those without
-    asking. Errors: Refused.
+    """Refuses bodies that are not JSON by their Content-Type. That also keeps out forms of other sites' web pages,
+    which browsers send without a preflight request. Errors: Refused (415).
     """
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refused(415, "not_json", "the header Content-Type has to be application/json", "Content-Type")
 
 
-def _given(body: bytes, receive: Receive) -> Receive:
-    """Returns a `receive` that gives the body at once, then the client's further messages."""
+def _replay_body(body: bytes, receive: Receive) -> Receive:
+    """Returns an ASGI `receive` that first returns the whole body, then the client's further messages."""
     message: dict[str, Any] | None = {"type": "http.request", "body": body, "more_body": False}
 
     async def replay() -> Message:

@@ -1,6 +1,4 @@
-"""Converts every error to an answer in the one shape that all errors have. It contains nothing of a traceback, and
-nothing of the input.
-"""
+"""Converts errors to answers in OpenAI's form. They contain nothing of a traceback, and nothing of the input."""
 
 from __future__ import annotations
 
@@ -30,9 +28,9 @@ from ray_gym.openai_api.refused import Refused, service_unavailable
 from ray_gym.service.api import ErrorAnswer, Problem
 
 MOST_PROBLEMS = 8
-"""Largest number of problems of one request that are told at once."""
+"""Largest number of problems that one answer lists."""
 LONGEST_FIELD = 200
-"""Largest length of a problem's place in characters: keys of the input are part of it."""
+"""Largest number of characters of the path to a field, which may contain keys of the input."""
 
 _GONE = (RayActorError, ActorUnschedulableError, NodeDiedError, OwnerDiedError, WorkerCrashedError)
 _TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
@@ -41,7 +39,7 @@ _PLACES = ("body", "query", "path", "header", "cookie")
 
 
 def register(app: FastAPI) -> None:
-    """Has the app answer the errors that are raised in its routes; `surface` answers the rest."""
+    """Registers the handler of errors that routes raise. `surface` answers all others."""
     for kind in (HTTPException, RequestValidationError, Refused, RayError, RayServeException, TimeoutError):
         app.add_exception_handler(kind, _handle)
 
@@ -53,11 +51,11 @@ async def _handle(request: Request, error: Exception) -> Response:
     headers = dict(getattr(error, "headers", None) or {})
     if refused.status == HTTPStatus.METHOD_NOT_ALLOWED:
         headers["Allow"] = ", ".join(_methods(request))
-    return answer(refused, headers)
+    return error_response(refused, headers)
 
 
 def _methods(request: Request) -> list[str]:
-    """Returns the methods of all routes with this path; the framework tells those of the first only."""
+    """Returns the methods of all routes with the request's path; Starlette knows only those of the first."""
     routes = (route for route in request.app.routes if isinstance(route, Route))
     fitting = [route.methods or set() for route in routes if route.matches(request.scope)[0] is not Match.NONE]
     return sorted(set().union(*fitting))
@@ -70,26 +68,26 @@ def refusal_of(error: BaseException) -> Refused | None:
     if isinstance(error, Refused):
         return error
     if isinstance(error, RequestValidationError):
-        return _invalid(error.errors(), error.body)
+        return _validation_refusal(error.errors(), error.body)
     if isinstance(error, HTTPException):
         code = _CODES.get(error.status_code, "refused")
         return Refused(error.status_code, code, str(error.detail))
     if isinstance(error, BackPressureError):
         return service_unavailable("too many requests wait for a replica; come back later")
     if isinstance(error, (*_GONE, DeploymentUnavailableError)):
-        return service_unavailable(
-            "a part of the service is being started again; come back in a moment", retry_after_s=2
-        )
+        return service_unavailable("a part of the service is restarting; come back in a moment", retry_after_s=2)
     if isinstance(error, TimeoutError):
         return Refused(504, "timeout", "no answer came in time from a part of the service")
     return None
 
 
-def unforeseen(request_id: str) -> Refused:
+def internal_error(request_id: str) -> Refused:
+    """Returns the refusal for an unforeseen error (500)."""
     return Refused(500, "internal_error", f"something went wrong; the service's log has it under the id {request_id}")
 
 
-def answer(refused: Refused, headers: Mapping[str, str] | None = None) -> Response:
+def error_response(refused: Refused, headers: Mapping[str, str] | None = None) -> Response:
+    """Returns the answer for a refusal. `headers`: further headers of the answer."""
     told = dict(headers or {})
     if refused.retry_after_s is not None:
         told["Retry-After"] = str(max(1, math.ceil(refused.retry_after_s)))
@@ -103,13 +101,15 @@ def answer(refused: Refused, headers: Mapping[str, str] | None = None) -> Respon
     return Response(body, refused.status, told, media_type="application/json")
 
 
-def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Describes statuses for `responses` of routes."""
+def describe_statuses(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """Returns descriptions of HTTP statuses for OpenAPI, as FastAPI's `responses` takes them."""
     return {status: {"model": ErrorAnswer, "description": HTTPStatus(status).phrase} for status in statuses}
 
 
-def _invalid(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
-    """Lists the problems, one a line. Their input is left out: it may be long, or secret."""
+def _validation_refusal(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
+    """Returns the refusal for problems that pydantic found (422), one a line. Inputs are left out: they may be long, or
+    secret.
+    """
     fields = [_field(problem, body) for problem in problems]
     lines = [
         f"{field or 'the body'}: {problem['msg']}"
@@ -121,17 +121,18 @@ def _invalid(problems: Sequence[Mapping[str, Any]], body: Any) -> Refused:
 
 
 def _field(problem: Mapping[str, Any], body: Any) -> str:
-    """Returns the place of a problem. In a body, pydantic's additions are left out: which member of a union it
-    tried.
+    """Returns the path to the field with a problem, such as `task.numbers.0`. Pydantic's names for the members of
+    unions are left out.
     """
     location: Sequence[int | str] = problem["loc"]
     inside = location[1:] if location and location[0] in _PLACES else location
     if location and location[0] == "body" and problem["type"] != "missing":
-        inside = _sent(inside, body)
+        inside = _path_in_body(inside, body)
     return ".".join(map(str, inside))[:LONGEST_FIELD]
 
 
-def _sent(location: Sequence[Any], body: Any) -> list[Any]:
+def _path_in_body(location: Sequence[Any], body: Any) -> list[Any]:
+    """Returns the parts of a location that are keys or indices in the body."""
     found = []
     for part in location:
         if (isinstance(body, dict) and part in body) or (isinstance(body, list) and isinstance(part, int)):

@@ -1,5 +1,5 @@
-"""Checks that bytes are JSON that everything behind can take: limited in depth, with finite numbers, and text that can
-be encoded.
+"""Parses bodies as JSON that all code after it can handle: of limited depth, with finite numbers, and with text that
+can be encoded as UTF-8.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from ray_gym.openai_api.refused import Refused
 
 DEEPEST = 64
+"""Largest depth of nested arrays and objects."""
 
 _TEXT = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
@@ -22,58 +23,64 @@ _STEPS[list(b"[{")] = 1
 _STEPS[list(b"]}")] = -1
 
 
-def parsed(body: bytes) -> Any:
-    """Parses a body. Errors: Refused."""
+def parse_json(body: bytes) -> Any:
+    """Returns a body as JSON data. Errors: Refused (400)."""
     if depth(body) > DEEPEST:
-        raise _bad(f"it is nested deeper than {DEEPEST} levels", "too_deep")
+        raise _bad_json(f"it is nested deeper than {DEEPEST} levels", "too_deep")
     try:
         value = json.loads(
-            body.decode(), parse_constant=_constant, parse_float=_finite, parse_int=_whole, object_pairs_hook=_object
+            body.decode(),
+            parse_constant=_refuse_constant,
+            parse_float=_parse_float,
+            parse_int=_parse_int,
+            object_pairs_hook=_make_object,
         )
         if b"\\u" in body:
-            json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair can be written, but is no text
+            json.dumps(value, ensure_ascii=False).encode()  # raises for lone surrogates, which escapes can spell
     except UnicodeError:
-        raise _bad("there is text in it that is not UTF-8") from None
+        raise _bad_json("it has text that is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise _bad(f"{error.msg} at character {error.pos}") from None
+        raise _bad_json(f"{error.msg} at character {error.pos}") from None
     except (ValueError, RecursionError) as error:
-        raise _bad(str(error)[:200]) from None
+        raise _bad_json(str(error)[:200]) from None
     return value
 
 
 def depth(body: bytes) -> int:
-    """Returns the depth of brackets, without parsing, which would recurse."""
+    """Returns the depth of nested brackets. It does not parse the body, as a parser recurses."""
     brackets = _TEXT.sub(b"", body).translate(None, _NO_BRACKETS)
     if not brackets:
         return 0
     return int(np.cumsum(_STEPS[np.frombuffer(brackets, dtype=np.uint8)]).max())
 
 
-def _constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a number of JSON")
 
 
-def _finite(text: str) -> float:
+def _parse_float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise ValueError("a number is too large")
     return number
 
 
-def _whole(text: str) -> int:
-    """Parses an integer. One that does not fit 64 bits is an error, since nothing behind this could write it down."""
+def _parse_int(text: str) -> int:
+    """Returns an integer. Errors: ValueError for one that does not fit 64 bits, which other code can't encode."""
     if len(text) > 20 or not -(2**63) <= (number := int(text)) < 2**64:
         raise ValueError("a number is too large")
     return number
 
 
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Makes an object of pairs. A repeated key is an error, since readers may not agree which of its values counts."""
+def _make_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns an object of key-value pairs. Errors: ValueError for a repeated key, as parsers differ in which value
+    counts.
+    """
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key is twice in one object")
     return found
 
 
-def _bad(reason: str, code: str = "bad_json") -> Refused:
-    return Refused(400, code, f"the body is not JSON that can be taken: {reason}")
+def _bad_json(reason: str, code: str = "bad_json") -> Refused:
+    return Refused(400, code, f"the body is not JSON that is accepted: {reason}")

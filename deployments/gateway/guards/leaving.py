@@ -1,4 +1,4 @@
-"""Handles clients that go away before they are answered, or before they have their whole answer."""
+"""Handles clients that disconnect before they have their whole answer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from starlette.requests import ClientDisconnect
 from starlette.types import Message, Receive, Scope, Send
 
 GONE = 499
-"""Status of an answer that nobody reads."""
+"""Status of an answer to a client that has disconnected."""
 
 
-async def unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
-    """Returns the answer, or an empty one if the client goes away before: then the answer is cancelled."""
+async def answer_unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -> Response:
+    """Returns the answer. If the client disconnects before, `answer` is cancelled, and an empty response with the
+    status `GONE` is returned.
+    """
     answering = asyncio.ensure_future(answer)
-    leaving = asyncio.ensure_future(_left(request))
+    leaving = asyncio.ensure_future(_wait_for_leaving(request))
     try:
         await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
         return answering.result() if answering.done() else Response(status_code=GONE)
@@ -28,8 +30,10 @@ async def unless_gone(request: Request, answer: Coroutine[Any, Any, Response]) -
         await asyncio.gather(answering, leaving, return_exceptions=True)
 
 
-class Watched(Response):
-    """An answer is watched to tell whether it went out whole before its client left."""
+class WatchedResponse(Response):
+    """Sends an answer, and then calls `tell` with True if all of it was sent before the client disconnected, else with
+    False.
+    """
 
     def __init__(self, answer: Response, tell: Callable[[bool], Awaitable[None]]) -> None:
         super().__init__(status_code=answer.status_code)
@@ -45,36 +49,36 @@ class Watched(Response):
                 gone.set()
             return message
 
-        async def sent(message: Message) -> None:
+        async def send_watched(message: Message) -> None:
             nonlocal whole
-            await asyncio.sleep(0)  # an answer that is there at once must let the news come between its pieces
+            await asyncio.sleep(0)  # so that `listen` runs between the pieces of an answer that is complete at once
             if gone.is_set():
                 raise ClientDisconnect
             await send(message)
             whole = message["type"] == "http.response.body" and not message.get("more_body", False)
 
-        leaving = asyncio.ensure_future(_until_left(listen))
+        leaving = asyncio.ensure_future(_wait_for_disconnect(listen))
         try:
             with suppress(ClientDisconnect):
-                await self._answer(scope, _never, sent)
+                await self._answer(scope, _wait_forever, send_watched)
         finally:
             leaving.cancel()
             await asyncio.gather(leaving, return_exceptions=True)
             await self._tell(whole)
 
 
-async def _left(request: Request) -> None:
-    await _until_left(request.receive)
+async def _wait_for_leaving(request: Request) -> None:
+    await _wait_for_disconnect(request.receive)
 
 
-async def _until_left(receive: Receive) -> None:
+async def _wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _never() -> Message:
-    """Never returns. It takes the place of the answer's `receive`, as `Watched` itself listens for the
-    client's going.
+async def _wait_forever() -> Message:
+    """Never returns. The wrapped answer gets it as its `receive`, since `WatchedResponse` itself listens for the
+    disconnect.
     """
     await asyncio.Event().wait()
     raise AssertionError("unreachable")

@@ -1,5 +1,5 @@
-"""Limits how many requests and streams one gateway has at once. Further ones are told when to come back, and never wait
-here.
+"""Limits how many requests and streams one gateway has at once. Further ones are refused with Retry-After; they never
+wait.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from ray_gym.deployments.gateway.guards.body import BODY
 from ray_gym.openai_api.refused import service_unavailable, too_many_requests
 
 RETRY_S = 1
+"""Seconds after which a refused client should retry."""
 UNLIMITED = frozenset({"/healthz", "/readyz", "/metrics"})
-"""Paths that are answered also by a gateway that is full, as they tell its state."""
+"""Paths that a full gateway answers as well, since they report its state."""
 
 
 class Slots:
+    """Counts what is open in a gateway, in all and for each caller."""
+
     def __init__(self, most: int, of_one: int, what: str) -> None:
-        """Creates slots that are all free. `most` is their number; `of_one` is the number that one caller may have."""
+        """Creates slots that are all free.
+
+        `most`: number of slots. `of_one`: number of slots that one caller may have. `what`: name for errors, such as
+        requests.
+        """
         self._most = most
         self._of_one = of_one
         self._what = what
@@ -29,8 +36,8 @@ class Slots:
         self.taken = 0
 
     @contextmanager
-    def one(self, caller: str) -> Iterator[None]:
-        """Takes one slot. Errors: Refused when all are taken, or all that this caller may have."""
+    def take(self, caller: str) -> Iterator[None]:
+        """Holds a slot. Errors: Refused (503 if all are taken, 429 if the caller has all that it may have)."""
         if self.taken >= self._most:
             raise service_unavailable(
                 f"{self._most} {self._what} are open at this gateway already; come back later", RETRY_S
@@ -47,6 +54,8 @@ class Slots:
 
 
 class RequestLimit:
+    """Holds a slot for every request, as a layer in front of the routes."""
+
     def __init__(self, app: ASGIApp, slots: Slots) -> None:
         self._app = app
         self._slots = slots
@@ -55,12 +64,14 @@ class RequestLimit:
         if scope["type"] != "http" or path_of(scope) in UNLIMITED:
             await self._app(scope, receive, send)
             return
-        with self._slots.one(_caller_in(scope)):
+        with self._slots.take(_caller_in(scope)):
             await self._app(scope, receive, send)
 
 
 class StreamLimit:
-    """Stands behind the check of the body, since a body may ask for a stream."""
+    """Holds a slot for every stream, as a layer in front of the routes. It comes after the check of the body, which may
+    ask for a stream.
+    """
 
     def __init__(self, app: ASGIApp, slots: Slots) -> None:
         self._app = app
@@ -70,18 +81,18 @@ class StreamLimit:
         if scope["type"] != "http" or not asks_for_stream(scope):
             await self._app(scope, receive, send)
             return
-        with self._slots.one(_caller_in(scope)):
+        with self._slots.take(_caller_in(scope)):
             await self._app(scope, receive, send)
 
 
 def _caller_in(scope: Scope) -> str:
-    """Returns the caller, or "" where everybody may ask."""
+    """Returns the name of a request's caller, "" for paths that need no token."""
     return str(scope.get("state", {}).get("caller", ""))
 
 
 def asks_for_stream(scope: Scope) -> bool:
-    """Says whether a request asks for a stream: a rollout's by its path, a call of OpenAI's API by its body (vLLM takes
-    1 and "yes" for true).
+    """Returns True if a request asks for a stream: one of a rollout by its path, one in OpenAI's formats by its body,
+    in which vLLM also accepts 1 and "yes".
     """
     body = scope.get(BODY)
     asked: bool = path_of(scope).endswith("/stream") or (

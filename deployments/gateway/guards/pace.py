@@ -1,8 +1,9 @@
-"""Limits how far an answer may be ahead of its reader. Serve holds no replica back: its proxy keeps all that a client
-has not taken yet.
+"""Limits how far an answer may be ahead of its reader (flow control). Serve does not limit it: its proxy buffers all
+that a client has not read yet.
 
-Both ends are here. The one in the proxy tells the replica, as if the client had sent it, how many bytes the connection
-has taken; the one in the replica waits while more than a window of them is under way.
+Both ends are here. In the proxy, `Meter` sends the replica a message, as if it came from the client, with the number of
+bytes that the connection has taken. In the replica, `PacedAnswers` waits while more than a window of bytes is in
+flight.
 """
 
 from __future__ import annotations
@@ -17,20 +18,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 WINDOW_BYTES = 2**20
 """Bytes of one answer that may be between the replica and the client's connection."""
 PIECE_BYTES = 64 * 2**10
-"""Largest size in bytes of a piece that is sent at once; larger ones are split: a connection takes each piece whole."""
+"""Largest piece of a body, in bytes. Larger ones are split, as a connection takes each piece whole."""
 NEWS_BYTES = WINDOW_BYTES // 4
-"""Bytes after which the replica is told. Short answers end before."""
+"""Bytes after which the proxy tells the replica how many were taken. Short answers end before."""
 STALLED_S = 60.0
-"""Seconds after which a client that takes nothing is cut off."""
+"""Seconds after which a client that takes nothing counts as disconnected."""
 PACED = "ray_gym.paced"
-"""Key in the scope of a request whose proxy tells what is taken."""
+"""Key in the scope of a request that came through a proxy with a `Meter`."""
 TAKEN = "ray_gym.taken"
-"""Type of a message that says how many bytes of the answer's body the connection has taken."""
+"""Type of the message with the number of bytes of the answer's body that the connection has taken."""
 GONE: Message = {"type": "http.disconnect"}
 
 
 class _Mailbox:
-    """A mailbox is a `receive` for the application, whose messages are first shown to `on_message`."""
+    """Reads a client's messages ahead of the application, and passes each to `on_message`, which may put it into
+    `messages`. `receive` is the application's.
+    """
 
     def __init__(self, receive: Receive, on_message: Callable[[Message], None]) -> None:
         self._receive = receive
@@ -39,13 +42,15 @@ class _Mailbox:
         self.messages: asyncio.Queue[Message] = asyncio.Queue()
 
     def open(self) -> None:
+        """Starts to read messages."""
         if self._pumping is None:
             self._pumping = asyncio.create_task(self._pump())
 
     async def receive(self) -> Message:
+        """Returns the next message for the application; always a disconnect after the client has disconnected."""
         self.open()
         assert self._pumping is not None
-        if self._pumping.done() and self.messages.empty():  # a client that is gone stays so, however often one asks
+        if self._pumping.done() and self.messages.empty():  # the client has disconnected
             return GONE
         return await self.messages.get()
 
@@ -60,26 +65,26 @@ class _Mailbox:
         while message["type"] != GONE["type"]:
             try:
                 message = await self._receive()
-            except Exception:  # the proxy is gone, and the client with it
+            except Exception:  # the proxy is dead, and with it the client's connection
                 message = GONE
             self._on_message(message)
 
 
 class Meter:
-    """A meter is the proxy's end for one answer: it counts the bytes that the client's connection has taken."""
+    """Counts, in the proxy, the bytes of one answer that the client's connection has taken, and tells the replica."""
 
     def __init__(self, receive: Receive, send: Send) -> None:
-        self._mailbox = _Mailbox(receive, self._arrived)
+        self._mailbox = _Mailbox(receive, self._on_message)
         self._send = send
         self._taken = 0
         self._told = 0
         self.started = False
         self.is_gone = False
-        """True once the client has gone or stalled, which is treated alike."""
+        """True once the client has disconnected, or has taken nothing for `STALLED_S` seconds."""
         self.receive, self.close = self._mailbox.receive, self._mailbox.close
 
     async def send(self, message: Message) -> None:
-        """Sends a message, and returns when the connection has room for more."""
+        """Sends a message to the client, and returns once the connection has room for more."""
         self.started = True
         if self.is_gone:
             return
@@ -87,20 +92,20 @@ class Meter:
             async with asyncio.timeout(STALLED_S):
                 await self._send(message)
         except TimeoutError:
-            self._arrived(GONE)
+            self._on_message(GONE)
             return
         self._taken += len(message.get("body", b""))
         if self._taken - self._told >= NEWS_BYTES:
             self._told = self._taken
             self._mailbox.messages.put_nowait({"type": TAKEN, "bytes": self._taken})
 
-    def _arrived(self, message: Message) -> None:
+    def _on_message(self, message: Message) -> None:
         self.is_gone = self.is_gone or message["type"] == GONE["type"]
         self._mailbox.messages.put_nowait(message)
 
 
-class Pace:
-    """The replica's end is this layer of its application."""
+class PacedAnswers:
+    """Holds back answers of the replica whose client is too slow, as a layer in front of the routes."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -109,16 +114,18 @@ class Pace:
         if PACED not in scope:
             await self._app(scope, receive, send)
             return
-        answer = _Answer(receive, send)
+        answer = _PacedAnswer(receive, send)
         try:
             await self._app(scope, answer.receive, answer.send)
         finally:
             await answer.close()
 
 
-class _Answer:
+class _PacedAnswer:
+    """Sends one answer, at most `WINDOW_BYTES` ahead of the client's connection."""
+
     def __init__(self, receive: Receive, send: Send) -> None:
-        self._mailbox = _Mailbox(receive, self._arrived)
+        self._mailbox = _Mailbox(receive, self._on_message)
         self._send = send
         self._sent = 0
         self._taken = 0
@@ -128,6 +135,7 @@ class _Answer:
         self.close = self._mailbox.close
 
     async def send(self, message: Message) -> None:
+        """Sends a message in pieces of at most `PIECE_BYTES`, and waits while the window is full."""
         body, more = message.get("body", b""), message.get("more_body", False)
         while len(body) > PIECE_BYTES:
             await self._send_piece({**message, "body": bytes(body[:PIECE_BYTES]), "more_body": True})
@@ -141,12 +149,12 @@ class _Answer:
             self._news.clear()
             await self._news.wait()
         if self._is_gone:
-            await asyncio.sleep(0)  # lets the task run that is to end this, as nobody takes the answer
+            await asyncio.sleep(0)  # the client has disconnected: lets the task run that cancels this one
             return
         self._sent += len(message.get("body", b""))
         await self._send(message)
 
-    def _arrived(self, message: Message) -> None:
+    def _on_message(self, message: Message) -> None:
         if message["type"] == TAKEN:
             self._taken = message["bytes"]
         else:

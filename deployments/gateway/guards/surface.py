@@ -1,5 +1,5 @@
-"""Wraps the whole application: every request has an id, every answer the headers that keep browsers from guessing, and
-no error gets through.
+"""Wraps the whole application: gives every request an id and every answer the security headers, and answers the errors
+that no other layer has answered.
 """
 
 from __future__ import annotations
@@ -11,12 +11,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from ray_gym.deployments.gateway.guards.errors import answer, refusal_of, unforeseen
+from ray_gym.deployments.gateway.guards.errors import error_response, internal_error, refusal_of
 
 logger = logging.getLogger("ray_gym.gateway")
 
 REQUEST_ID = "X-Request-ID"
 LONGEST_ID = 128
+"""Number of characters of a client's request id that are kept."""
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
@@ -26,11 +27,13 @@ SECURITY_HEADERS = {
 
 
 class Surface:
+    """Wraps all layers but metrics and pacing. It also refuses websockets."""
+
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":  # no route has any, so nothing has to guard them
+        if scope["type"] == "websocket":  # there are none
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] == "http":
             await self._http(scope, receive, send)
@@ -43,19 +46,19 @@ class Surface:
         scope.setdefault("state", {})["request_id"] = request_id
         started = False
 
-        async def tell(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in SECURITY_HEADERS.items():
                     headers.setdefault(name, value)
-                if given is None:  # Serve's proxy gives one to every request, and puts it on the answer itself
+                if given is None:  # Serve's proxy sets it in every request, and in the answer
                     headers[REQUEST_ID] = request_id
             await send(message)
 
         try:
-            await self._app(scope, receive, tell)
+            await self._app(scope, receive, send_with_headers)
         except ClientDisconnect:
             return
         except Exception as error:
@@ -63,6 +66,6 @@ class Surface:
             if refused is None:
                 logger.exception("request %r: %s %r failed", request_id, scope["method"], scope["path"])
             if started:
-                raise  # the connection is cut, so that the client sees that the answer is not whole
-            response = answer(refused or unforeseen(request_id), getattr(error, "headers", None))
-            await response(scope, receive, tell)
+                raise  # the connection is closed, so that the client sees that the answer is incomplete
+            response = error_response(refused or internal_error(request_id), getattr(error, "headers", None))
+            await response(scope, receive, send_with_headers)

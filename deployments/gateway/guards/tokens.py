@@ -1,4 +1,4 @@
-"""Reads callers' tokens. They stay in the process that reads them: gateways get keyed digests."""
+"""Reads the callers' tokens. They stay in the process that reads them: gateways get keyed digests."""
 
 from __future__ import annotations
 
@@ -16,40 +16,44 @@ from ray_gym.config.sections import TokensSection
 from ray_gym.errors import UserError
 
 SHORTEST = 16
+"""Smallest number of characters of a token."""
 SECRET = "secret"
-"""Name of the file in a service's directory that digests and session keys are keyed with, the same over restarts and
-gateways.
+"""Name of the file with the service's secret, in the service's directory. Digests and session keys are keyed with it,
+so they are the same in all gateways, and after a restart.
 """
 SECRET_BYTES = 32
+"""Length of the secret."""
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 _TOKEN = re.compile(r"[\x21-\x7e]+")
 
 
 def read_tokens(section: TokensSection, folder: Path) -> dict[str, str]:
-    """Returns the callers' tokens by name. `folder` is where a relative file is looked for. Errors: UserError, which
+    """Returns the callers' tokens by name. `folder`: folder of the config, for relative paths. Errors: UserError, which
     never shows a token.
     """
     if section.file is None and section.env is None:
         raise UserError("service.tokens: set file (lines of NAME TOKEN), env (an environment variable), or both")
     pairs: list[tuple[str, str, str]] = []
     if section.file is not None:
-        pairs += _of_file((folder / Path(section.file).expanduser()).absolute())
+        pairs += _read_file((folder / Path(section.file).expanduser()).absolute())
     if section.env is not None:
-        pairs += _of_environment(section.env)
-    return _checked(pairs)
+        pairs += _read_environment(section.env)
+    return _check_tokens(pairs)
 
 
 def digest(secret: bytes, token: str) -> bytes:
+    """Returns the keyed digest of a token (HMAC-SHA256, 32 bytes)."""
     return hmac.digest(secret, b"token\0" + token.encode(), hashlib.sha256)
 
 
 def digests(secret: bytes, tokens: Mapping[str, str]) -> dict[str, bytes]:
+    """Returns the keyed digests of tokens, by the caller's name."""
     return {name: digest(secret, token) for name, token in tokens.items()}
 
 
 def make_secret(directory: Path) -> bytes:
-    """Returns the service's own secret, which is made at its first start. Errors: UserError."""
+    """Returns the service's secret, and creates it at the service's first start. Errors: UserError."""
     path = directory / SECRET
     if not path.exists():
         draft = directory / f".{SECRET}-{secrets.token_hex(8)}"
@@ -57,7 +61,7 @@ def make_secret(directory: Path) -> bytes:
             directory.mkdir(parents=True, exist_ok=True)
             draft.touch(mode=0o600, exist_ok=False)
             draft.write_bytes(secrets.token_bytes(SECRET_BYTES))
-            with contextlib.suppress(FileExistsError):  # of two that start at once, the first one's secret counts
+            with contextlib.suppress(FileExistsError):  # another process has created it at the same time
                 os.link(draft, path)
         except OSError as error:
             raise UserError(f"output.dir: can't write {path}: {error.strerror or error}") from None
@@ -67,18 +71,20 @@ def make_secret(directory: Path) -> bytes:
 
 
 def read_secret(directory: Path) -> bytes:
-    """Reads the service's secret. Errors: UserError if it is not there, not whole, or others can read it."""
+    """Returns the service's secret. Errors: UserError if the file is missing or incomplete, or if others than its owner
+    can read it.
+    """
     path = directory / SECRET
-    found = _private_bytes(path, "the service's secret")
+    found = _read_private(path, "the service's secret")
     if len(found) != SECRET_BYTES:
         raise UserError(f"{path}: the service's secret has to be {SECRET_BYTES} bytes; remove it for a new one")
     return found
 
 
-def _of_file(path: Path) -> Iterable[tuple[str, str, str]]:
-    """Yields (where it was found, the name, the token) for each line. Errors: UserError."""
+def _read_file(path: Path) -> Iterable[tuple[str, str, str]]:
+    """Yields (place for errors, name, token) for each line of a file. Errors: UserError."""
     try:
-        text = _private_bytes(path, "service.tokens.file").decode()
+        text = _read_private(path, "service.tokens.file").decode()
     except UnicodeDecodeError:
         raise UserError(f"service.tokens.file: {path} is not UTF-8") from None
     for number, line in enumerate(text.splitlines(), 1):
@@ -91,7 +97,8 @@ def _of_file(path: Path) -> Iterable[tuple[str, str, str]]:
         yield where, words[0], words[1]
 
 
-def _of_environment(variable: str) -> Iterable[tuple[str, str, str]]:
+def _read_environment(variable: str) -> Iterable[tuple[str, str, str]]:
+    """Yields (place for errors, name, token) for each pair of an environment variable. Errors: UserError."""
     text = os.environ.get(variable)
     if text is None:
         raise UserError(f"service.tokens.env: the environment variable {variable} is not set")
@@ -103,7 +110,8 @@ def _of_environment(variable: str) -> Iterable[tuple[str, str, str]]:
         yield where, name, token
 
 
-def _checked(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+def _check_tokens(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Returns the tokens by name. Errors: UserError for bad names and tokens, and for those that are given twice."""
     tokens: dict[str, str] = {}
     for where, name, token in pairs:
         if not _NAME.fullmatch(name):
@@ -124,10 +132,8 @@ def _checked(pairs: Iterable[tuple[str, str, str]]) -> dict[str, str]:
     return tokens
 
 
-def _private_bytes(path: Path, what: str) -> bytes:
-    """Reads a file that only its owner may read. Errors: UserError if it can't be read, or if others than its owner
-    can.
-    """
+def _read_private(path: Path, what: str) -> bytes:
+    """Returns the content of a file. Errors: UserError if it can't be read, or if others than its owner can read it."""
     try:
         with path.open("rb") as file:
             mode = stat.S_IMODE(os.fstat(file.fileno()).st_mode)

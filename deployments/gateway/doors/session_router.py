@@ -1,4 +1,4 @@
-"""Brings session commands to the worker that holds the session, and to the next one when that has died."""
+"""Routes commands to the worker that has the session, and retries them at the next worker if it dies."""
 
 from __future__ import annotations
 
@@ -23,47 +23,53 @@ from ray_gym.service.sessions.desk import GONE
 from ray_gym.service.sessions.sessions import Placed
 
 PATIENCE_S = 60.0
-"""Seconds for which a command is retried while workers die; one is replaced in seconds."""
+"""Seconds for which a command is retried while workers die. A worker is replaced within seconds."""
 COMMAND_S = 3600.0
-"""Seconds for one command, a last resort: long before, the worker ends it by the limits of the config."""
+"""Seconds for one command, as a last resort: the limits of the config end it long before."""
 COMMIT_S = 5.0
-"""Seconds for which a request for an episode waits for its commit; after that it is answered with the time to retry."""
+"""Seconds for which a request for an episode waits for its commit. After that it is refused, with Retry-After."""
 REMEMBERED = 10_000
+"""Number of sessions whose workers are cached."""
 
 
-class HasEnded(Exception):
+class SessionEnded(Exception):
     """Says that the session's episode is committed."""
 
 
-class Placement:
+class SessionRouter:
+    """Opens sessions, and calls the workers that have them. It is for one event loop."""
+
     def __init__(self, service: RemoteService) -> None:
         self._service = service
         self._known: OrderedDict[tuple[str, str], Placed] = OrderedDict()
-        self._apart: set[asyncio.Task[None]] = set()
+        self._detached: set[asyncio.Task[None]] = set()
 
-    async def apart(self, step: Coroutine[Any, Any, None]) -> None:
-        """Carries a step out to its end, also when the request is cancelled. The step has a context of its own: with a
-        request that is cancelled Ray cancels all that was asked in its context, also after that.
+    async def run_detached(self, step: Coroutine[Any, Any, None]) -> None:
+        """Runs a step to its end, even if the request is cancelled. The step has a context of its own, since Ray
+        cancels all calls that are made in the context of a cancelled request, also later ones.
         """
         task = asyncio.create_task(step, context=Context())
-        self._apart.add(task)
-        task.add_done_callback(self._apart.discard)
+        self._detached.add(task)
+        task.add_done_callback(self._detached.discard)
         await asyncio.shield(task)
 
-    async def opened(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+    async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+        """Opens a session, or finds the one that was opened under the same idempotency key. Errors: Refused."""
         text = await asyncio.to_thread(to_json, request)
         placed = await self._service.ask_within(SUBMIT_S, Service.open_session_text, caller, text, key)
         self._remember(caller, placed)
         return placed
 
-    async def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+    async def list_sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+        """Returns a page of the caller's sessions, at most `limit`, the newest first."""
         return await self._service.ask(Service.sessions, caller, cursor, limit)
 
-    async def at_desk(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
-        """Returns the answer of the worker's `Desk`. A command is given again to the next worker, under the same key.
-        When its caller goes, Serve cancels the request, and Ray the call to the worker: a command that waits there
-        gives its place back, one that has begun goes on.
-        Errors: Refused, HasEnded.
+    async def call_worker(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
+        """Calls a method of the worker's `Desk`, and returns its answer. If the worker dies, the command is retried at
+        the next one, under the same key.
+
+        If the client disconnects, Serve cancels the request, and Ray the call to the worker: a command that waits there
+        is dropped, one that has begun continues. Errors: Refused, SessionEnded.
         """
         began = time.monotonic()
         for tried in range(1_000):
@@ -72,7 +78,7 @@ class Placement:
                 placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
                 self._remember(caller, placed)
             if placed.worker is None:
-                raise HasEnded
+                raise SessionEnded
             try:
                 async with asyncio.timeout(COMMAND_S):
                     return await placed.worker.desk.remote(method, session_id, *arguments)
@@ -90,12 +96,14 @@ class Placement:
             await asyncio.sleep(pause_s(tried, first_s=0.05, longest_s=2))
         raise AssertionError("unreachable")
 
-    async def episode(self, caller: str, session_id: str) -> Row:
-        """Returns the record of a session that has ended. Errors: Refused."""
+    async def read_episode(self, caller: str, session_id: str) -> Row:
+        """Returns the row of the episode of a session that has ended. Errors: Refused (409 if it has not ended, or is
+        not committed within `COMMIT_S`; 410 if the row was removed).
+        """
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         if placed.worker is not None:
-            with contextlib.suppress(HasEnded):
-                info: SessionInfo = await self.at_desk(caller, session_id, "info")
+            with contextlib.suppress(SessionEnded):
+                info: SessionInfo = await self.call_worker(caller, session_id, "info")
                 if info.score is None:
                     raise Refused(409, "not_ended", "the session has not ended: score it, or close it")
             within_s = COMMIT_S + SUBMIT_S
@@ -108,10 +116,10 @@ class Placement:
             raise Refused(410, "episode_is_gone", "the session's episode was taken out of the run's files")
         return row
 
-    async def ended(self, caller: str, session_id: str) -> SessionInfo:
-        """Describes a session whose episode is committed. Errors: Refused."""
+    async def describe_ended(self, caller: str, session_id: str) -> SessionInfo:
+        """Returns the state of a session whose episode is committed. Errors: Refused."""
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
-        return views.of_row(session_id, placed.offer, await self.episode(caller, session_id))
+        return views.of_row(session_id, placed.offer, await self.read_episode(caller, session_id))
 
     def _remember(self, caller: str, placed: Placed) -> None:
         self._known[caller, placed.session_id] = placed
