@@ -77,7 +77,7 @@ if [[ "$there" -lt "$wanted" ]]; then
   exit 1
 fi
 
-# Before the time is up, SLURM sends TERM (--signal): the run ends as with Ctrl-C, and --resume goes on with it.
+# Before the time is up, SLURM sends TERM (--signal): the run ends as with Ctrl-C, and --resume resumes it.
 ray-gym rollout "$@" &
 run=$!
 trap 'kill -TERM "$run"' TERM

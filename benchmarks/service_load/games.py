@@ -12,7 +12,7 @@ from typing import Any
 
 from benchmarks.service_load.connection import Connection
 from benchmarks.service_load.counts import WrongAnswer
-from ray_gym.envs.tic_tac_toe.board import after, empty_cells, read_board
+from ray_gym.envs.tic_tac_toe.board import empty_cells, place_mark, read_board
 
 REWARDS = {"X wins": 1.0, "draw": 0.5, "O wins": 0.0}
 OPEN = "POST /v1/sessions"
@@ -150,7 +150,7 @@ class Play:
         answer = await self._connection.ask(TOOLS, f"{self._path}/tools", body)
         self.game.actions.append(("move", arguments))
         content: str = answer["content"]
-        expected = after(self._board, "X", json.loads(arguments)["position"])
+        expected = place_mark(self._board, "X", json.loads(arguments)["position"])
         if answer["error"] is not None or self._read(json.loads(content)["board"]) != expected:
             raise WrongAnswer(f"session {self.game.id}: {content!r} is not what {arguments} leads to on {self._board}")
         self._board = expected
@@ -173,7 +173,7 @@ class Play:
         if self._outcome is None:
             self.game.heard = answer["messages"][-1]["content"]
             board = self._read(self.game.heard)
-            if board not in [after(self._board, "O", position) for position in empty_cells(self._board)]:
+            if board not in [place_mark(self._board, "O", position) for position in empty_cells(self._board)]:
                 raise WrongAnswer(f"session {self.game.id}: no move leads from {self._board} to {board}")
             self._board = board
 

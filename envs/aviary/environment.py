@@ -48,7 +48,7 @@ class AviaryOptions(EnvironmentOptions):
     """Name of the argument that the task's seed is given as. None means that no seed is given."""
 
     @model_validator(mode="after")
-    def _can_be_made(self) -> AviaryOptions:
+    def _check_maker(self) -> AviaryOptions:
         maker(self.environment)
         return self
 

@@ -14,7 +14,7 @@ SUITS = 4
 TWENTY_ONE = 21
 
 
-def shuffled_deck(seed: int, top: Sequence[Rank] = ()) -> tuple[Rank, ...]:
+def shuffle_deck(seed: int, top: Sequence[Rank] = ()) -> tuple[Rank, ...]:
     """Returns 52 cards: `top` as it is, then all others in an order that the seed decides."""
     left = Counter(dict.fromkeys(RANKS, SUITS))
     left.subtract(top)

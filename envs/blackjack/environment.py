@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from ray_gym import Environment, Episode, Opening, Task
 from ray_gym import Options as EnvironmentOptions
-from ray_gym.envs.blackjack.cards import SUITS, Rank, shuffled_deck
+from ray_gym.envs.blackjack.cards import SUITS, Rank, shuffle_deck
 from ray_gym.envs.blackjack.foresight import best_plan
 from ray_gym.envs.blackjack.game import EXPECTED, LOSS, WIN, BlackjackGame
 from ray_gym.envs.blackjack.players import planned_player
@@ -40,14 +40,14 @@ class BlackjackTask(Task):
     top: Annotated[tuple[Rank, ...], Field(max_length=52)] = ()
 
     @model_validator(mode="after")
-    def _is_one_deck(self) -> BlackjackTask:
+    def _check_deck(self) -> BlackjackTask:
         for rank, count in Counter(self.top).items():
             if count > SUITS:
                 raise ValueError(f"top: {rank!r} is there {count} times; a deck has {SUITS} of each")
         return self
 
     def deck(self) -> tuple[Rank, ...]:
-        return shuffled_deck(self.seed, self.top)
+        return shuffle_deck(self.seed, self.top)
 
 
 @dataclass

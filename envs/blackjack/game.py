@@ -1,6 +1,6 @@
 """Plays one hand of blackjack with Gymnasium's interface, text in and out. It knows nothing of models and episodes.
 
-game = BlackjackGame(shuffled_deck(seed=1))
+game = BlackjackGame(shuffle_deck(seed=1))
 observation, info = game.reset()
 observation, reward, terminated, truncated, info = game.step("hit")
 """

@@ -36,11 +36,11 @@ class Constraint:
             case "none":
                 return True
 
-    def said_times(self) -> list[str]:
+    def name_times(self) -> list[str]:
         return [show_time(time) for time in self.times]
 
     def __str__(self) -> str:
-        return f"{self.kind} {' and '.join(self.said_times())}".strip()
+        return f"{self.kind} {' and '.join(self.name_times())}".strip()
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field, model_validator
 from ray_gym import Environment, Episode, Opening, Participant, Score, Turn
 from ray_gym import Options as EnvironmentOptions
 from ray_gym.envs.calendar.check import CalendarCheck
-from ray_gym.envs.calendar.generator import random_events, random_lines, written_conversation
+from ray_gym.envs.calendar.generator import random_events, random_lines, write_conversation
 from ray_gym.envs.calendar.players import scripted_user, solving_assistant
 from ray_gym.envs.calendar.prompts import ASSISTANT, POLICY_BEGINS, USER_BEGINS, user_prompt
 from ray_gym.envs.calendar.revealing import Revealed, reveal
@@ -43,7 +43,7 @@ class Calendar(Environment[CalendarTask, Requests]):
         """If set, the reward is a share of what the policy had to do, instead of 1 if all is right and else 0."""
 
         @model_validator(mode="after")
-        def _live_only(self) -> Calendar.Options:
+        def _check_mode(self) -> Calendar.Options:
             if self.mode == "written" and (self.first_speaker != "user" or self.stop_text is not None):
                 raise ValueError("first_speaker and stop_text are about the user of mode: live; this is mode: written")
             return self
@@ -59,7 +59,7 @@ class Calendar(Environment[CalendarTask, Requests]):
         lines = random_lines(rng, events)
         if self._live:
             return CalendarTask(expected_state=tuple(events), user_lines=tuple(lines))
-        written = written_conversation(lines, events)
+        written = write_conversation(lines, events)
         return CalendarTask.model_validate({"expected_state": events, "messages": written})
 
     def setup(self, task: CalendarTask, episode: Episode) -> Requests:

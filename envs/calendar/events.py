@@ -36,7 +36,7 @@ class ExpectedEvent(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _begins_at(cls, given: Any) -> Any:
+    def _read_begin(cls, given: Any) -> Any:
         if not isinstance(given, Mapping) or "start_time" not in given:
             return given
         fields = dict(given)

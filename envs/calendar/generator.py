@@ -61,7 +61,7 @@ def random_lines(rng: random.Random, events: Sequence[ExpectedEvent]) -> list[Us
     return lines
 
 
-def written_conversation(lines: Sequence[UserLine], events: Sequence[ExpectedEvent]) -> list[dict[str, Any]]:
+def write_conversation(lines: Sequence[UserLine], events: Sequence[ExpectedEvent]) -> list[dict[str, Any]]:
     """Returns the lines as messages, each but the last answered with the calendar so far.
 
     Those calendars know nothing of later lines: the last request may need events to move.
@@ -102,6 +102,6 @@ def _wish(rng: random.Random, start: int, end: int, opens: int, closes: int) -> 
 
 
 def _request(rng: random.Random, event: ExpectedEvent, forms: tuple[str, ...]) -> str:
-    wish = rng.choice(WISHES[event.rule.kind]).format(*event.rule.said_times())
+    wish = rng.choice(WISHES[event.rule.kind]).format(*event.rule.name_times())
     duration = rng.choice(ways_to_say(event.duration))
     return rng.choice(forms).format(name=event.label, duration=duration, wish=wish)

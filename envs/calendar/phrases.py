@@ -73,6 +73,6 @@ def within(window: str, event: ExpectedEvent, request: str) -> str:
 
 def ask_for(event: ExpectedEvent) -> str:
     """Returns a request that says everything about an event, for rows that have no words of their own."""
-    wish = WISHES[event.rule.kind][0].format(*event.rule.said_times())
+    wish = WISHES[event.rule.kind][0].format(*event.rule.name_times())
     request = REQUESTS[0].format(name=event.label, duration=ways_to_say(event.duration)[0], wish=wish)
     return within(WINDOWS[0], event, request)

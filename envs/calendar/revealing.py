@@ -44,7 +44,7 @@ def reveal(task: CalendarTask, lines: Sequence[UserLine], said: Sequence[str], s
             return Revealed([*heard, text], [], is_closed=True)
         told, is_exact = _find_told(text, task, lines, owed)
         told = told or owed[:1]
-        heard.append(text if text and is_exact else _put_right(text, told))
+        heard.append(text if text and is_exact else _correct(text, told))
         owed = [line for line in owed if line not in told]
     return Revealed(heard, owed, is_closed=False)
 
@@ -71,7 +71,7 @@ def _find_told(
     return told, False
 
 
-def _put_right(text: str, told: Sequence[UserLine]) -> str:
+def _correct(text: str, told: Sequence[UserLine]) -> str:
     requests = [line.text for line in told if line.event_id is not None]
     if not text:
         return "\n".join(line.text for line in told)

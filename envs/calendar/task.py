@@ -49,7 +49,7 @@ class CalendarTask(Task):
     user_lines: tuple[UserLine, ...] = ()
 
     @model_validator(mode="after")
-    def _can_be_met(self) -> CalendarTask:
+    def _check_solvable(self) -> CalendarTask:
         events = self.expected_state
         _check_distinct("event_id", [str(event.event_id) for event in events])
         _check_distinct("event_name", [folded(event.label) for event in events])
@@ -64,7 +64,7 @@ class CalendarTask(Task):
         raise ValueError("expected_state: no schedule has room for all of these events")
 
     @model_validator(mode="after")
-    def _asks_for_each_event_once(self) -> CalendarTask:
+    def _check_lines(self) -> CalendarTask:
         if not self.user_lines:
             return self
         names = {event.event_id: event.label for event in self.expected_state}

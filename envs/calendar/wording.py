@@ -56,6 +56,6 @@ def _wordings(event: ExpectedEvent) -> dict[str, list[str]]:
     return {
         "name": [event.label],
         "window": [window.format(event.min_time, event.max_time) for window in WINDOWS],
-        "wish": [wish.format(*event.rule.said_times()) for wish in wishes],
+        "wish": [wish.format(*event.rule.name_times()) for wish in wishes],
         "duration": list(ways_to_say(event.duration)),
     }

@@ -100,18 +100,25 @@ def _decide(task: CustomerServiceTask) -> list[Message]:
     match goal:
         case OutageCredit():
             (dollars,) = goal.outcome(task.customer)["credits"][number]
-            return [call("issue_credit", customer_number=number, dollars=dollars), _done("You have your credit.")]
+            return [
+                call("issue_credit", customer_number=number, dollars=dollars),
+                _finish_message("You have your credit."),
+            ]
         case SlowConnection():
-            return [_say("Your router hangs. Would you restart it, please?"), *_look(task), _done("All is well again.")]
+            return [
+                _say("Your router hangs. Would you restart it, please?"),
+                *_look(task),
+                _finish_message("All is well again."),
+            ]
         case FaultyLine():
             ticket = call("open_ticket", customer_number=number, subject="technician")
-            return [ticket, _done("The line is faulty, so a technician will come.")]
+            return [ticket, _finish_message("The line is faulty, so a technician will come.")]
         case WrongInvoice():
             remove = call("remove_invoice_line", invoice=task.customer.invoice, line=LATE_FEE_LINE)
-            return [remove, _done("You are right, and the fee is gone.")]
+            return [remove, _finish_message("You are right, and the fee is gone.")]
         case PlanChange():
             change = call("change_plan", customer_number=number, plan=goal.plan)
-            return [change, _done(f"You are on the {goal.plan} plan now.")]
+            return [change, _finish_message(f"You are on the {goal.plan} plan now.")]
         case _:
             return _refuse(task)
 
@@ -120,12 +127,12 @@ def _refuse(task: CustomerServiceTask) -> list[Message]:
     reason = task.goal.refusal
     assert reason is not None
     why = f"I am sorry, but I can't do that: {_REFUSALS[reason]}."
-    return [call("record_refusal", reason=reason), _say(why), _done(why)]
+    return [call("record_refusal", reason=reason), _say(why), _finish_message(why)]
 
 
 def _say(text: str) -> Message:
     return Message("assistant", text)
 
 
-def _done(what: str) -> Message:
+def _finish_message(what: str) -> Message:
     return _say(f"{what} {_MORE}")

@@ -18,7 +18,7 @@ class CustomerServiceTask(Task):
     goal: AnyGoal
 
     @model_validator(mode="after")
-    def _fits(self) -> CustomerServiceTask:
+    def _check_goal(self) -> CustomerServiceTask:
         if any(message.tool_calls for message in self.messages):
             raise ValueError(
                 "messages: they have tool calls, but the office is as if none had been made: leave them out"

@@ -50,7 +50,7 @@ class GymnasiumOptions(EnvironmentOptions):
     """Reward of a game that a limit or mistakes ended. None means the reward that it had so far."""
 
     @model_validator(mode="after")
-    def _can_be_played(self) -> GymnasiumOptions:
+    def _check_playable(self) -> GymnasiumOptions:
         self.new_game({}).close()
         return self
 

@@ -82,7 +82,7 @@ class MultipleChoiceTask(Task):
 
     @model_validator(mode="before")
     @classmethod
-    def _with_its_template(cls, given: Any) -> Any:
+    def _apply_template(cls, given: Any) -> Any:
         """Takes the form of an answer out of `template_metadata`, in which NeMo Gym's rows have it.
 
         There, letter case makes no difference.
@@ -94,7 +94,7 @@ class MultipleChoiceTask(Task):
         return row if pattern is None else {"output_regex": f"(?i:{pattern})", **row}
 
     @model_validator(mode="after")
-    def _has_an_answer(self) -> MultipleChoiceTask:
+    def _check_answer(self) -> MultipleChoiceTask:
         if self.question is None and not self.messages:
             raise ValueError("question: missing, and there are no messages that ask it")
         if self.expected_answer not in self.options:

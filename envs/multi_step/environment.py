@@ -50,7 +50,7 @@ class SynonymsTask(Task):
 
     @model_validator(mode="before")
     @classmethod
-    def _without_values(cls, row: Any) -> Any:
+    def _drop_values(cls, row: Any) -> Any:
         """Checks the values that a row writes out, and drops them.
 
         Errors: ValueError for values that are not those of the words.
@@ -64,14 +64,14 @@ class SynonymsTask(Task):
 
     @field_validator("synonyms")
     @classmethod
-    def _distinct(cls, synonyms: tuple[str, ...]) -> tuple[str, ...]:
+    def _check_distinct(cls, synonyms: tuple[str, ...]) -> tuple[str, ...]:
         twice = next((word for position, word in enumerate(synonyms) if word in synonyms[:position]), None)
         if twice is not None:
             raise ValueError(f"{twice!r} is there twice")
         return synonyms
 
     @model_validator(mode="after")
-    def _earlier_calls_can_be_read(self) -> SynonymsTask:
+    def _check_earlier_calls(self) -> SynonymsTask:
         self.lists_handed_over()
         return self
 

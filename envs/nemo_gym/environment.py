@@ -48,7 +48,7 @@ class NemoOptions(Options):
 
     @field_validator("base_url")
     @classmethod
-    def _is_address(cls, value: str) -> str:
+    def _check_address(cls, value: str) -> str:
         parts = urlsplit(value)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise ValueError(f"{value!r} is not an address like http://host:8000")

@@ -28,7 +28,7 @@ class NemoRow(Task):
 
     @model_validator(mode="before")
     @classmethod
-    def _as_it_is(cls, given: Any) -> Any:
+    def _keep_row(cls, given: Any) -> Any:
         if not isinstance(given, Mapping):
             return given
         fields = dict(given) if PARAMETERS not in given else {"row": given}
@@ -39,7 +39,7 @@ class NemoRow(Task):
         return {**fields, "messages": _conversation(parameters)}
 
     @model_validator(mode="after")
-    def _has_usable_tools(self) -> NemoRow:
+    def _check_tools(self) -> NemoRow:
         self.tools()
         return self
 

@@ -44,7 +44,7 @@ class Part(BaseModel):
     weight: Annotated[float, Field(gt=0)] = 1.0
 
     @model_validator(mode="after")
-    def _is_there(self) -> Part:
+    def _check_dataset(self) -> Part:
         _check(self.dataset, self.settings)
         return self
 
@@ -59,7 +59,7 @@ class ReasoningGymOptions(EnvironmentOptions):
     """Seconds for making an item, and for scoring its answer."""
 
     @model_validator(mode="after")
-    def _is_one_of_both(self) -> ReasoningGymOptions:
+    def _check_parts(self) -> ReasoningGymOptions:
         if self.dataset is not None and self.mixture:
             raise ValueError("dataset and mixture: give one of both")
         if self.settings and self.dataset is None:

@@ -30,7 +30,7 @@ class OpenEndedTask(Task):
     prompt: str = ""
 
     @model_validator(mode="after")
-    def _asks_for_something(self) -> OpenEndedTask:
+    def _check_prompt(self) -> OpenEndedTask:
         if bool(self.prompt.strip()) == bool(self.messages):
             raise ValueError("set one of prompt (a text) and messages (a conversation)")
         if self.messages and self.messages[-1].role != "user":
@@ -60,7 +60,7 @@ class OpenEnded(Environment[OpenEndedTask, None]):
         """Option of comparison that can't be read even then: the reward model fails, or both answers get 3 points."""
 
         @model_validator(mode="after")
-        def _belong_to_the_kind(self) -> OpenEnded.Options:
+        def _check_kind(self) -> OpenEnded.Options:
             others = ("squash", "too_long") if self.kind == "comparison" else _OF_COMPARISONS
             wrong = [name for name in others if name in self.model_fields_set]
             if wrong:

@@ -40,7 +40,7 @@ class CounterTask(Task):
     request: Annotated[str, Field(min_length=1)] | None = None
 
     @model_validator(mode="after")
-    def _asks_once(self) -> CounterTask:
+    def _check_request(self) -> CounterTask:
         if (self.request is None) == (not self.messages):
             raise ValueError("set one of request (what the user asks) and messages (a conversation that is under way)")
         self.count()

@@ -47,12 +47,12 @@ def earlier_turns(rng: random.Random, count: int) -> tuple[Messages, int]:
     """Returns a request that was carried out already, as messages, and the counter's value after it."""
     asked, after = rng.choice((additions, repetition, target))(rng, count)
     messages: Messages = [{"role": "user", "content": asked}]
-    messages += _carried_out("earlier_0", "get_counter_value", {}, {"count": count})
-    messages += _carried_out("earlier_1", "increment_counter", {"count": after - count}, {"success": True})
+    messages += _tool_messages("earlier_0", "get_counter_value", {}, {"count": count})
+    messages += _tool_messages("earlier_1", "increment_counter", {"count": after - count}, {"success": True})
     return [*messages, {"role": "assistant", "content": f"Done: the counter is at {after}."}], after
 
 
-def _carried_out(call_id: str, name: str, arguments: dict[str, Any], result: dict[str, Any]) -> Messages:
+def _tool_messages(call_id: str, name: str, arguments: dict[str, Any], result: dict[str, Any]) -> Messages:
     call = {"id": call_id, "name": name, "arguments": json.dumps(arguments)}
     return [
         {"role": "assistant", "content": "", "tool_calls": [call]},

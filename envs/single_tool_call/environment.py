@@ -48,7 +48,7 @@ class WeatherTask(Task):
     weather: dict[str, Weather] = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def _can_be_answered(self) -> WeatherTask:
+    def _check_answerable(self) -> WeatherTask:
         earlier = reports_in(self.messages)
         if self.is_free:
             return self

@@ -22,7 +22,7 @@ class IllegalMove(ValueError):
     """Says what is wrong with a move, and what could be done instead."""
 
 
-def other(mark: Mark) -> Mark:
+def opponent_of(mark: Mark) -> Mark:
     return "O" if mark == "X" else "X"
 
 
@@ -41,7 +41,7 @@ def empty_cells(cells: str) -> tuple[int, ...]:
     return tuple(position for position, mark in enumerate(cells) if mark == EMPTY)
 
 
-def after(cells: str, mark: Mark, position: int) -> str:
+def place_mark(cells: str, mark: Mark, position: int) -> str:
     """Returns the position after a mark is placed. `Board` decides whether that is legal."""
     return cells[:position] + mark + cells[position + 1 :]
 
@@ -99,6 +99,6 @@ class Board:
             raise IllegalMove(f"it is the turn of {self.next_mark}, not of {mark}; the empty cells are {empty}")
         if self.cells[position] != EMPTY:
             raise IllegalMove(f"cell {position} is taken by {self.cells[position]}; the empty cells are {empty}")
-        self.cells = after(self.cells, mark, position)
-        self.next_mark = other(mark)
+        self.cells = place_mark(self.cells, mark, position)
+        self.next_mark = opponent_of(mark)
         self.last_position = position

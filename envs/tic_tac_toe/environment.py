@@ -24,7 +24,7 @@ from ray_gym import (
     tool,
 )
 from ray_gym import Options as EnvironmentOptions
-from ray_gym.envs.tic_tac_toe.board import Board, IllegalMove, Mark, other, render
+from ray_gym.envs.tic_tac_toe.board import Board, IllegalMove, Mark, opponent_of, render
 from ray_gym.envs.tic_tac_toe.players import helpful_player, hopeful_player
 from ray_gym.models.player import Player
 from ray_gym.stop import StopReason
@@ -48,7 +48,7 @@ class TicTacToeTask(Task):
     initial_moves: tuple[InitialMove, ...] = ()
 
     @model_validator(mode="after")
-    def _can_be_played(self) -> TicTacToeTask:
+    def _check_playable(self) -> TicTacToeTask:
         if any(message.tool_calls for message in self.messages):
             raise ValueError(
                 "messages: they have tool calls, but moves are not read from them: name them in initial_moves"
@@ -97,7 +97,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         moves = []
         for position in rng.sample(range(9), rng.randint(0, 4)):
             moves.append(InitialMove(position=position, mark=mark))
-            mark = other(mark)
+            mark = opponent_of(mark)
         return TicTacToeTask(initial_moves=tuple(moves))
 
     def perfect(self, task: TicTacToeTask) -> Mapping[str, Player]:
@@ -169,7 +169,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
         elif state.winner is None:
             rewards = {"X": 0.5, "O": 0.5}
         else:
-            rewards = {state.winner: 1.0, other(state.winner): 0.0}
+            rewards = {state.winner: 1.0, opponent_of(state.winner): 0.0}
         return Score(rewards["X"], others={OWNERS["O"]: rewards["O"]})
 
     def _check_user(self, board: Board, episode: Episode) -> None:
@@ -189,7 +189,7 @@ class TicTacToe(Environment[TicTacToeTask, Board]):
 
 def _rules(mark: Mark) -> str:
     return (
-        f"You are playing tic-tac-toe. Your mark is {mark}, your opponent's is {other(mark)}.\n"
+        f"You are playing tic-tac-toe. Your mark is {mark}, your opponent's is {opponent_of(mark)}.\n"
         "The board has nine cells in three rows, numbered 0 to 8. A cell that shows its number is empty. "
         "The players take turns; whoever first has three marks in a row, column or diagonal wins, "
         "and a full board without such a line is a draw.\n"

@@ -12,7 +12,7 @@ import re
 from functools import cache
 
 from ray_gym import Message, ToolCall
-from ray_gym.envs.tic_tac_toe.board import START, Mark, after, empty_cells, other, read_board, winner_of
+from ray_gym.envs.tic_tac_toe.board import START, Mark, empty_cells, opponent_of, place_mark, read_board, winner_of
 from ray_gym.models.base import CompletionRequest
 
 _ASKED = re.compile(r"You play ([XO])\. Your turn")
@@ -66,7 +66,9 @@ def string_player(request: CompletionRequest, rng: random.Random) -> Message:
 @cache
 def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
     """Returns the moves that win soonest, else draw, else lose latest."""
-    values = {position: -_value(after(cells, mark, position), other(mark)) for position in empty_cells(cells)}
+    values = {
+        position: -_value(place_mark(cells, mark, position), opponent_of(mark)) for position in empty_cells(cells)
+    }
     best = max(values.values())
     return tuple(position for position, value in values.items() if value == best)
 
@@ -74,16 +76,21 @@ def best_cells(cells: str, mark: Mark) -> tuple[int, ...]:
 @cache
 def hopeful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
     """Returns the best of the moves that keep a win (else a draw) within reach."""
-    hopes = {position: _hope(after(cells, mark, position), other(mark), mark) for position in empty_cells(cells)}
+    hopes = {
+        position: _hope(place_mark(cells, mark, position), opponent_of(mark), mark) for position in empty_cells(cells)
+    }
     kept = [position for position, hope in hopes.items() if _sign(hope) == _sign(max(hopes.values()))]
-    values = {position: -_value(after(cells, mark, position), other(mark)) for position in kept}
+    values = {position: -_value(place_mark(cells, mark, position), opponent_of(mark)) for position in kept}
     return tuple(position for position, value in values.items() if value == max(values.values()))
 
 
 @cache
 def helpful_cells(cells: str, mark: Mark) -> tuple[int, ...]:
     """Returns the moves after which the other side, if it wants to, wins soonest."""
-    hopes = {position: _hope(after(cells, mark, position), other(mark), other(mark)) for position in empty_cells(cells)}
+    hopes = {
+        position: _hope(place_mark(cells, mark, position), opponent_of(mark), opponent_of(mark))
+        for position in empty_cells(cells)
+    }
     return tuple(position for position, hope in hopes.items() if hope == max(hopes.values()))
 
 
@@ -94,7 +101,7 @@ def _hope(cells: str, mark: Mark, wanted: Mark) -> int:
     winner = winner_of(cells)
     if winner is not None:
         return 1 + len(empty) if winner == wanted else -1 - len(empty)
-    return max((_hope(after(cells, mark, position), other(mark), wanted) for position in empty), default=0)
+    return max((_hope(place_mark(cells, mark, position), opponent_of(mark), wanted) for position in empty), default=0)
 
 
 def _sign(value: int) -> int:
@@ -107,7 +114,7 @@ def _value(cells: str, mark: Mark) -> int:
     empty = empty_cells(cells)
     if winner_of(cells) is not None:
         return -1 - len(empty)
-    return max((-_value(after(cells, mark, position), other(mark)) for position in empty), default=0)
+    return max((-_value(place_mark(cells, mark, position), opponent_of(mark)) for position in empty), default=0)
 
 
 def _read_request(request: CompletionRequest) -> tuple[str, Mark] | None:

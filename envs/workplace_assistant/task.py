@@ -50,7 +50,7 @@ class WorkplaceTask(Task):
     expected_calls: tuple[ExpectedCall, ...]
 
     @model_validator(mode="after")
-    def _can_be_done(self) -> WorkplaceTask:
+    def _check_calls(self) -> WorkplaceTask:
         carry_out_calls(self.expected_calls, self.open_workplace())
         return self
 

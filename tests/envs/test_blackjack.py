@@ -15,7 +15,7 @@ from pydantic import ValidationError
 import ray_gym.envs.blackjack
 from ray_gym.data.checking import play_problems
 from ray_gym.envs.blackjack import Blackjack
-from ray_gym.envs.blackjack.cards import RANKS, is_natural, is_soft, show_hand, shuffled_deck, total_of
+from ray_gym.envs.blackjack.cards import RANKS, is_natural, is_soft, show_hand, shuffle_deck, total_of
 from ray_gym.envs.blackjack.environment import BlackjackTask, action_in
 from ray_gym.envs.blackjack.foresight import best_plan
 from ray_gym.envs.blackjack.game import BlackjackGame
@@ -60,9 +60,9 @@ def test_hands(hand: str, total: int, soft: bool) -> None:
 
 def test_a_deck_has_four_of_each_and_its_top_is_as_it_was_set() -> None:
     for seed, top in ((1, ()), (2, ("A", "A", "10")), (3, ("K",) * 4)):
-        deck = shuffled_deck(seed, top)
+        deck = shuffle_deck(seed, top)
         assert Counter(deck) == dict.fromkeys(RANKS, 4) and deck[: len(top)] == top
-    assert shuffled_deck(1) == shuffled_deck(1) != shuffled_deck(2)
+    assert shuffle_deck(1) == shuffle_deck(1) != shuffle_deck(2)
 
 
 # ---- the game ----
@@ -135,7 +135,7 @@ def test_the_best_plan_is_the_best_of_all_plays() -> None:
     found = Counter()
     for seed in range(300):
         rewards = rewards_of_all_plays((), seed)
-        reward, plan = best_plan(shuffled_deck(seed))
+        reward, plan = best_plan(shuffle_deck(seed))
         assert rewards[plan] == reward == max(rewards.values())
         assert len(plan) == min(len(one) for one, worth in rewards.items() if worth == reward)
         found[reward] += 1
