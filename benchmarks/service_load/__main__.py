@@ -1,4 +1,6 @@
-"""Puts load on the service, kills a worker in it, and checks every answer and record: `python -m benchmarks.service_load`."""
+"""Puts load on the service, kills a worker in it, and checks every answer and record: `python -m
+benchmarks.service_load`.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from benchmarks.measure import MeasurementFailed
 from benchmarks.service_load import memory
 from benchmarks.service_load.connection import Connection
 from benchmarks.service_load.counts import Counts, WrongAnswer
-from benchmarks.service_load.games import CLOSE, OPEN, Game, Pace, play_games
+from benchmarks.service_load.games import CLOSE, OPEN, ClientPauses, Game, play_games
 from benchmarks.service_load.records import SHOWN, check_games, check_streams, rows_of
 from benchmarks.service_load.service import WORKERS, Service, start_service
 from benchmarks.service_load.streams import Followed, Rollouts, follow_rollouts
@@ -57,7 +59,7 @@ class Load:
 
 async def put_load_on(service: Service, given: argparse.Namespace) -> Load:
     """Runs all clients and the kill. Errors: MeasurementFailed if they do not come to an end."""
-    pace, stopped = Pace(given.pause), asyncio.Event()
+    pace, stopped = ClientPauses(given.pause), asyncio.Event()
     load = Load(Rollouts(given.groups), await _warm_up(service))
     counts, address = load.counts, service.address
     say("0 s: the load begins")

@@ -27,7 +27,8 @@ GIVEN_UP = 0.1
 LOOKED_AT = 0.2
 OPENED_AGAIN = 0.1
 SAID_AGAIN = 0.1
-"""Shares: of sessions that are given up, and of rounds after which they are looked at, opened again or spoken to again."""
+"""Shares: of sessions that are given up, and of rounds after which they are looked at, opened again or spoken to again.
+"""
 
 
 @dataclass(slots=True)
@@ -48,7 +49,7 @@ class Game:
 
 
 @dataclass(slots=True)
-class Pace:
+class ClientPauses:
     """Makes clients pause before each request, until the load is over."""
 
     pause_s: float
@@ -65,7 +66,7 @@ class Pace:
 class Play:
     """Plays one game from opening to end. All methods raise WrongAnswer."""
 
-    def __init__(self, game: Game, connection: Connection, pace: Pace, rng: random.Random) -> None:
+    def __init__(self, game: Game, connection: Connection, pace: ClientPauses, rng: random.Random) -> None:
         self.game = game
         self._connection = connection
         self._pace = pace
@@ -158,7 +159,9 @@ class Play:
         return content
 
     async def _say(self, text: str) -> None:
-        """Says a text to the user, who moves. Now and then it is said again under its key, and must be answered as before."""
+        """Says a text to the user, who moves. Now and then it is said again under its key, and must be answered as
+        before.
+        """
         await self._pace.pause(self._rng)
         key = f"{self.game.key}-{len(self.game.actions)}"
         answer = await self._connection.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
@@ -195,7 +198,7 @@ class Play:
         self.game.status = "cancelled"
 
 
-async def play_games(number: int, address: str, counts: Any, pace: Pace, games: list[Game]) -> None:
+async def play_games(number: int, address: str, counts: Any, pace: ClientPauses, games: list[Game]) -> None:
     """Plays one game after the other until the load is over."""
     rng = random.Random(number)
     async with Connection.to(address, counts) as connection:

@@ -13,7 +13,7 @@ from httpx_sse import aconnect_sse
 
 from benchmarks.service_load.connection import BUSY, Connection
 from benchmarks.service_load.counts import Counts, WrongAnswer
-from benchmarks.service_load.games import Pace
+from benchmarks.service_load.games import ClientPauses
 
 SUBMIT = "POST /v1/rollouts"
 CANCEL = "DELETE /v1/rollouts/{id}"
@@ -45,7 +45,7 @@ class Rollouts:
     under_way: list[str] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def submit(self, address: str, counts: Counts, pace: Pace) -> None:
+    async def submit(self, address: str, counts: Counts, pace: ClientPauses) -> None:
         """Starts rollouts until the load is over, then cancels those under way, so that their streams end."""
         async with Connection.to(address, counts) as connection:
             while not pace.over.is_set():
@@ -72,7 +72,7 @@ class Rollouts:
 
 
 async def follow_rollouts(
-    number: int, address: str, counts: Counts, pace: Pace, rollouts: Rollouts, followed: list[Followed]
+    number: int, address: str, counts: Counts, pace: ClientPauses, rollouts: Rollouts, followed: list[Followed]
 ) -> None:
     """Follows one rollout after the other, each from its first group to its end."""
     rng = random.Random(-number)

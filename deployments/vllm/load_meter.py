@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ray_gym.deployments.vllm.engine_stats import EngineStats
-from ray_gym.hosting.admission import Load
+from ray_gym.hosting.admission import ReplicaLoad
 from ray_gym.models.base import Completion, CompletionRequest
 
 DECAY = 0.8
@@ -36,7 +36,7 @@ class LoadMeter:
         self._sent = DECAY * self._sent + cacheable_tokens
         self._lost = DECAY * self._lost + max(0, cacheable_tokens - completion.cached_tokens)
 
-    def load(self) -> Load:
+    def load(self) -> ReplicaLoad:
         """Returns the replica's load now."""
         recomputed = self._lost / self._sent if self._sent else 0.0
-        return Load(self._stats.kv_use, self._stats.waiting, self._stats.running, recomputed)
+        return ReplicaLoad(self._stats.kv_use, self._stats.waiting, self._stats.running, recomputed)

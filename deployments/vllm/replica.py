@@ -18,7 +18,7 @@ from ray_gym.deployments.vllm.load_meter import LoadMeter
 from ray_gym.deployments.vllm.openai_app import build_openai_app
 from ray_gym.deployments.vllm.openai_door import OpenAIDoor
 from ray_gym.deployments.vllm.options import VllmOptions
-from ray_gym.hosting.admission import Load
+from ray_gym.hosting.admission import ReplicaLoad
 from ray_gym.hosting.lanes.replica import BatchedReplica
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.models.door import DoorPart, DoorRequest
@@ -54,7 +54,7 @@ class VllmReplica(BatchedReplica):
         self._meter.count(request, completion)
         return completion
 
-    async def load(self) -> Load:
+    async def load(self) -> ReplicaLoad:
         """Returns the replica's load. Workers ask for it before they begin new episodes."""
         return self._meter.load()
 

@@ -47,7 +47,7 @@ class AdmissionLimits(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ReplicaLoad:
     """Describes the load of one replica at the moment of the query."""
 
     kv_use: float
@@ -60,7 +60,7 @@ class Load:
     """Share (0 to 1) of the history tokens of the last calls that the cache should have had, but had lost."""
 
 
-def room(loads: Sequence[Load], conversations: float, limits: AdmissionLimits) -> float:
+def room(loads: Sequence[ReplicaLoad], conversations: float, limits: AdmissionLimits) -> float:
     """Returns how many more episodes may begin, `inf` without a limit. `conversations` is the number of episodes in
     flight.
 
@@ -73,7 +73,7 @@ def room(loads: Sequence[Load], conversations: float, limits: AdmissionLimits) -
     return max(0, limits.max_conversations * len(loads) - conversations)
 
 
-def is_crowded(load: Load, limits: AdmissionLimits) -> bool:
+def is_crowded(load: ReplicaLoad, limits: AdmissionLimits) -> bool:
     """Returns True if a replica with this load is over any of the limits."""
     return (
         load.kv_use > limits.max_kv_use

@@ -19,7 +19,7 @@ from ray_gym.aio.backoff import pauses
 from ray_gym.aio.clock import exclude
 from ray_gym.errors import EpisodeFailure, FailureKind, describe
 from ray_gym.hosting import tls
-from ray_gym.hosting.admission import AdmissionLimits, Load, room
+from ray_gym.hosting.admission import AdmissionLimits, ReplicaLoad, room
 from ray_gym.hosting.affinity import Affinity, Transport, routing_key
 from ray_gym.hosting.lanes.lane import ReplicaBroken
 from ray_gym.hosting.lanes.lanes import Lanes
@@ -88,7 +88,7 @@ class ServeModel:
             return 0
         except (ray_errors.RayTaskError, *UNREACHABLE):
             return math.inf
-        return room([load for load in loads if isinstance(load, Load)], conversations, self._limits)
+        return room([load for load in loads if isinstance(load, ReplicaLoad)], conversations, self._limits)
 
     async def complete(self, request: CompletionRequest) -> Completion:
         """Returns the completion of a request. Calls whose replica is gone are retried for `PATIENCE_S` seconds; that

@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from ray_gym.hosting.admission import LOOK_S, Admission, AdmissionLimits, Gate, Load, room
+from ray_gym.hosting.admission import LOOK_S, Admission, AdmissionLimits, Gate, ReplicaLoad, room
 
-EASY = Load(kv_use=0.2, waiting=0, running=3, recomputed=0.0)
+EASY = ReplicaLoad(kv_use=0.2, waiting=0, running=3, recomputed=0.0)
 LIMITS = AdmissionLimits(max_kv_use=0.9, max_waiting=4, max_recomputed=0.1, max_conversations=8)
 
 
@@ -29,7 +29,7 @@ def test_one_replica_over_a_limit_is_enough(change: dict[str, float], expected: 
 
 
 def test_limits_that_are_not_set_limit_nothing() -> None:
-    full = Load(kv_use=0.5, waiting=10_000, running=1, recomputed=1.0)
+    full = ReplicaLoad(kv_use=0.5, waiting=10_000, running=1, recomputed=1.0)
     assert room([full], 10_000, AdmissionLimits(max_recomputed=None)) == math.inf
 
 

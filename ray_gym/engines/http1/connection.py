@@ -35,10 +35,10 @@ class HttpResponse:
         return None if value is None else value.decode("latin-1")
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """A connection is an asyncio protocol for one request at a time. An event loop's `create_connection` opens it."""
 
-    def __init__(self, silence_s: float, pace: Pace, on_idle: Callable[[Connection], None]) -> None:
+    def __init__(self, silence_s: float, pace: Pace, on_idle: Callable[[HttpConnection], None]) -> None:
         """Creates a connection that is not open yet.
 
         `silence_s`: seconds without a byte from the server after which a request fails. `pace`: limits how many callers

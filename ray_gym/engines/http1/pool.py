@@ -13,7 +13,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from aiohappyeyeballs import start_connection
 
 from ray_gym.aio.pace import Pace
-from ray_gym.engines.http1.connection import Connection, HttpResponse
+from ray_gym.engines.http1.connection import HttpConnection, HttpResponse
 from ray_gym.errors import describe
 
 KNOWN_S = 10.0
@@ -55,7 +55,7 @@ class Pool:
         self._connect_s = connect_s
         self._silence_s = silence_s
         self._slots = asyncio.Semaphore(limit)
-        self._idle: list[Connection] = []
+        self._idle: list[HttpConnection] = []
         """Idle connections. The last used is used next, so that superfluous ones expire."""
         self._is_closed = False
         self._pace = Pace(READ_AT_ONCE)
@@ -84,13 +84,13 @@ class Pool:
         while self._idle:
             self._idle.pop().close()
 
-    def _keep(self, connection: Connection) -> None:
+    def _keep(self, connection: HttpConnection) -> None:
         if self._is_closed:
             connection.close()
         else:
             self._idle.append(connection)
 
-    def _take_idle(self) -> Connection | None:
+    def _take_idle(self) -> HttpConnection | None:
         """Returns the idle connection that was used last, None if there is none that can be reused."""
         while self._idle:
             connection = self._idle.pop()
@@ -99,7 +99,7 @@ class Pool:
             connection.close()
         return None
 
-    async def _open(self) -> Connection:
+    async def _open(self) -> HttpConnection:
         """Opens a connection. Errors: ConnectionError."""
         loop = asyncio.get_running_loop()
         try:
@@ -111,7 +111,7 @@ class Pool:
                 )
                 name = self._host.rstrip(".") if self._tls else None
                 _, connection = await loop.create_connection(
-                    lambda: Connection(self._silence_s, self._pace, self._keep),
+                    lambda: HttpConnection(self._silence_s, self._pace, self._keep),
                     sock=connected,
                     ssl=self._tls,
                     server_hostname=name,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ray_gym.aio.pace import Pace
 from ray_gym.engines.http1 import connection as connection_module
-from ray_gym.engines.http1.connection import Connection, HttpResponse
+from ray_gym.engines.http1.connection import HttpConnection, HttpResponse
 from ray_gym.engines.http1.pool import Pool
 from tests.engines.http1.raw_server import LOOPS, OK, RawServer, answered, ask, played
 
@@ -287,7 +287,7 @@ def test_a_closed_connection_is_freed_at_once(make_loop: MakeLoop) -> None:
         for _ in range(3):
             await answered(double, pool, b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}")
             await double.left.get()
-        alive = [one for one in gc.get_objects() if type(one) is Connection]
+        alive = [one for one in gc.get_objects() if type(one) is HttpConnection]
         assert not alive
 
     gc.disable()
@@ -301,7 +301,7 @@ def _rests_of(pool: Pool) -> asyncio.Event:
     """Set when one of its connections is at rest. For connections that are opened from now on."""
     rested, rest = asyncio.Event(), pool._keep
 
-    def noted(connection: Connection) -> None:
+    def noted(connection: HttpConnection) -> None:
         rest(connection)
         rested.set()
 
@@ -325,7 +325,7 @@ class _Unsent(asyncio.Transport):
 @given(cuts=st.lists(st.integers(1, len(CHUNKED) - 1)), said=st.sampled_from([CHUNKED, OK]))
 def test_where_an_answer_is_cut_makes_no_difference(cuts: list[int], said: bytes) -> None:
     async def play() -> HttpResponse:
-        connection = Connection(60, Pace(), lambda _: None)
+        connection = HttpConnection(60, Pace(), lambda _: None)
         connection.connection_made(_Unsent())
         call = asyncio.create_task(connection.ask([b""]))
         await asyncio.sleep(0)
