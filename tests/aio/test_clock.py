@@ -22,12 +22,12 @@ def about(seconds: float) -> object:
 
 
 def same(seconds: float) -> object:
-    """But for the rounding of sums and differences."""
+    """Matches a number of seconds but for the rounding of sums and differences."""
     return pytest.approx(seconds, abs=1e-9)
 
 
 async def fires(clock: ActiveClock, at_s: float) -> float:
-    """How long a limit took to end something that never ends."""
+    """Returns after how many seconds a limit ended something that never ends by itself."""
     began = time.monotonic()
     async with asyncio.timeout(10):
         with pytest.raises(TimeoutError):
@@ -167,7 +167,9 @@ async def test_what_one_of_them_loses_is_not_the_time_of_what_is_done_in_common(
 
 
 async def test_the_replays_of_one_of_them_are_not_its_time_either() -> None:
-    """Nor is what is recorded as played in them: it had waited for the rest of its group, say."""
+    """The common clock counts neither the time of a replay nor the age that the replay restores. When that was
+    recorded, the episode may have waited for the rest of its group.
+    """
     first, second = aged(0), aged(0)
     second.set_replaying(True)
     with share_clock([first, second]) as common:

@@ -1,4 +1,4 @@
-"""Everything that an episode waits for has a deadline, which ends it as what it is."""
+"""Checks that everything an episode waits for has a deadline, and who is to blame when it passes."""
 
 from __future__ import annotations
 

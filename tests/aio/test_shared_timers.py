@@ -1,4 +1,4 @@
-"""Deadlines that share a timer: each passes at its own time, and nobody else's task is cancelled."""
+"""Checks deadlines that share a timer: each passes at its own time, and cancels nobody else's task."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ray_gym.aio.deadlines import SharedTimer, SharedTimers
 
 
 async def waits(timer: SharedTimer, answered: asyncio.Event | None = None) -> float:
-    """How long a call was waited for; TimeoutError if that was too long."""
+    """Returns how many seconds a call was waited for. Errors: TimeoutError if its deadline passed."""
     began = time.monotonic()
     with timer.deadline():
         await (answered or asyncio.Event()).wait()

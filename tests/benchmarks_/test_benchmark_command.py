@@ -1,4 +1,4 @@
-"""What benchmarks have in common as commands."""
+"""Checks what the commands of all benchmarks have in common."""
 
 from __future__ import annotations
 

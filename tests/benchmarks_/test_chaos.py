@@ -1,4 +1,4 @@
-"""A small version of the chaos benchmark, and what its verdicts rest on."""
+"""Runs a small version of the chaos benchmark, and checks what its verdicts rest on."""
 
 from __future__ import annotations
 

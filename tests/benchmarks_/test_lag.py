@@ -1,4 +1,4 @@
-"""Which looks at an event loop belong to what is measured."""
+"""Checks which looks at an event loop count towards a measured period."""
 
 from __future__ import annotations
 

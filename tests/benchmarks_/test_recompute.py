@@ -31,7 +31,7 @@ NO_PROMPT = torch.tensor([], dtype=torch.long)
 
 
 def logprob_of(token: int, sampling: Sampling, probabilities: list[float] | None = None, **others: Any) -> float:
-    """Of one token, drawn first, from logits that are the logarithms of these probabilities."""
+    """Returns the logprob of one token, drawn first, from logits that are the logarithms of these probabilities."""
     logits = torch.tensor([probabilities or PROBABILITIES]).log()
     prompt_ids = others.pop("prompt_ids", NO_PROMPT)
     return float(token_logprobs(logits, prompt_ids, torch.tensor([token]), sampling, **others)[0])

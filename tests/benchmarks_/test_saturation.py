@@ -1,4 +1,6 @@
-"""What is compared: the window in which all is in flight, the tokens in it, and the same calls made directly in the same order."""
+"""Checks what the benchmark compares: the window in which all is in flight, the tokens in it, and the same calls made
+directly in the same order.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ CALLS = [
 
 
 def test_the_window_is_from_the_first_to_the_last_moment_at_which_all_are_in_flight() -> None:
-    """Between a's end and c's beginning one place is free: that counts, as it is what rollouts cost."""
+    """One place is free between a's end and c's beginning: the window includes that, as it is what rollouts cost."""
     assert full_window(chains(CALLS), 2) == Window(1, 8)
     assert full_window(chains(CALLS[:1]), 1) == Window(0, 2)
     with pytest.raises(ValueError, match="never were 3"):
@@ -81,7 +83,7 @@ def test_the_ratio_is_that_of_the_mean_speeds() -> None:
 
 
 def run_with(folder: Path, completed: int, *failures: FailureKind, cut: int = 0) -> Path:
-    """A run's directory with so many completed episodes, the policies of some of which were cut, and these that failed."""
+    """Writes a run with these episodes, `cut` of the completed ones stopped by max_tokens. Returns its directory."""
     rows = [failed_row(EpisodeSpec(f"e{n}", "g", "t", 0, 0, "{}"), "run", "env", "x") for n in range(completed)]
     stops = ["max_tokens"] * cut + ["max_turns"] * (completed - cut)
     done = [

@@ -1,4 +1,4 @@
-"""What the verdicts of the load on the service rest on."""
+"""Checks what the verdicts of the service's load benchmark rest on."""
 
 from __future__ import annotations
 

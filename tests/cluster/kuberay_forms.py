@@ -1,4 +1,4 @@
-"""The fields of KubeRay's resources that cluster/kuberay uses, and no others: a misspelt one is found without the CRDs."""
+"""Lists KubeRay's fields that cluster/kuberay uses, and no others: a misspelt one is found without the CRDs."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ FORMS: dict[str, type[Form]] = {"RayCluster": RayCluster, "RayService": RayServi
 
 
 def closed(schema: Any) -> Any:
-    """A schema of a CRD as the API server takes it under strict validation: no key that it does not name."""
+    """Returns a CRD's schema as the API server applies it under strict validation: it takes no unnamed key."""
     if isinstance(schema, list):
         return [closed(item) for item in schema]
     if not isinstance(schema, dict):

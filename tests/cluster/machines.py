@@ -137,5 +137,5 @@ def _inside(namespace: str) -> tuple[str, ...]:
 
 
 def _ip(*arguments: str) -> str:
-    """Errors: CalledProcessError."""
+    """Runs `ip`, and returns what it printed. Errors: CalledProcessError."""
     return subprocess.run(["ip", *arguments], check=True, capture_output=True, text=True, timeout=20).stdout

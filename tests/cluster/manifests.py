@@ -36,7 +36,9 @@ def serve_config() -> dict[str, Any]:
 
 @contextmanager
 def pools_of_raylets(**variables: str) -> Iterator[dict[str, str]]:
-    """A head without CPUs and a raylet for each pool. Gives the environment that reaches it; RAY_GYM_TEST_JOBS is its dashboard."""
+    """Starts a head without CPUs and a raylet for each pool. Yields the environment that reaches them;
+    RAY_GYM_TEST_JOBS is the address of the dashboard.
+    """
     folder = tempfile.mkdtemp(prefix="ray_gym_test_")  # short: Ray puts sockets below it
     port, dashboard = free_port(), free_port()
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("RAY_", "PYTEST_"))}

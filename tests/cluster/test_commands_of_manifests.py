@@ -31,7 +31,9 @@ GYM = typer.main.get_command(app)
 
 
 def commands(file: Path, program: str) -> list[list[str]]:
-    """Command lines that begin with `program`, continued ones whole: in scripts, YAML's values, comments and blocks of pages."""
+    """Returns the arguments of a file's command lines that begin with `program`, continued lines joined: in scripts,
+    YAML values, comments and code blocks.
+    """
     text = file.read_text().replace("\\\n", " ")
     text = re.sub(r">-\n\s+(.*(?:\n\s{4,}\S.*)*)", lambda found: " ".join(found[1].split()), text)  # folded scalars
     lines = [re.sub(r"^(\s|[-#>$]\s|\w+: )*", "", line) for line in text.splitlines()]
@@ -40,7 +42,7 @@ def commands(file: Path, program: str) -> list[list[str]]:
 
 
 def parse(command: Any, arguments: list[str]) -> None:
-    """Errors: click's, for a command or an option that is not there."""
+    """Parses a command's arguments and its subcommands'. Errors: click's, for an unknown command or option."""
     context = command.make_context(command.name or "", list(arguments))
     while hasattr(command, "resolve_command"):  # typer has a click of its own
         _, inner, rest = command.resolve_command(context, context._protected_args + context.args)

@@ -1,4 +1,6 @@
-"""What RayService names, brought up by `serve deploy` (which sends what KubeRay's operator sends), on CPU with the small model."""
+"""Checks the application of RayService, brought up by `serve deploy` (which sends what KubeRay's operator sends), on
+CPU with the small model.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ class Held:
         return found
 
     def actors(self) -> list[dict[str, Any]]:
-        """Those that live, with the pools of their nodes."""
+        """Returns the living actors, with the pools of their nodes."""
         script = (
             "import json, ray\n"
             "from ray.util.state import list_actors\n"
@@ -83,7 +85,7 @@ class Held:
         return done.stdout
 
     def processes(self) -> list[psutil.Process]:
-        """The processes of `ray-gym serve`."""
+        """Returns the processes of `ray-gym serve`."""
         return [
             process
             for process in psutil.process_iter(["cmdline"])

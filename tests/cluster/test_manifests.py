@@ -1,4 +1,4 @@
-"""Every file of cluster/ against its schema, and against the others."""
+"""Checks every file of cluster/ against its schema, and against the others."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PARTS = ("c1,c2", "p1", "u1")
 
 @dataclass(frozen=True)
 class Allocation:
-    """Of three parts, and a repository with a venv."""
+    """An allocation has three parts, and a repository with a venv."""
 
     folder: Path
     environment: dict[str, str]

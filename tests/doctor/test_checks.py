@@ -229,7 +229,7 @@ def test_what_a_config_asks_for(tmp_path: Path) -> None:
 
 
 def test_what_a_job_would_be_refused_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a submitted job, the doctor sees what a run would see there."""
+    """The doctor, in a submitted job, refuses the folders that a run would be refused for there."""
     monkeypatch.setenv("RAY_JOB_CONFIG_JSON_ENV_VAR", "{}")
     config = Path("configs/tic_tac_toe_scripted.yaml")
     with pytest.raises(UserError, match=r"output\.dir: \S+ is relative"):

@@ -1,4 +1,4 @@
-"""`ray-gym doctor` as it is typed: exit codes, and what it says."""
+"""Checks `ray-gym doctor` as it is typed: its exit codes, and what it says."""
 
 from __future__ import annotations
 

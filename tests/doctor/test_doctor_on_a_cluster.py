@@ -1,4 +1,4 @@
-"""`ray-gym doctor` on three raylets: what is well, and each thing that is really wrong with one of them."""
+"""Runs `ray-gym doctor` on three raylets: when all is well, and with each problem that one of them may have."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ service: {port: PORT}
 
 @pytest.fixture(scope="module")
 def nodes() -> Iterator[ExaminedNodes]:
-    """A head, a node with two GPUs (so it says), and one that finds no small model in its cache."""
+    """Starts a head, a node that claims two GPUs and one that finds no small model. Yields their examiners."""
     before = dict(os.environ)
     folder = Path(tempfile.mkdtemp(prefix="ray_gym_test_"))  # short: Ray puts sockets below it
     os.environ["PYTHONPATH"] = str(REPOSITORY)

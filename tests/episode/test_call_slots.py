@@ -1,4 +1,4 @@
-"""`participants.NAME.concurrency`: calls of one participant in flight at once in a worker, and whose time the waiting is."""
+"""Checks `participants.NAME.concurrency`: a worker's calls in flight, and whose time the waiting is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Broken environments: an episode that can't go on is data, with a kind and a place to look at."""
+"""Checks broken environments: an episode that can't go on is data, with a kind of failure and its place."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Tooled(Talk):
 
 
 def breaking(hook: str, library: bool) -> Tooled:
-    """An environment in which `hook` does nothing but fail, in its own code or in what it calls."""
+    """Returns an environment in which `hook` does nothing but fail, in its own code or in what it calls."""
 
     def fail(self: Any, *args: Any) -> None:
         if library:

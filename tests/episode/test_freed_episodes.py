@@ -1,4 +1,6 @@
-"""What is played is freed when it is let go, without a look for cycles: workers look for those seldom (`ray_gym/run/worker/garbage.py`)."""
+"""Checks that an episode is freed with its last reference, without a search for cycles: workers search for cycles
+seldom (`ray_gym/run/worker/garbage.py`).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The token ledger: one exact sequence a sample, and a mask on exactly what was generated."""
+"""Checks the token ledger: each sample is one exact sequence, with a mask on exactly what was generated."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ ids = st.lists(st.integers(1, 50), max_size=6)
 
 @given(st.lists(st.tuples(ids, ids, st.booleans()), min_size=1, max_size=12))
 def test_prompts_and_generations_in_order_are_the_sample(steps: list[tuple[list[int], list[int], bool]]) -> None:
-    """Also across forks: every sample is its own steps, and the mask is on exactly its generated ids."""
+    """Every sample holds its own steps, also across forks, and its mask is on exactly its generated ids."""
     ledger = Ledger()
     expected: list[list[tuple[int, int]]] = []  # (id, mask) by sample
     begin_anew = True

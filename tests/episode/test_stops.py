@@ -1,4 +1,4 @@
-"""Why an episode ends: its environment, turns, steps, words and silence; and that nothing happens after its end."""
+"""Checks why an episode ends (its environment, turns, steps, words, silence), and that nothing happens afterwards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ray_gym.stop import EpisodeOver, StopReason
 
 
 class Counting(Talk):
-    """Over when three was counted, by a tool or in words."""
+    """The episode is over when three was counted, by a tool or in words."""
 
     def setup(self, task: Any, episode: Episode) -> dict[str, Any]:
         return {"count": 0}
@@ -130,13 +130,13 @@ async def test_a_participant_who_was_told_nothing_is_not_asked() -> None:
 
 
 async def test_silence_is_not_answered_later_either() -> None:
-    """A simulated user who says nothing at all has failed: the policy has nothing new to answer, and is not charged for it."""
+    """A user's silence is a failure of the user: the policy has nothing new to answer, and is not charged for it."""
     game = await play_script(Talk(), ["hello"], [""])
     assert game.played.failure is not None and game.played.failure.kind == "user" and game.played.score is None
 
 
 class Private(Talk):
-    """What the user's tool answers is nobody else's; `loud`: but for a remark about it."""
+    """Hides the results of the user's tool from others; if `loud`, they hear a remark about it."""
 
     def __init__(self, loud: bool = False) -> None:
         super().__init__()
@@ -279,7 +279,7 @@ async def test_an_environment_may_end_the_episode_itself_and_the_first_reason_co
 
 
 async def test_an_opening_alone_may_be_the_end() -> None:
-    """A task that starts from a finished state is over before anyone is asked."""
+    """An episode is over before anyone is asked if its task starts from a finished state."""
 
     class Over(Counting):
         def opening(self, task: Any, state: dict[str, Any]) -> Opening:

@@ -1,4 +1,4 @@
-"""What each participant sees of an episode, and what it never sees."""
+"""Checks what each participant sees of an episode, and what it never sees."""
 
 from __future__ import annotations
 

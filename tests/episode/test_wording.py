@@ -1,4 +1,4 @@
-"""Words that stand by themselves in a text."""
+"""Checks that words are found in a text only where they stand by themselves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations that were begun elsewhere are continued."""
+"""Checks that conversations begun elsewhere are continued."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def output_item(call_id: str, output: Any = "ok") -> dict[str, Any]:
 
 
 def shape(messages: Any) -> list[tuple[Any, ...]]:
-    """What each message is: who says what, and which calls it makes or answers."""
+    """Returns each message's role and content, and the ids of the calls that it makes."""
     return [
         (one.role, one.content, *([[call.id for call in one.tool_calls]] if one.tool_calls else ()))
         for one in task_of(messages).messages
@@ -65,7 +65,7 @@ def shape(messages: Any) -> list[tuple[Any, ...]]:
 
 
 class Desk(Talk):
-    """What the policy is told first is not to be seen when a row brings its own; what the user is told, such as a goal, is."""
+    """A row's own conversation replaces what the opening tells the policy, and keeps what it tells the user."""
 
     def opening(self, task: Task, state: Any) -> Opening:
         system = {"policy": "opening's prompt", "user": "You are the user."}

@@ -1,4 +1,4 @@
-"""Chat completions of callers: what is read out of a body, and that the official client's types take what is written."""
+"""Checks chat completions: what is read out of a body, and that the official client's types accept the answers."""
 
 from __future__ import annotations
 

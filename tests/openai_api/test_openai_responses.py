@@ -1,4 +1,4 @@
-"""The Responses API of callers: what is read out of a body, and that the official client's types take what is written."""
+"""Checks the Responses API: what is read out of a body, and that the official client's types accept the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said as items of the Responses API: as they are spelled there, and the same conversation when they are read back."""
+"""Checks items of the Responses API: they are spelled as there, and read back as the same conversation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations that were begun elsewhere: how rows spell them."""
+"""Checks how rows spell conversations that were begun elsewhere."""
 
 from __future__ import annotations
 

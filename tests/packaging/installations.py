@@ -1,4 +1,4 @@
-"""Wheels, and fresh environments that have one installed and nothing of the checkout."""
+"""Builds wheels, and makes fresh environments that have one installed and nothing of the checkout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OWN = f"{sys.version_info[0]}.{sys.version_info[1]}"
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A venv. Commands in it know nothing of this process's environment that has to do with Python or Ray."""
+    """An installation is a venv. Its commands have nothing of this process's environment about Python or Ray."""
 
     folder: Path
 
@@ -107,6 +107,6 @@ def install(wheel: Path, python: str, folder: Path) -> Installation:
 
 
 def packages_with(module: str) -> Path | None:
-    """The folder of this process's packages that has a module; None if there is none."""
+    """Returns the folder of this process's packages that has a module; None if there is none."""
     spec = find_spec(module)
     return Path(spec.origin).parents[1] if spec is not None and spec.origin is not None else None

@@ -1,4 +1,4 @@
-"""The wheel alone, where nothing of the checkout is, in a project that has packages with the names of our folders."""
+"""Tests the wheel without the checkout, in a project that has packages with the names of our folders."""
 
 from __future__ import annotations
 

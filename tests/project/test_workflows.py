@@ -73,7 +73,7 @@ def test_the_shards_are_the_groups_of_the_gate() -> None:
 
 
 def test_the_nightly_parts_are_those_of_the_makefile() -> None:
-    """Also those that the tests and the runner know; the gate is one of them."""
+    """The nightly workflow, the tests and the runner know the same parts; the gate is one of them."""
     [command] = [step["run"] for step in steps("nightly.yml") if step.get("id") == "read"]
     pipeline = command.partition("$(")[2].partition(" | jq")[0]
     found = subprocess.run(["bash", "-ec", pipeline], cwd=ROOT, check=True, capture_output=True, text=True)

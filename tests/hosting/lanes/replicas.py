@@ -1,4 +1,4 @@
-"""Replicas that are called by lanes; Serve's handle alone is a double."""
+"""Provides replicas that are called by real lanes; only their models and Serve's handle are doubles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def asked(text: str, session: str = "episode") -> CompletionRequest:
 
 
 class Replica:
-    """What its model does is told by the words of the request."""
+    """The words of a request tell the replica's model what to do."""
 
     def __init__(self, name: str, slots: int = 1000) -> None:
         self.name = name
@@ -70,7 +70,7 @@ class Replica:
 
 
 class Handle:
-    """Of Serve: it says which replicas there are."""
+    """Serve's handle says which replicas there are."""
 
     def __init__(self, *replicas: Replica) -> None:
         self.replicas = list(replicas)

@@ -1,4 +1,4 @@
-"""One process to one replica: calls, their answers, and how either end goes away."""
+"""Checks the lane from one process to one replica: calls, their answers, and how either end goes away."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ray_gym.models.base import Completion
 
 @pytest.fixture
 def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many calls came in each."""
+    """Counts the calls in each batch that arrives."""
     found: list[int] = []
     decode = wire.decode_batch
 

@@ -1,4 +1,4 @@
-"""From one process to all replicas of a model."""
+"""Checks the lanes from one process to all replicas of a model."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def test_no_more_at_a_time_than_there_are_slots() -> None:
 
 
 async def test_another_process_s_calls_take_slots_too() -> None:
-    """What a caller can't know is told to it: the call goes on to the next replica."""
+    """A full replica says so, and the call moves to the next one: a caller can't know of other processes' calls."""
     replicas = [Replica("a", slots=1), Replica("b", slots=1)]
     async with lanes_to(Handle(*replicas)) as one, lanes_to(Handle(*replicas)) as other:
         held = asyncio.create_task(one.complete(asked("slow"), "key"))
