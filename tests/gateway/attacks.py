@@ -1,4 +1,4 @@
-"""What the attacks send, and to whom."""
+"""Lists what the attacks send, and to which paths."""
 
 from __future__ import annotations
 

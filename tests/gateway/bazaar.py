@@ -1,6 +1,6 @@
-"""An environment in which a policy buys and a user answers, and a scripted model with tokens: one for every byte of what is said.
+"""Defines an environment in which a policy buys and a user answers, and a scripted model with a token for each byte.
 
-The model notes every call it is asked, and whoever asks it to wait is answered when a file of that name is there.
+The model notes every call. A call that asks it to wait is answered once the file that it names exists.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Bag(Task):
 
 
 class Bazaar(Environment[Bag, list[str]]):
-    """Buy things until the bag is full."""
+    """The policy takes things until the bag is full."""
 
     participants = ("policy", "user")
 

@@ -26,12 +26,12 @@ Json = dict[str, Any]
 
 @dataclass
 class Notes:
-    """What the model `bazaar:echo` notes, and where it is told to go on."""
+    """Reads what the model `bazaar:echo` notes, and lets it answer."""
 
     notes: Path
 
     def asked(self, text: str) -> int:
-        """How often a model was."""
+        """Returns how often a model was asked this."""
         return sum(note.read_text() == text for note in self.notes.glob("asked-*"))
 
     def until_asked(self, text: str) -> None:
@@ -43,7 +43,7 @@ class Notes:
 
 @dataclass
 class Agent(Notes):
-    """A session, the client that an agent has for it, and what the agent remembers."""
+    """An agent has a session, a client for it, and a memory."""
 
     session: Session
     client: openai.OpenAI
@@ -63,7 +63,7 @@ class Agent(Notes):
 
 @contextlib.contextmanager
 def shopping(service: Served) -> Iterator[Agent]:
-    """In a session of its own."""
+    """Opens a session, and yields an agent in it."""
     notes = fresh_notes(service)
     with service.client() as client, client.open_session() as session:
         view = session.opened.participants["policy"]
@@ -73,7 +73,7 @@ def shopping(service: Served) -> Iterator[Agent]:
 
 
 def fresh_notes(service: Served) -> Path:
-    """The folder in which the model notes what it is asked."""
+    """Empties the folder in which the model notes what it is asked, and returns it."""
     notes = service.folder.parents[1] / "notes"
     for note in notes.iterdir():
         note.unlink()
@@ -89,7 +89,9 @@ def result(call_id: str, text: Any = "one pen") -> Json:
 
 
 def samples(service: Served, agent: Agent) -> list[tuple[str, str | None, str]]:
-    """Of the policy: thread, why it was forked, and what its tokens spell. Mask and logprobs are on what was generated."""
+    """Returns the policy's samples: thread, why it was forked, and what its tokens spell. Checks that mask and logprobs
+    are on what was generated.
+    """
     agent.session.score()
     row, found = service.row("bazaar:Bazaar", agent.session.opened.id), []
     for sample in row["samples"]:
@@ -123,7 +125,7 @@ def cut_off(service: Served, agent: Agent, body: Json) -> None:
 
 
 class BreaksTheFirst:
-    """A proxy that drops its first connection once `asked` says that the request has arrived."""
+    """This proxy drops its first connection once `asked` has returned: the request has arrived by then."""
 
     def __init__(self, target: tuple[str, int], asked: Any) -> None:
         self._target, self._asked = target, asked

@@ -136,7 +136,7 @@ def client(app: FastAPI, token: str | None = TOKENS["alice"], host: str = "local
 
 
 def problem(response: httpx.Response, status: int) -> dict[str, Any]:
-    """Of an answer that has to be an error in the one shape."""
+    """Checks that an answer is an error in the one shape, and returns the error."""
     assert response.status_code == status, response.text
     assert response.headers["content-type"] == "application/json"
     body = response.json()

@@ -1,4 +1,4 @@
-"""An environment with tools that end the process they run in, or wait until somebody lets them go on."""
+"""Defines an environment whose tools end their own process, or wait until somebody lets them go on."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class RawAnswer:
 
     @property
     def status(self) -> int:
-        """0 if the connection was closed without an answer."""
+        """Returns the status of the answer; 0 if the connection was closed without one."""
         return int(self.head.split(" ", 2)[1]) if self.head else 0
 
     def json(self) -> Any:

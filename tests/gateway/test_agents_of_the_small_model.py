@@ -1,4 +1,6 @@
-"""The running service with the real small model: the official client at its door, and black-box agents that play captured episodes."""
+"""Tests the running service with the real small model: the official client at its door, and black-box agents that play
+captured episodes.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ GREEDY: Any = {"model": "small", "temperature": 0.0}
 
 @pytest.fixture(scope="module")
 def client(small_model_service: Served) -> Iterator[openai.OpenAI]:
-    """The official client, as a caller with a session of its own."""
+    """Yields the official client, as a caller with a session of its own."""
     headers = {"X-Session-ID": "a-conversation"}
     url = f"{small_model_service.url}/v1"
     with openai.OpenAI(base_url=url, api_key=TOKEN, max_retries=0, default_headers=headers) as client:

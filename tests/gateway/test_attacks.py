@@ -1,4 +1,4 @@
-"""Attacks on the running service: each is answered 4xx, and leaves no trace in its files, its logs or its counts."""
+"""Checks that each attack on the running service is answered 4xx, and leaves no trace in files, logs or counts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ LENGTH = "Content-Length: "
 
 @dataclass(frozen=True)
 class Attacked:
-    """What is there before: Alice has all of it, and Bob nothing."""
+    """Alice has all that the service holds before the attacks, and Bob has nothing."""
 
     service: GuardedService
     ids: dict[str, str]
     key: str
-    """Of her session."""
+    """Key of Alice's session."""
 
     def path(self, template: str) -> str:
         return re.sub("|".join(self.ids), lambda found: self.ids[found[0]], template)
@@ -43,7 +43,7 @@ class Attacked:
             return http.request(method, self.path(path), headers=headers, **more)
 
     def footprint(self) -> tuple[dict[str, int], dict[str, float]]:
-        """The service's files with their sizes, and what it counts; without the question that asks for it."""
+        """Returns the sizes of the service's files, and what it counts, without the request that asks for it."""
         files = {str(path): path.stat().st_size for path in sorted(self.service.directory.rglob("*")) if path.is_file()}
         text = self.ask("GET", "/metrics", ALICE).text
         names = ("ray_gym_sessions", "ray_gym_rollouts", "ray_gym_http_requests_in_flight", "ray_gym_http_streams")
@@ -219,7 +219,9 @@ def test_headers_without_end(attacked: Attacked) -> None:
 
 
 def test_one_request_is_not_two(attacked: Attacked) -> None:
-    """A length and chunks at once: whoever stands in front could see another request than the service does."""
+    """A request with both a length and chunks, or with two lengths, is refused: a proxy in front could see another
+    request than the service does.
+    """
     inner = head("DELETE", f"/v1/sessions/{SESSION}", token=ALICE)
     both = head("POST", "/v1/rollouts", JSON, f"{LENGTH}{len(inner) + 5}", "Transfer-Encoding: chunked", token=ALICE)
     assert 400 <= raw(attacked, both, b"0\r\n\r\n" + inner) < 500

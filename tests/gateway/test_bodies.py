@@ -1,4 +1,4 @@
-"""Bodies that are too large, too slow, no JSON, or JSON that is meant to hurt."""
+"""Checks that bodies are refused that are too large, too slow, no JSON, or JSON that is meant to hurt."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ JSON = {"Content-Type": "application/json"}
 
 
 def nested(levels: int) -> bytes:
-    """An item whose body is nested so deep."""
+    """Returns an item whose body is nested to this many levels."""
     return b'{"name": "x", "more": {"a": ' + b"[" * (levels - 2) + b"]" * (levels - 2) + b"}}"
 
 

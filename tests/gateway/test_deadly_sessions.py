@@ -1,4 +1,6 @@
-"""Sessions that end their workers, over HTTP: they are found out and say why they failed; those beside them go on."""
+"""Checks sessions that end their workers, over HTTP: they are found and say why they failed, and those beside them
+continue.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever is raised is answered in one shape, and tells nothing that it should not."""
+"""Checks that every exception is answered in one shape, and tells nothing that it should not."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ from ray_gym.deployments.gateway.guards.auth import caller_of
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "service.md").read_text()
 CLIENT = Path(calls.__file__).parent
 SHARED = ("base.py", "exchanges.py", "group_stream.py")
-"""What both clients are made of."""
+"""Modules that both clients are made of."""
 OF_OPENAI = re.compile(r"/openai/")
 """Called by OpenAI's own clients."""
 
 
 def endpoints() -> Iterator[tuple[str, str]]:
-    """Method and path, as the description of the API has them."""
+    """Yields method and path of every endpoint but OpenAI's, as the description of the API has them."""
     nobody = cast(Any, None)
     app = FastAPI()
     for router in (

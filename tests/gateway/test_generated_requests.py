@@ -100,7 +100,7 @@ UNREACHED = {"/v1/completions", "/v1/responses"}
 
 
 def schemathesis(service: GuardedService, folder: Path, changes: dict[str, Any]) -> None:
-    """Errors: AssertionError with what it says, if it has found something."""
+    """Runs schemathesis on the service. Errors: AssertionError with its output, if it has found something."""
     config = folder / "schemathesis.toml"
     config.write_text(CONFIG % changes)
     command = [str(Path(sys.executable).parent / "schemathesis"), "--config-file", str(config), "--no-color", "run"]
@@ -116,7 +116,7 @@ def schemathesis(service: GuardedService, folder: Path, changes: dict[str, Any])
 
 
 def answered(http: httpx.Client) -> dict[tuple[str, str], float]:
-    """How many requests were answered, by route and status."""
+    """Returns how many requests were answered, by route and status."""
     found: dict[tuple[str, str], float] = {}
     for labels, count in re.findall(r"^ray_gym_http_requests_total\{(.*)\} (\S+)$", http.get("/metrics").text, re.M):
         named: dict[str, Any] = dict(re.findall(r'(\w+)="([^"]*)"', labels))

@@ -1,4 +1,6 @@
-"""What black-box agents do to a conversation, over HTTP on the running service: each call is one step of the record, token by token."""
+"""Checks what black-box agents do to a conversation, over HTTP on the running service: each call is one step of the
+record, token by token.
+"""
 
 from __future__ import annotations
 

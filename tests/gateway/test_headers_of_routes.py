@@ -1,4 +1,6 @@
-"""What clients send in headers is read from headers: a route that looks for it elsewhere would do a repeated request twice."""
+"""Checks that routes read from headers what clients send in headers: a route that looks elsewhere for a key would carry
+out a repeated request twice.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from ray_gym.deployments.gateway.doors.sessions import session_routes
 from ray_gym.deployments.gateway.guards.auth import caller_of
 
 ANYTHING = cast(Any, None)
-"""Of routes that are described, and never asked."""
+"""Argument of routes that are described, and never called."""
 CAN_BE_REPEATED = ["", "/{session_id}/tools", "/{session_id}/messages", "/{session_id}/score"]
 
 

@@ -1,5 +1,6 @@
-"""`ray-gym serve` on a standing cluster, killed in parts and as a whole: sessions go on, what it started goes, and the next one of its
-name takes its place."""
+"""Kills `ray-gym serve` on a standing cluster, in parts and as a whole: sessions continue, what the service started is
+stopped, and the next service of its name takes its place.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +41,7 @@ print([*apps, *(name for name in actors if not name.startswith("SERVE"))])
 
 
 def left(environment: dict[str, str]) -> str:
-    """Applications of Serve, and actors with names that are not Serve's own."""
+    """Returns Serve's applications, and the actors whose names are not Serve's own."""
     program = f"import ray\nray.init(logging_level='ERROR', log_to_driver=False)\n{LEFT}"
     done = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=60, check=True
@@ -49,7 +50,9 @@ def left(environment: dict[str, str]) -> str:
 
 
 def sessions_go_on(address: str, environment: dict[str, str]) -> None:
-    """After the gateway's only replica and Serve's proxy have died, and there are as many as there may be for one caller."""
+    """Sessions continue after the gateway's only replica and Serve's proxy have died, and one caller can't open more
+    sessions than it may have.
+    """
     with Client(address) as client:
         *_, session = (client.open_session(SessionRequest(seed=seed)) for seed in range(4))
         full = problem(httpx.post(f"{address}/v1/sessions", json={}, timeout=30), 429)

@@ -1,4 +1,4 @@
-"""Who is told whether an answer has gone out whole, and what counts as that."""
+"""Checks when a response counts as delivered, and that this is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Callers of sessions who go before they are answered, who are too many, and who close what others wait for; on the running service."""
+"""Checks callers of sessions that leave before they are answered, that are too many, or that close a session for which
+others wait, on the running service.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,14 @@ class Caller(Notes):
         return httpx.post(url, json={"content": text}, headers=headers, timeout=within_s)
 
     def ask(self, text: str, tries: int) -> str:
-        """As a black-box agent."""
+        """Asks as a black-box agent does, and returns the answer."""
         base_url, key = self.session.openai_base_url, self.session.api_key
         with openai.OpenAI(base_url=base_url, api_key=key, max_retries=tries) as client:
             said = client.chat.completions.create(model="policy", messages=[{"role": "user", "content": text}])
         return said.choices[0].message.content or ""
 
     def refused(self) -> httpx.Response | None:
-        """What is said on top; None if it would wait."""
+        """Returns the answer to one command more; None if that would wait."""
         with contextlib.suppress(httpx.ReadTimeout):
             return self.say("on top", "on top", within_s=5)
         return None
@@ -71,7 +73,7 @@ def caller(service: Served) -> Iterator[Caller]:
 
 
 def test_callers_who_go_leave_nothing_behind(service: Served, caller: Caller) -> None:
-    """What was begun is carried out, and its answer is there for who asks again; what was not gives its place to others."""
+    """A running command is finished, and its answer is kept for a retry; commands that wait give up their places."""
     with contextlib.ExitStack() as connections:
         connections.enter_context(caller.begin_to_say("wait gate", "first"))
         caller.until_asked("wait gate")

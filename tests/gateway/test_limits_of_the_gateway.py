@@ -1,4 +1,4 @@
-"""How much at once, what headers may hold, and what every answer has."""
+"""Checks how many requests are served at once, what headers may hold, and what every answer has."""
 
 from __future__ import annotations
 

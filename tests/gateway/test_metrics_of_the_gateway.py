@@ -1,4 +1,4 @@
-"""What Prometheus reads."""
+"""Checks what Prometheus reads."""
 
 from __future__ import annotations
 

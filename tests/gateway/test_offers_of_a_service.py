@@ -1,4 +1,4 @@
-"""What a config offers to callers."""
+"""Checks what a config offers to callers."""
 
 from __future__ import annotations
 

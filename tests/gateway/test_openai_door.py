@@ -1,4 +1,4 @@
-"""The OpenAI-compatible door in front of models that know messages only, played by the official client."""
+"""Tests the OpenAI-compatible door in front of models that know messages only, with the official client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def player(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 class Failing:
-    """A model that fails as it is told to, or never answers."""
+    """This model raises the failure that it is given, or never answers."""
 
     def __init__(self, failure: Exception | None) -> None:
         self.failure = failure

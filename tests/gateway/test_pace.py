@@ -23,7 +23,7 @@ Way = Callable[[], Awaitable[None]]
 
 
 class Connection:
-    """A client that takes what is sent to it while it reads, and goes when it is told to."""
+    """A client takes what is sent to it while it reads, and leaves when it is told to."""
 
     def __init__(self) -> None:
         self.reads = asyncio.Event()
@@ -43,7 +43,7 @@ class Connection:
 
 
 class Replica:
-    """An application, and what it has sent."""
+    """A replica runs an application, and counts the bytes that it made."""
 
     def __init__(self) -> None:
         self.made = 0
@@ -64,7 +64,9 @@ class Replica:
 
 
 async def through_serve(replica: Replica, connection: Connection, path: str, waiting: list[int] | None = None) -> None:
-    """As Serve's proxy and replica do it: queues without an end, both ways. `waiting` is told how much waits in the proxy."""
+    """Plays a request through queues without a bound, both ways, as Serve's proxy and replica do. `waiting` is told how
+    much waits in the proxy.
+    """
     scope: dict[str, Any] = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b""}
     scope |= {"asgi": {"version": "3.0", "spec_version": "2.3"}, PACED: True}
     meter = Meter(connection.receive, connection.send)

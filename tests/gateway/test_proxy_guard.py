@@ -1,4 +1,4 @@
-"""What is refused in Serve's proxy, before Serve has read it."""
+"""Checks what is refused in Serve's proxy, before Serve has read it."""
 
 from __future__ import annotations
 

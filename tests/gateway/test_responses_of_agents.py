@@ -1,4 +1,4 @@
-"""What agents ask of a session's own door beside plain chats, over HTTP on the running service."""
+"""Checks what agents ask of a session's own door beside plain chats, over HTTP on the running service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The service as it runs: on its own address or not at all, for those with a token, gone when it is told to end."""
+"""Checks the running service: on its own address or not at all, for callers with a token, gone when told to end."""
 
 from __future__ import annotations
 

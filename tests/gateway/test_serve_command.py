@@ -1,4 +1,4 @@
-"""`ray-gym serve`: what is refused before anything starts."""
+"""Checks what `ray-gym serve` refuses before anything starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which address Serve has, when it is refused, and what is said then."""
+"""Checks which address Serve has, when it is refused, and what is said then."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where tokens come from, and what is refused without ever showing one."""
+"""Checks where tokens come from, and what is refused without ever showing one."""
 
 from __future__ import annotations
 

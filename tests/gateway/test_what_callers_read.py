@@ -39,7 +39,7 @@ def opened(url: str) -> socket.socket:
 
 
 def memory_mb(pid: int) -> float:
-    """Of the proxy and the gateway."""
+    """Returns the memory of the proxy and the gateway."""
     found = [child for child in psutil.Process(pid).children(recursive=True) if is_of_gateway(child)]
     assert len(found) == 2
     return sum(child.memory_full_info().uss for child in found) / 2**20

@@ -1,4 +1,4 @@
-"""Which doors a token opens, and which a session's key."""
+"""Checks which doors a token opens, and which a session's key."""
 
 from __future__ import annotations
 
