@@ -1,4 +1,4 @@
-"""An environment whose tasks name what goes wrong in them; players that call the tool of that name."""
+"""Defines an environment whose tasks name what goes wrong in them, and players that call the tool of that name."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Faulty(Tools):
 
 
 class Deadly(Faulty):
-    """Without judges."""
+    """This environment has no judges."""
 
     auxiliary = ()
 

@@ -1,4 +1,4 @@
-"""A stand-in for S3: moto's server, as a process of its own on this machine. It is a double; no test here speaks to Amazon."""
+"""Runs moto's server as a stand-in for S3, in a process of its own on this machine. No test here speaks to Amazon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What is said of an address before Ray is asked to join it: at once, and never with another cluster instead."""
+"""Checks what is said of a wrong address, at once, before Ray is asked to join it; no other cluster is
+joined instead.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ CONFIG = "configs/tic_tac_toe_scripted.yaml"
 
 @pytest.fixture
 def dashboard() -> Iterator[str]:
-    """Something that speaks HTTP, as Ray's dashboard does."""
+    """Serves HTTP, as Ray's dashboard does, and yields the address."""
     server = HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"127.0.0.1:{server.server_port}"

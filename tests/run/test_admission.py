@@ -1,4 +1,4 @@
-"""When new episodes may begin. The gate is plain state; what a model says of its load is given here."""
+"""Checks when new episodes may begin. The gate is plain state; the loads that models report are given here."""
 
 from __future__ import annotations
 

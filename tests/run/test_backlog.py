@@ -1,4 +1,4 @@
-"""How many episodes a worker holds follows from how fast they are over: two workers with sixteen places each."""
+"""Checks that workers hold more episodes the faster these end, with two workers that have sixteen places each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.runs]
 
 
 def told(cluster: dict[str, str], folder: Path, delay_s: float, games: int) -> list[tuple[int, int]]:
-    """How many games were done, and how many leased, each time that a worker answered."""
+    """Returns how many games were done, and how many leased, each time that a worker answered."""
     command = [sys.executable, str(Path(__file__).with_name("in_flight.py")), str(folder), str(delay_s), str(games)]
     environment = {**cluster, "PYTHONPATH": str(REPOSITORY / "tests")}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Whether a worker that died had got anything done: if many in a row had not, the run gives up."""
+"""Checks whether a worker that died had made progress: if many in a row had not, the run gives up."""
 
 from __future__ import annotations
 
@@ -39,7 +39,9 @@ def commits(tmp_path: Path) -> Commits:
 
 
 async def test_a_committed_row_is_something_done_also_of_an_episode_that_is_charged(commits: Commits) -> None:
-    """Else a few environments that kill their workers would end a run in which every death takes one of them out."""
+    """A committed row counts as progress even if its episode is charged. Otherwise a few environments that kill their
+    workers would end a run in which every death takes one of them out.
+    """
     commits.dispatcher.lease("a", 2)
     row = failed_row(SPECS[0], "run", "env", "charged")
     commits.directory.storage.stage("part.parquet", as_table([row]))
@@ -53,7 +55,9 @@ async def test_a_committed_row_is_something_done_also_of_an_episode_that_is_char
 
 
 async def test_a_session_that_is_charged_is_something_done(commits: Commits, tmp_path: Path) -> None:
-    """Else many that kill their workers would bring down the hall that they are in, and be tried anew in the next one."""
+    """A session that is charged counts as progress. Otherwise many that kill their workers would bring down their hall,
+    and be tried again in the next one.
+    """
     commits.fences, commits.dispatcher.sessions = Fences(tmp_path, "run"), SuspectSessions()
     done = []
     for attempt in range(SUSPECT_AFTER):

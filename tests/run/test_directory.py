@@ -1,4 +1,4 @@
-"""A run's directory: whoever globs it sees complete rows only, and one driver writes it."""
+"""Checks a run's directory: a glob sees complete rows only, and one driver writes it."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def test_a_relative_directory_is_refused_under_a_submitted_job(monkeypatch: pyte
 
 
 def test_a_driver_that_was_taken_over_commits_nothing_more(directory: RunDirectory) -> None:
-    """On a filesystem that takes a lock that doesn't hold (some network filesystems' don't)."""
+    """The filesystem takes a lock that doesn't hold, as some network filesystems do."""
     directory.storage.stage("part-0.parquet", rows("a"))
     (directory.path / ".lock").unlink()
     newer = reopen(directory.path)
@@ -219,7 +219,7 @@ def test_a_journal_that_cannot_be_made_leaves_no_run_behind(tmp_path: Path) -> N
 
 
 def test_names_are_in_the_order_of_the_commits_also_over_drivers(directory: RunDirectory) -> None:
-    """And older versions' files, which have no number, stay part of the run."""
+    """Files of older versions have no number, and stay part of the run."""
     (directory.path / "episodes" / "part-7-0-00000.parquet").write_bytes(b"")
     for name in ("part-1-1-00000.parquet", "part-1-0-00000.parquet"):
         directory.storage.stage(name, rows(name))

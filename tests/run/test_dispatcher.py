@@ -265,7 +265,7 @@ class Dispatching(RuleBasedStateMachine):
         assert self.dispatcher.in_flight <= len(leased)
 
     def teardown(self) -> None:
-        """Whatever happened, one worker that lives can end the run."""
+        """Checks that one living worker can end the run, whatever happened before."""
         if hasattr(self, "dispatcher"):
             for worker in self.ever:
                 self.lose(worker)

@@ -1,4 +1,4 @@
-"""An environment that `ray-gym new-env` made outside of this repository, from nothing to a run on a cluster."""
+"""Tests an environment that `ray-gym new-env` made outside of this repository, from nothing to a run on a cluster."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_from_nothing_to_a_submitted_job(cluster: Environment, tmp_path: Path) -
 
 
 def test_workers_without_the_code(cluster: Environment, tmp_path: Path) -> None:
-    """Said at once, with what to do; nothing is left."""
+    """Missing code is reported at once, with what to do, and no run is left behind."""
     (tmp_path / "half.py").write_text(LACKS_A_MODULE)
     (tmp_path / "config.yaml").write_text(
         "environment: {id: 'half:Half'}\ntasks: {generate: 2}\nparticipants: {policy: {model: echo}}\n"

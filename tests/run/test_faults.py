@@ -1,4 +1,6 @@
-"""Environments that break in every way there is: their episodes end as failures of the right kind, all others finish."""
+"""Checks environments that break in every way there is: their episodes fail with the right kind, and all
+others finish.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,7 @@ def load_groups(path: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def broken_endpoint() -> Iterator[str]:
-    """An OpenAI-compatible endpoint that always answers 503."""
+    """Serves an OpenAI-compatible endpoint that always answers 503, and yields its URL."""
 
     class Unavailable(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
@@ -167,7 +169,7 @@ CHARGED = {  # what kills workers: what the record says of it
 def test_what_kills_workers_is_charged_and_what_is_not_deterministic_is_played_anew(
     cluster: dict[str, str], tmp_path: Path
 ) -> None:
-    """What dies on its own is no less certain than what a test kills, and it dies at the same call every time."""
+    """The faults end their workers by themselves, at the same call every time: no test has to kill one."""
     fine = ["none"] * 12
     faults = [*CHARGED, "fickle", "fickle twice", *fine]
     limits = ["fanout.memory_gb=0.8", "limits.tool_deadline_s=30", "limits.call_deadline_s=20"]

@@ -1,4 +1,4 @@
-"""What a resumed run takes over from the journals of the driver before it."""
+"""Checks what a resumed run takes over from the journals of the driver before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the nodes of a cluster have the GPUs that models ask for."""
+"""Checks how a run compares the GPUs that models ask for with those of a cluster's nodes."""
 
 from __future__ import annotations
 

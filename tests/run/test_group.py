@@ -1,4 +1,4 @@
-"""What becomes of groups that lost members."""
+"""Checks what becomes of groups that lost members."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ray_gym.score import Score
 
 
 class Dice(Environment[Task, int]):
-    """Scored by how far it is above the group's mean."""
+    """An episode's score is how far its state is above the group's mean."""
 
     participants = ("policy", "user")
 
@@ -40,7 +40,7 @@ class Dice(Environment[Task, int]):
 
 @dataclass
 class Moody:
-    """As the user it says nothing, so often."""
+    """The model says nothing the first `silences` times that it is asked as the user."""
 
     silences: int
     asked: list[str] = field(default_factory=list)
@@ -66,7 +66,7 @@ SPECS = [EpisodeSpec(f"e{n}", "g", "t", n, n, "{}") for n in range(4)]
 
 
 def group(*kinds: FailureKind | None) -> list[Played]:
-    """Episodes that completed (None) or failed by somebody's fault."""
+    """Returns episodes that completed (None) or failed by somebody's fault."""
     stage = player().stage
     return [
         Played(bare_episode(spec, stage), "failed", None, Failure(kind, f"{kind} {spec.repeat}", "broken"))

@@ -64,7 +64,7 @@ def player(*said: str, **retries: int) -> LeasePlayer:
 
 
 def recorded(thread: str, request: bytes = b"another") -> History:
-    """Of an episode that asked something else when it was played first."""
+    """Returns the history of an episode that asked something else when it was played first."""
     answer = answers.store(Completion(Message("assistant", "no")))
     return History(started_at=1.0, calls=[Called("e", 0, 0, 0, 0, thread, 0, request, 0.0, 0.0, 0.0, answer)])
 
@@ -117,7 +117,7 @@ async def test_one_that_may_not_be_played_again_is_left_out_of_the_scoring() -> 
 
 
 async def test_a_failure_of_the_scoring_that_is_not_of_one_replay_is_the_whole_groups() -> None:
-    """Also where one was replayed; nobody is left to be scored alone."""
+    """An error in the scoring fails the whole group, also if one episode was replayed: none is scored alone."""
 
     class Broken(Judged):
         async def score_group(self, episodes: Sequence[Episode]) -> Any:

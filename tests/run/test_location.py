@@ -1,4 +1,4 @@
-"""Where a run is: paths and URIs, and how an object store is reached. Nothing here needs a server."""
+"""Checks where a run is: paths and URIs, and how an object store is reached. Nothing here needs a server."""
 
 from __future__ import annotations
 

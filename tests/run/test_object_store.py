@@ -82,7 +82,7 @@ def committed_ids(directory: RunDirectory) -> set[str]:
 
 
 def taken_over(directory: RunDirectory) -> ObjectOwner:
-    """A driver that comes when the first one counts as gone, without the wait for that."""
+    """Claims the run for another driver, without the wait until the first one counts as gone."""
     return ObjectOwner.claim(directory.storage, alive_s=0)
 
 
@@ -251,7 +251,7 @@ def test_of_drivers_that_meet_one_goes_on_at_most(store: str) -> None:
 def test_who_meets_a_driver_that_steps_back_steps_back_too(
     before: str, store: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one for which it does came after the list that is looked through, and goes on."""
+    """A third driver comes after the claim has listed the drivers, makes another step back, and keeps the run."""
     storage = storage_at(child_of(store, "mine"))
     beside, third = (ObjectOwner(storage, {"epoch": 1, "nonce": nonce, "host": "h", "pid": 1}, 3600) for nonce in "bt")
     beside._write(released=False)

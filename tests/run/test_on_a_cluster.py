@@ -42,7 +42,7 @@ def rows(run: Path) -> dict[str, dict[str, Any]]:
 
 @cache
 def game_value(cells: str, mark: str) -> float:
-    """What `mark`, who moves, gets when both play perfectly: 1, 0.5 or 0. Written apart from the players."""
+    """Returns what `mark`, who moves, gets when both play perfectly: 1, 0.5 or 0. Shares no code with players."""
     lines = [cells[i : i + 3] for i in (0, 3, 6)] + [cells[i::3] for i in (0, 1, 2)] + [cells[0::4], cells[2:7:2]]
     opponent = "O" if mark == "X" else "X"
     if opponent * 3 in lines:
@@ -96,7 +96,9 @@ Jobs = dict[str, subprocess.CompletedProcess[str]]
 
 @pytest.fixture(scope="module")
 def jobs(cluster: Environment, tmp_path_factory: pytest.TempPathFactory) -> Jobs:
-    """`ray job submit` with the repository as working directory, twice at once: with an absolute directory, and with a relative one."""
+    """Runs `ray job submit` twice at once with the repository as working directory: with an absolute output directory,
+    and with a relative one.
+    """
     environment = {**cluster, "RAY_ADDRESS": cluster["RAY_GYM_TEST_JOBS"]}
     runs = str(tmp_path_factory.mktemp("jobs"))
     variables = {"RAY_GYM_RUNS": runs, "RAY_AUTH_TOKEN": cluster["RAY_AUTH_TOKEN"]}

@@ -1,4 +1,6 @@
-"""What comes together goes on in pieces, in order, so that the event loop is never held up for long."""
+"""Checks that tasks which become ready together continue in pieces, in order, and never hold up the event loop for
+long.
+"""
 
 from __future__ import annotations
 

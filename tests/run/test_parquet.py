@@ -1,4 +1,4 @@
-"""Files of rows: what is in them is what was written, and a dictionary is made of what repeats only."""
+"""Checks files of rows: they hold what was written, and only columns whose values repeat have a dictionary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a config to a plan: everything that can be wrong is found before anything starts."""
+"""Checks the plan of a config: everything that can be wrong is found before anything starts."""
 
 from __future__ import annotations
 

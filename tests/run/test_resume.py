@@ -1,4 +1,4 @@
-"""What may differ when a run is resumed, and how the rest is refused."""
+"""Checks what may differ when a run is resumed, and how the rest is refused."""
 
 from __future__ import annotations
 

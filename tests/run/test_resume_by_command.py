@@ -43,7 +43,7 @@ def test_going_on_with_a_config(
         assert done.returncode == 0, done.stderr + done.stdout
 
     def refuses(*arguments: str, told: str) -> None:
-        """Within this process: no cluster is asked for."""
+        """Checks that a command, in this process and without a cluster, is refused and changes nothing in the run."""
         before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
         monkeypatch.setattr(sys, "argv", ["ray-gym", "rollout", "--resume", str(run), *arguments])
         with pytest.raises(SystemExit) as ended:

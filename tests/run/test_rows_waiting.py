@@ -1,4 +1,6 @@
-"""Rows that wait for their file: made some at once, and all there in their order, whatever one of them holds."""
+"""Checks rows that wait for their file: they are made a few at a time, and come out in their order, whatever one of
+them holds.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ async def test_one_that_cannot_be_recorded_is_a_failed_row_among_the_others() ->
 
 
 async def test_receipts_say_what_the_rows_say() -> None:
-    """Also of text that can't be written as it is: summaries are made of receipts, and of rows when a run is resumed."""
+    """Receipts equal rows also for text that can't be written as it is: summaries are made of receipts, and of rows
+    when a run is resumed.
+    """
     one = await played(0)
     one.episode.stop = Stop(StopReason.FINISHED, "guessed a\ud83d")
     one.status, one.failure = "failed", Failure(FailureKind.ENVIRONMENT, "x", "bad \ud83d")

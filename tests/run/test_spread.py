@@ -1,4 +1,4 @@
-"""Where the next worker goes, and who moves."""
+"""Checks where the next worker goes, and which workers move."""
 
 from __future__ import annotations
 

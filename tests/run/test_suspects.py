@@ -1,4 +1,6 @@
-"""Which session workers die of: one of which the same step was being carried out, and no other that was there by chance."""
+"""Checks which session is charged with the deaths of workers: one whose same step was carried out each time, and none
+that was there by chance.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,7 @@ def test_who_gets_through_begins_anew() -> None:
 
 
 def test_other_commands_do_not_hide_the_one_that_workers_die_of() -> None:
-    """Whoever asks again and again, in new commands, keeps no session alive that ends its workers."""
+    """A caller cannot keep a session alive that ends its workers by asking again and again, in new commands."""
     suspects = SuspectSessions()
     for attempt in range(SUSPECT_AFTER - 1):
         assert (

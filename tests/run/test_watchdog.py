@@ -1,4 +1,4 @@
-"""The watchdog, in real processes that get stuck or too big: what they said before they died, and that they died."""
+"""Checks the watchdog in real processes that get stuck or too big: what they say before they die, and that they die."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MODES = ("nap", "look", "hang", "hoard", "leak", "fenced", "unreachable")
 
 @pytest.fixture(scope="module")
 def workers() -> Iterator[dict[str, subprocess.Popen[str]]]:
-    """All at once: they mostly sleep."""
+    """Starts all workers at once, because they mostly sleep."""
     paths = [str(HERE.parents[1]), str(HERE.parent)]
     started = {
         mode: subprocess.Popen(

@@ -1,4 +1,4 @@
-"""What a worker does for its environment beside playing it."""
+"""Checks what a worker does for its environment beside playing it."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Held(Environment[Task, Any]):
 
 
 class Narrow:
-    """A model, and its engine, with room for so many conversations, of which this worker has half."""
+    """This engine is its own model, with room for so many conversations, of which this worker has half."""
 
     is_gated = True
 
