@@ -1,4 +1,4 @@
-"""One Ray cluster and one engine for all who share them, each started only if a test asks for it."""
+"""Starts one Ray cluster and one engine for all tests that share them, each only if a test asks for it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ PATIENT = {
 
 
 def free_port() -> int:
-    """One that the system gives to nobody by itself, as Ray's many processes ask it to."""
+    """Returns a free port that the system gives to nobody by itself: Ray's many processes ask it for ports."""
     for port in random.SystemRandom().sample(range(20_000, 32_000), 100):
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind(("127.0.0.1", port))
@@ -65,7 +65,9 @@ STANDING = ("model_cluster", "cluster")
 
 
 def pytest_configure() -> None:
-    """What a shell starts in the background ignores Ctrl-C, and so would all that is started by tests, which send it."""
+    """Restores Ctrl-C: what a shell starts in the background ignores it, and so would the processes of tests that send
+    it.
+    """
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -133,7 +135,9 @@ def standing_cluster(
 
 
 def raylet_children(cluster: dict[str, str], *titles: str) -> list[psutil.Process]:
-    """Ray's processes whose title begins with one of these. Those of other clusters on the machine are not ours."""
+    """Returns the processes of this cluster's raylet whose titles begin with one of these. Those of other clusters on
+    the machine are not ours.
+    """
     address = re.compile(rf"gcs-address=\S+:{cluster['RAY_ADDRESS'].partition(':')[2]}\b")
     processes = psutil.process_iter(["name", "cmdline"])
     raylet = next(one for one in processes if one.info["name"] == "raylet" and address.search(str(one.info["cmdline"])))
@@ -171,7 +175,7 @@ async def one_call(
 
 
 def ray_gym(*arguments: str, environment: dict[str, str], timeout: float = 200) -> subprocess.CompletedProcess[str]:
-    """The command line, as a user would run it from the repository."""
+    """Runs the command line as a user would, from the repository."""
     command = [sys.executable, "-m", "ray_gym", *arguments]
     return subprocess.run(
         command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, timeout=timeout, check=False
@@ -240,7 +244,7 @@ def wait_for_health(server: subprocess.Popen[bytes], url: str, log: Path, deadli
 
 
 def end_group(server: subprocess.Popen[bytes]) -> None:
-    """Politely, then for good. What is left of the group is killed also when its leader is gone already."""
+    """Ends a server politely, then by force. Kills what is left of its group also when its leader is gone already."""
     server.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         server.wait(timeout=20)

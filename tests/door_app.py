@@ -1,4 +1,6 @@
-"""An app with nothing but the OpenAI-compatible door. As a program: in front of a Serve application, until its standard input closes."""
+"""Serves nothing but the OpenAI-compatible door. As a program, it stands in front of a Serve application, until its
+standard input closes.
+"""
 
 from __future__ import annotations
 

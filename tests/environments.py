@@ -1,4 +1,4 @@
-"""The environments of the repository, each with the options that its own config gives it."""
+"""Lists the environments of the repository, each with the options that its own config gives it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NEEDS_A_SERVER = {"nemo_gym"}
 """Played in their own tests."""
 NAMES = [name for name in names(ENVIRONMENT) if name not in NEEDS_A_SERVER]
 NEEDS_OPTIONS = {"aviary", "gymnasium", "reasoning_gym"}
-"""What they are is said by an option. The others are looked at with their defaults."""
+"""Environments that need an option to be complete. The others are checked with their defaults."""
 
 
 def config_of(name: str) -> dict[str, Any]:

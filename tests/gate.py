@@ -1,4 +1,4 @@
-"""Which tests belong to the gate, and to which group of it, and how long each of them may take.
+"""Decides which tests belong to the gate, to which group of it, and how long each of them may take.
 
 --group NAME    only the gate's tests of that group: engine, cluster, authoring, plain; it may be given again
 --part NAME     only the tests of that part, which the gate leaves out: they have a marker of its name
@@ -26,7 +26,7 @@ WORDS = {
     "engine": re.compile(rf"mark\.engine|\b({'|'.join(MODEL_FIXTURES)})\b"),
     "cluster": re.compile(r"mark\.ray"),
 }
-"""What the text of a file matches that has tests of a costly group."""
+"""Patterns that the text of a file matches if it has tests of a costly group."""
 WHOLE_FILE = re.compile(r"^pytestmark = .*", re.MULTILINE)
 """The line of a file that gives marks to all its tests."""
 

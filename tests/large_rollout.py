@@ -1,4 +1,4 @@
-"""A rollout of a service that has ended, of groups that can't be compressed."""
+"""Writes a rollout of a service that has ended, with groups that can't be compressed."""
 
 from __future__ import annotations
 

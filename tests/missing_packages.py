@@ -18,7 +18,7 @@ _NOT_FOUND = re.compile(rf"No module named '({'|'.join(MISSING)})\b|\b({'|'.join
 
 
 def _missing(text: str) -> str | None:
-    """The package that an error is about, if it is one of those."""
+    """Returns a reason that names the missing package an error is about; None if it is about none of them."""
     found = _NOT_FOUND.search(text) if MISSING else None
     return f"{found[1] or found[2]} is not installed" if found else None
 
@@ -34,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_make_collect_report(
     collector: pytest.Collector,
 ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-    """A module whose imports fail for it."""
+    """Skips a module whose imports fail for a missing package."""
     report = yield
     if report.failed and (reason := _missing(str(report.longrepr))):
         report.outcome, report.longrepr = "skipped", (str(collector.path), 1, f"Skipped: {reason}")
@@ -43,7 +43,9 @@ def pytest_make_collect_report(
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """A test that imports it, itself or in a process of its own, or is told by ray_gym which extra has it."""
+    """Skips a test that imports a missing package, itself or in a process of its own, or is told by ray_gym which extra
+    has it.
+    """
     report = yield
     if report.failed and (reason := _missing(str(report.longrepr))):
         report.outcome, report.longrepr = "skipped", (str(item.path), 1, f"Skipped: {reason}")

@@ -1,4 +1,4 @@
-"""One episode in process: models that follow a script, and tiny environments to play with them."""
+"""Plays one episode in process, with models that follow a script and tiny environments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def calls(name: str, text: str = "", **arguments: Any) -> Message:
 def with_tokens(
     text: str, prompt: list[int], generated: list[int], finish_reason: FinishReason = "stop", **fields: Any
 ) -> Completion:
-    """A completion of a model that gives token ids; its prompt's tokens all belong to the last new message."""
+    """Returns a completion of a model that gives token ids; its prompt's tokens all belong to the last new message."""
     return Completion(
         Message("assistant", text),
         finish_reason,
@@ -63,12 +63,12 @@ class ScriptModel:
         return None
 
     def seen(self, call: int = -1) -> list[tuple[str, str]]:
-        """(role, text) of all that one call was shown."""
+        """Returns (role, text) of all that one call was shown."""
         return [(message.role, message.content) for message in self.requests[call].messages]
 
 
 class Alone(Environment[Task, dict[str, Any]]):
-    """One participant, one question."""
+    """One participant answers one question."""
 
     def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
         return {}
@@ -81,7 +81,7 @@ class Alone(Environment[Task, dict[str, Any]]):
 
 
 class Talk(Alone):
-    """Two participants who take turns."""
+    """Two participants take turns."""
 
     participants = ("policy", "user")
 

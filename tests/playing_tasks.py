@@ -1,4 +1,4 @@
-"""What `ray_gym.testing` gives to all authors, under the name that the tests of this repository know it by."""
+"""Offers what `ray_gym.testing` gives to all authors, under the name that the tests of this repository know it by."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A service, until the tests have done with it."""
+"""Runs a service until the tests have done with it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ray_gym.client import Client
 from ray_gym.load import load
 
 ENVIRONMENTS = REPOSITORY / "tests" / "gateway"
-"""Those that are made for it."""
+"""Folder of the environments that are made for it."""
 CALLER = "tester"
 TOKEN = "an-agent-of-the-tests-0123456789"
 
@@ -27,37 +27,37 @@ TOKEN = "an-agent-of-the-tests-0123456789"
 class Served:
     url: str
     folder: Path
-    """Of the service."""
+    """Folder of the service."""
     pid: int
 
     def client(self) -> Client:
         return Client(self.url, TOKEN)
 
     def calls(self) -> float:
-        """Of models, that the gateway has done with, well or not."""
+        """Returns how many calls of models the gateway has finished, well or not."""
         return self.metric("ray_gym_http_requests_total{", "completions")
 
     def is_idle(self) -> bool:
-        """Whether it answers nobody, so that all calls are counted."""
+        """Says whether the service answers nobody, so that all calls are counted."""
         return self.in_flight() == 0
 
     def in_flight(self) -> float:
         return self.metric("ray_gym_http_requests_in_flight{")
 
     def metric(self, name: str, part: str = "") -> float:
-        """The sum of its series whose labels have that part."""
+        """Returns the sum of a metric's series whose labels have that part."""
         with self.client() as client:
             lines = client.metrics().splitlines()
         return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(name) and part in line)
 
     def kill_workers(self) -> None:
-        """Those of its sessions."""
+        """Kills the workers of the service's sessions."""
         for process in psutil.Process(self.pid).children(recursive=True):
             if "SessionWorker" in " ".join(process.cmdline()):
                 process.kill()
 
     def row(self, environment: str, session_id: str) -> dict[str, Any]:
-        """Of a session that was scored, once it is committed."""
+        """Returns the row of a session that was scored, once it is committed."""
         run = self.folder / "sessions" / environment.replace(":", ".")
 
         def found() -> dict[str, Any] | None:
@@ -70,7 +70,7 @@ class Served:
 
 @contextmanager
 def served(config: str, folder: Path, cluster: dict[str, str] | None = None) -> Iterator[Served]:
-    """On a cluster of its own, or on one that stands."""
+    """Runs a service on a cluster of its own, or on one that stands."""
     path, log, port = folder / "service.yaml", folder / "service.log", free_port()
     path.write_text(config)
     own = {"RAY_GYM_TEST_CALLERS": f"{CALLER}={TOKEN}", "PYTHONPATH": f"{REPOSITORY}{os.pathsep}{ENVIRONMENTS}"}

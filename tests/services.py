@@ -1,4 +1,4 @@
-"""Services that the tests of the whole session share: each has room for all of them, so that it comes up once."""
+"""Runs the services that all tests of a session share: each has room for all of them, so that it comes up once."""
 
 from __future__ import annotations
 
@@ -55,7 +55,9 @@ service: {session_workers: 1}
 
 @pytest.fixture(scope="session")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """Of scripted models. Each test has sessions of its own; workers may die, the service and its gateway may not."""
+    """Runs a service of scripted models. Each test has sessions of its own; workers may die, the service and its
+    gateway may not.
+    """
     folder = tmp_path_factory.mktemp("service")
     (folder / "notes").mkdir()
     large_rollout(folder / "runs" / "service", CALLER)
@@ -65,21 +67,21 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="session")
 def guarded_service() -> Iterator[GuardedService]:
-    """For attacks on it."""
+    """Runs a service for attacks on it."""
     with guarded() as service:
         yield service
 
 
 @pytest.fixture(scope="session")
 def model_cluster() -> Iterator[dict[str, str]]:
-    """That of the small model, as the fixture `cluster`, on which others look for what is left there and count what was played."""
+    """Starts a cluster for the small model: on the fixture `cluster`, tests look for leftovers and count episodes."""
     with standing_cluster() as environment:
         yield environment
 
 
 @pytest.fixture(scope="session")
 def small_model_service(model_cluster: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """With the small real model, to which runs attach."""
+    """Runs a service with the small real model, to which runs attach."""
     with served(WITH_THE_SMALL_MODEL, tmp_path_factory.mktemp("small"), model_cluster) as service:
         yield service
 

@@ -1,4 +1,4 @@
-"""`ray-gym serve` as a user would run it, a process of its own."""
+"""Runs `ray-gym serve` as a user would, in a process of its own."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ ALONE = {**INHERITED, **PATIENT, "RAY_ADDRESS": "local", "RAY_AUTH_MODE": "disab
 def serving(
     config: Path, environment: Mapping[str, str], log: Path, *overrides: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """From when it is ready. What it says is in `log`. It is for the block to end it well: see `end`."""
+    """Starts a service, and yields it once it is ready. Its output goes to `log`. The block has to end it well: see
+    `end`.
+    """
     command = [sys.executable, "-m", "ray_gym", "serve", str(config), *overrides]
     with log.open("wb") as output:
         service = subprocess.Popen(command, env=environment, cwd=REPOSITORY, stdout=output, stderr=subprocess.STDOUT)
@@ -37,7 +39,7 @@ def serving(
 
 
 def end(service: subprocess.Popen[bytes], log: Path, by: int) -> None:
-    """By a signal, after which it takes down what it started."""
+    """Ends a service by a signal, and waits until it has taken down what it started."""
     service.send_signal(by)
     try:
         assert service.wait(timeout=ENDS_WITHIN_S) == 0, log.read_text()

@@ -20,7 +20,7 @@ MODULE = "from ray_gym import Environment\n\n\nclass Mine(Environment):\n    pas
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The working directory of an author, as the command line has it on its path."""
+    """Returns an author's working directory, which is on the path as the command line has it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(sys, "modules", dict(sys.modules))

@@ -1,6 +1,4 @@
-"""Checks what is said of a wrong address, at once, before Ray is asked to join it; no other cluster is
-joined instead.
-"""
+"""Checks what is said of a wrong address, at once, before Ray joins it, and that no other cluster is joined."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Checks environments that break in every way there is: their episodes fail with the right kind, and all
-others finish.
-"""
+"""Checks environments that break: their episodes fail with the right kind, and all others finish."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Checks that tasks which become ready together continue in pieces, in order, and never hold up the event loop for
-long.
-"""
+"""Checks that tasks which become ready together continue in pieces, in order, and never block the loop for long."""
 
 from __future__ import annotations
 

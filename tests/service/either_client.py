@@ -1,4 +1,4 @@
-"""Client and AsyncClient under one face, so that one test tries both."""
+"""Wraps Client and AsyncClient in one interface, so that one test tries both."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class EitherClient:
-    """Methods of what is asynchronous are run to their end; what comes one after the other is a list."""
+    """Runs asynchronous methods to their end, and returns what they yield as a list."""
 
     def __init__(self, inner: Any, runner: asyncio.Runner) -> None:
         self._inner = inner

@@ -1,4 +1,4 @@
-"""Two services in one directory."""
+"""Checks that two services can't share one directory."""
 
 from __future__ import annotations
 

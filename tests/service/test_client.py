@@ -1,4 +1,4 @@
-"""Both clients against a service that refuses, breaks connections off and never ends; and what they send."""
+"""Checks both clients on a service that refuses, breaks connections off and never ends; and what they send."""
 
 from __future__ import annotations
 
@@ -193,7 +193,9 @@ def test_a_stream_that_lasts_may_break_any_number_of_times(
 
 
 def test_silence_does_not_count_as_lasting(kind: Any, runner: asyncio.Runner, service: BrokenService) -> None:
-    """Else a service that accepts connections and never says a thing would be asked for ever."""
+    """A silent connection does not count as lasting. Otherwise a service that accepts connections and never says a
+    thing would be asked for ever.
+    """
     patience = Patience(tries=2, first_pause_s=0.01, silence_s=0.3, lasting_s=0.29)
     client = EitherClient(kind(service.url, patience=patience), runner)
     service.will(*[falls_silent(b": keep-alive\n\n") for _ in range(2)])

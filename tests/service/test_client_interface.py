@@ -1,4 +1,4 @@
-"""What can be said of the clients before anything is sent."""
+"""Checks the clients before anything is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The desk of a worker: whoever asks for a session waits for that one, and for no other."""
+"""Checks the desk of a worker: a caller that asks for a session waits for that one, and for no other."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ray_gym.service.sessions.desk import Desk
 
 
 class Opened:
-    """Of a session, what is needed for it to be held; whether it is let go is up to whoever hosts it."""
+    """Has what a desk needs of a session; its host decides whether it is let go."""
 
     idle_s = 0.0
     played: Played | None = None

@@ -1,4 +1,6 @@
-"""Sessions whose hall is brought up anew, because its driver has ended: none is lost, also none that is just being opened."""
+"""Checks sessions whose hall is started again, because its driver has ended: none is lost, not even one that is just
+being opened.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ids from idempotency keys."""
+"""Checks the ids that idempotency keys give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rollouts of weeks: few are in memory, all can be asked for."""
+"""Checks rollouts of weeks: few are in memory, and all can be asked for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def name(n: int) -> str:
 
 
 def kept(folder: Path, n: int, caller: str = "ann", *, over: bool = True) -> Rollout:
-    """One whose directory is there."""
+    """Returns a rollout whose directory is there."""
     rollout = Rollout(name(n), caller, "body", "env", 2, created_at=float(n))
     (folder / rollout.id).mkdir(parents=True)
     (folder / rollout.id / "request.json").write_bytes(rollout.as_json({"generate": 2}, None))
@@ -54,7 +54,7 @@ async def test_after_a_restart_as_few_are_in_memory(tmp_path: Path) -> None:
 
 
 async def test_what_is_not_on_disk_stays_in_memory(tmp_path: Path) -> None:
-    """One that could not be opened: a later service resumes it."""
+    """The rollout could not be opened: a later service resumes it."""
     remembered = Remembered(tmp_path, most=0)
     rollout = kept(tmp_path, 1, over=False)
     remembered.add(rollout)

@@ -1,4 +1,4 @@
-"""What is sent again, and when."""
+"""Checks what is sent again, and when."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a rollout stands when a service is started again, from what its directory says."""
+"""Checks the state of a rollout when a service is started again, from what its directory says."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ray_gym.service.rollouts.rollout import CANCELLED, Rollout, read_rollout
 
 @pytest.fixture
 def directory(tmp_path: Path) -> RunDirectory:
-    """With one episode of three committed."""
+    """Returns a run's directory with one episode of three committed."""
     made = RunDirectory(storage_at(str(tmp_path / "run")))
     made.storage.create()
     made.open()
@@ -37,7 +37,7 @@ def rollout() -> Rollout:
 
 
 def ended(directory: RunDirectory, rollout: Rollout, **outcome: Any) -> Rollout:
-    """As it is found after it was summed up."""
+    """Sums up a rollout, and returns it as it is read from its directory."""
     tally = Tally.of_resumed(3, directory.committed())
     rollout.begin(tally)
     own = rollout.end(Outcome(tally, **outcome))

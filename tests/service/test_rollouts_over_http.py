@@ -1,4 +1,6 @@
-"""Rollouts through their doors, played by real workers: the service lies in this process, its models are scripted."""
+"""Tests rollouts through their doors, played by real workers: the service is in this process, and its models are
+scripted.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,7 @@ SLOW = {"generate": 20, "participants": {"policy": {"model": "slow"}}}
 
 @pytest.fixture(scope="module", autouse=True)
 def joined() -> Iterator[None]:
-    """A cluster of this process: the session's has a token, which Ray reads when it is imported."""
+    """Starts a cluster of this process: the session's has a token, which Ray reads when it is imported."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("RAY_ADDRESS", "local")
         environment.setenv("PYTHONPATH", str(REPOSITORY))
@@ -117,7 +119,7 @@ class Door:
         return events_of(answer.text)
 
     async def pages(self, run_id: str, limit: int) -> list[dict[str, Any]]:
-        """All episodes of a rollout that has ended."""
+        """Returns all episodes of a rollout that has ended, page by page."""
         found: list[dict[str, Any]] = []
         cursor = None
         while True:
@@ -131,7 +133,7 @@ class Door:
 
 
 def events_of(text: str) -> list[dict[str, Any]]:
-    """A stream's events: their fields, with the data read."""
+    """Returns a stream's events: their fields, with the data read."""
     events = []
     for block in text.split("\n\n"):
         fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))

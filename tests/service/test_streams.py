@@ -26,7 +26,7 @@ STATUS = RolloutStatus(
 
 
 class Ended:
-    """A service with one rollout, that is over."""
+    """This service has one rollout, which is over."""
 
     def __init__(self, run: CommittedRun) -> None:
         self._run = run
@@ -51,7 +51,7 @@ def client(run: CommittedRun) -> httpx.AsyncClient:
 
 
 async def stream(http: httpx.AsyncClient, cursor: str) -> list[tuple[str, str]]:
-    """The events of one connection: their kinds, and their ids."""
+    """Returns the kinds and the ids of one connection's events."""
     answer = await http.get("/v1/rollouts/r/stream", params={"cursor": cursor})
     assert answer.status_code == 200, answer.text
     blocks = [dict(line.split(": ", 1) for line in block.splitlines()) for block in answer.text.split("\n\n")[1:-1]]

@@ -1,4 +1,4 @@
-"""From a request to a run: what is taken over, and what is refused in the words of the request."""
+"""Checks the way from a request to a run: what is taken over, and what is refused in the words of the request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes over the wire: lists page by page, numbers that are some, requests as text."""
+"""Checks what goes over the wire: lists page by page, numbers and not their look-alikes, requests as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The engine of `lucky_questions` with a version that is held as real models hold theirs; no replica of it is ever updated."""
+"""Holds the version of the engine of `lucky_questions` as real models hold theirs; no replica of it is ever updated."""
 
 from __future__ import annotations
 

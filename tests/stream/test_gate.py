@@ -1,4 +1,4 @@
-"""What is not planned beforehand comes from a source that may hold back."""
+"""Checks that a source gives the groups that were not planned beforehand, and may hold back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A trainer that is killed, also while it starts, trains on no group twice, misses none, and leaves no process behind."""
+"""Checks that a killed trainer, also if killed while it starts, trains on no group twice, misses none, and leaves no
+process behind.
+"""
 
 from __future__ import annotations
 

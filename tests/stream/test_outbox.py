@@ -1,4 +1,4 @@
-"""What a trainer gets, in which order, and what becomes of the rest."""
+"""Checks what a trainer gets, in which order, and what becomes of the rest."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ async def test_what_grew_old_on_its_way_is_dropped_too(tmp_path: Path) -> None:
 
 
 async def test_weights_of_a_lost_future_are_no_reason_to_drop(tmp_path: Path) -> None:
-    """The trainer died and went on from an older checkpoint."""
+    """The trainer has died, and resumed from an older checkpoint."""
     outbox = outbox_at(tmp_path, version=3)
     await outbox.put(1, [group(0, version=9)])
     assert taken(outbox) == [0]

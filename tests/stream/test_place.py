@@ -1,4 +1,6 @@
-"""A stream's directory: made once, found again, and every cursor that is no place in it refused with the reason."""
+"""Checks a stream's directory: it is made once and found again, and every cursor that is no place in it is refused with
+the reason.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ def commit(directory: RunDirectory, count: int) -> None:
 
 @pytest.fixture
 def made(tmp_path: Path) -> tuple[Identity, Cursor]:
-    """With two commits."""
+    """Makes a stream's directory with two commits."""
     directory, identity, cursor = open_place(config_of(tmp_path), "tasks", None)
     commit(directory, 2)
     directory.close()

@@ -61,7 +61,7 @@ def test_ids_of_others(foreign: str) -> None:
 
 
 def test_nothing_before_a_group_is_made_to_make_it() -> None:
-    """Nothing before a group is made to make it."""
+    """A group is made without the groups before it."""
     made: list[int] = []
 
     class Counting(Ask):

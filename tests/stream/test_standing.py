@@ -64,7 +64,7 @@ def test_a_group_is_a_view_of_its_file(directory: RunDirectory) -> None:
     assert groups[1].samples.column("token_ids").to_pylist() == [[7, 5], [7, 5]]
 
     def tokens_of(group: Group) -> int:
-        """Where in memory the tokens of its file begin."""
+        """Returns the address in memory at which the tokens of a group's file begin."""
         address: int = group.samples.column("token_ids").chunk(0).values.buffers()[1].address
         return address
 

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.ray
 
 @pytest.fixture(scope="module", autouse=True)
 def joined() -> Iterator[None]:
-    """A cluster of this process: that of other tests wants a token, which is read when Ray is imported."""
+    """Starts a cluster of this process: that of other tests wants a token, which is read when Ray is imported."""
     ray.init(
         address="local",
         num_cpus=4,
@@ -65,7 +65,7 @@ async def take(stream: Stream, count: int) -> list[Group]:
 
 
 async def until(stream: Stream, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """Errors: TimeoutError."""
+    """Waits until a stream's counts meet a condition, and returns them. Errors: TimeoutError."""
     async with asyncio.timeout(60):
         while not condition(counts := await stream.status()):  # noqa: ASYNC110  another process's state
             await asyncio.sleep(0.02)

@@ -1,4 +1,4 @@
-"""What a trainer may ask for, and what is refused before anything starts."""
+"""Checks what a trainer may ask for, and what is refused before anything starts."""
 
 from __future__ import annotations
 

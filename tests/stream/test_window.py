@@ -1,4 +1,6 @@
-"""How far the fan-out may run ahead: never over its bounds, never stuck, and never too stale for a trainer that takes its batches."""
+"""Checks how far the fan-out may run ahead: never over its bounds, never stuck, and not too stale for a trainer that
+takes its batches.
+"""
 
 from __future__ import annotations
 

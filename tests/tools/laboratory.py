@@ -1,4 +1,4 @@
-"""An environment whose isolated tools misbehave. A module of its own, because a zygote imports it.
+"""Defines an environment whose isolated tools misbehave. It is a module of its own, because a zygote imports it.
 
 python laboratory.py FILE      (a worker to be killed: it calls `linger`, which writes to FILE who is alive)
 """

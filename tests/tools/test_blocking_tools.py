@@ -1,4 +1,4 @@
-"""Blocking tools: threads that never come back starve nobody, and never keep the process from exiting."""
+"""Checks blocking tools: threads that never come back starve nobody, and never keep the process from exiting."""
 
 from __future__ import annotations
 

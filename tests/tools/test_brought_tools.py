@@ -1,4 +1,4 @@
-"""Tools that a task or a library brings along: their schemas are data, and one method answers for them all."""
+"""Checks tools that a task or a library brings along: their schemas are data, and one method answers for them all."""
 
 from __future__ import annotations
 

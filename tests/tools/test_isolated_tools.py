@@ -1,4 +1,6 @@
-"""Isolated tools: whatever a call does to its process, the worker gets an answer or a clear failure, and no process stays behind."""
+"""Checks isolated tools: whatever a call does to its process, the worker gets an answer or a clear failure, and no
+process stays behind.
+"""
 
 from __future__ import annotations
 

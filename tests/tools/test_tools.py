@@ -1,4 +1,4 @@
-"""Tools: their schemas, and what a model is told when it gets a call wrong."""
+"""Checks tools: their schemas, and what a model is told when it gets a call wrong."""
 
 from __future__ import annotations
 

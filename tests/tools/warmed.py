@@ -1,4 +1,4 @@
-"""A library module that warms up, for test_library_warm_up."""
+"""Stands for a library module that warms up, in test_library_warm_up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replicas without engines: real followers and a real fleet, joined without Ray, on hosts that do as they are told."""
+"""Joins real followers and a real fleet without Ray and engines, on hosts that do as they are told."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class HostDouble:
 
 
 class Model:
-    """A holder without Ray."""
+    """This model is a holder without Ray."""
 
     def __init__(self, count: int, version: int = 0) -> None:
         self.current = Checkpoint(version, None)
@@ -146,7 +146,7 @@ class Model:
         self.current = checkpoint
 
     def serving(self) -> set[int | None]:
-        """The versions that those that are alive and not paused serve."""
+        """Returns the versions that the living replicas serve, and checks that none of them is paused."""
         alive = [host for host in self.hosts.values() if host.alive]
         assert not any(host.paused for host in alive), "always resumed"
         return {host.serves.version if host.serves else None for host in alive}

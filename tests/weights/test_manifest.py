@@ -1,4 +1,4 @@
-"""What the headers of a checkpoint tell: what is in it, and what is wrong with it."""
+"""Checks what the headers of a checkpoint tell: what is in it, and what is wrong with it."""
 
 from __future__ import annotations
 

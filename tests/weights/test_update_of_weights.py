@@ -156,7 +156,7 @@ async def test_a_replica_that_can_not_load_what_is_served_is_not_healthy(model: 
 async def test_a_holder_that_was_away_finds_paused_replicas_and_has_them_serve_what_it_knows(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its process died after all had loaded and before it had committed."""
+    """The holder's process ends after all replicas have loaded and before it has committed."""
     monkeypatch.setattr("ray_gym.weights.follower.AGAIN_S", 0.02)
     for name in model.fleet.names:
         model.hosts[name].faults["confirm 5"] = "hang"
@@ -178,7 +178,7 @@ async def test_a_holder_that_was_away_finds_paused_replicas_and_has_them_serve_w
 
 
 async def test_an_answer_that_was_lost_ends_the_wait_for_it(model: Model) -> None:
-    """A replica that joins again does not answer what it was told before."""
+    """Checks that a replica that joins again does not answer an old request."""
     model.hosts["replica-0"].faults["pause"] = "hang"
     asking = asyncio.create_task(model.fleet.ask(PauseServing("keep", 60), 60))
     await model.hosts["replica-0"].reached("pause")
