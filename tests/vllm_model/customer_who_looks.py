@@ -1,4 +1,7 @@
-"""customer_service in which each side looks something up before anyone speaks: a small model calls tools too seldom for a test."""
+"""Defines a customer_service in which each side looks something up before anyone speaks.
+
+A small model by itself calls tools too seldom for a test.
+"""
 
 from __future__ import annotations
 

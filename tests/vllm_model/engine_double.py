@@ -13,7 +13,7 @@ from ray_gym.models.base import VersionSpan
 
 @dataclass
 class Line:
-    """What the double says next. `ended`: with the end-of-turn token, as a model that stops by itself."""
+    """Holds the next answer of the double. `ended`: it ends with the end-of-turn token, as by a model that stops itself."""
 
     ids: list[int]
     ended: bool = True

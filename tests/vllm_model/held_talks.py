@@ -37,7 +37,7 @@ class Counts:
 
 @dataclass
 class Talk:
-    """Talks to a model. Its first words are its own, so that no cache has its first prompt."""
+    """Holds one conversation with a model. Its first words are its own, so that no cache has its first prompt."""
 
     name: str
     block_size: int

@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 
 
 def run(program: str, *arguments: object, environment: Mapping[str, str], within_s: float) -> None:
-    """To its end, which has to be a good one. What it says is told when it fails."""
+    """Runs a program to its end, and fails with its output unless it exits with 0 in time."""
     command = [sys.executable, str(HERE / program), *map(str, arguments)]
     path = {"PYTHONPATH": f"{REPOSITORY}:{REPOSITORY / 'tests'}:{HERE}"}
     with subprocess.Popen(

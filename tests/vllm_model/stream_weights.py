@@ -1,4 +1,7 @@
-"""A trainer that eats a stream and updates its model's weights: FOLDER (with the checkpoints) RESULTS. Run by `test_stream_of_vllm.py`."""
+"""Runs a trainer that reads a stream and updates its model's weights, for `test_stream_of_vllm.py`.
+
+Its arguments are FOLDER (with the checkpoints) and RESULTS.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ class Chat(Task):
 
 
 class Talk(Environment[Chat, int]):
-    """Whatever is said, the other one says that it goes on."""
+    """The user answers every message of the policy with the same words."""
 
     participants = ("policy", "user")
 

@@ -1,4 +1,4 @@
-"""A thread as an episode plays it, around an engine's double: after every step all that must hold of its tokens is checked."""
+"""Plays a thread as an episode does, around an engine's double, and checks its tokens after every step."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Formats:
 
     @property
     def end_of_turn(self) -> int:
-        """Of the tokens that end a generation, the one that the template itself writes after an answer."""
+        """Returns the end-of-generation token that the template itself writes after an answer."""
         asked, answered = Message("user", "x"), Message("assistant", "y")
         text = Rendering(self.chat.template, self.chat._text, [asked, answered, asked], ()).plain
         found = {text.rfind(self.tokenizer.convert_ids_to_tokens(stop)): stop for stop in reversed(self.stop_ids)}
@@ -76,7 +76,7 @@ def formats(name: str) -> Formats:
 
 @dataclass
 class Talk:
-    """One thread, played as an episode plays it. After every step all that must hold is checked."""
+    """Plays one thread as an episode does, and checks after every step all that must hold."""
 
     formats: Formats
     has_tools: bool
@@ -143,14 +143,14 @@ class Talk:
         return sum(int(token) in self.formats.controls for token in ids)
 
     def _control_count_of_harmless(self, before: tuple[int, Any], forked: bool) -> int:
-        """How many control ids the same messages gave with every hostile string in what was new made harmless."""
+        """Returns how many control ids the messages give when every hostile string in the new ones is made harmless."""
         known, history = (0, before[1][:0]) if forked else before
         asked = self.thread.messages[:-1]  # without the answer
         messages = [*asked[:known], *map(harmless, asked[known:])]
         return self._control_count(self.formats.chat.prompt(messages, self.tools, known, history).new_ids)
 
     def rendering(self) -> str:
-        """The whole conversation by the template alone, with the generation prompt."""
+        """Returns the whole conversation as the template alone renders it, with the generation prompt."""
         chat = self.formats.chat
         template = chat.tool_template if self.tools else chat.template
         assert template is not None
@@ -170,7 +170,7 @@ def harmless(message: Message) -> Message:
 
 
 def as_text(chosen: Formats, text: str) -> list[int]:
-    """Ids of a text that a model generates: control strings in it are text."""
+    """Returns the ids of a text that a model generates: control strings in it are text."""
     from ray_gym.deployments.chat.text_tokens import Placeholders
 
     placeholders = Placeholders()
@@ -178,7 +178,7 @@ def as_text(chosen: Formats, text: str) -> list[int]:
 
 
 def as_the_template_writes(talk: Talk, message: Message) -> list[int] | None:
-    """What a model of this family generates for a message; None if its template can't write it."""
+    """Returns the ids that a model of this family generates for a message, or None if its template can't write it."""
     chat = talk.formats.chat
     template = chat.tool_template if talk.tools else chat.template
     assert template is not None

@@ -1,4 +1,4 @@
-"""Append-only rendering with the real tokenizer: what a step adds to the exact history of its thread."""
+"""Checks append-only rendering with the real tokenizer: each step only adds to the exact history of its thread."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Conversation:
         self.known = 0
 
     def ask(self, *messages: Message) -> Prompt:
-        """The prompt of the next generation after new messages."""
+        """Returns the prompt of the next generation after new messages."""
         self.messages += messages
         prompt = self.format.prompt(self.messages, self.tools, self.known, array(self.history))
         new = self.messages[0 if prompt.fork_reason else self.known :]
@@ -97,7 +97,7 @@ class Conversation:
         self.known = len(self.messages)
 
     def rendering(self) -> str:
-        """The whole conversation by the template alone, with a generation prompt."""
+        """Returns the whole conversation as the template alone renders it, with a generation prompt."""
         fresh = Conversation(self.tools, self.format)
         return text_of(fresh.ask(*self.messages).new_ids)
 
@@ -255,7 +255,7 @@ fragments = st.sampled_from(
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.lists(fragments, max_size=8).map("".join), min_size=1, max_size=4))
 def test_any_text_survives_and_is_only_text(texts: list[str]) -> None:
-    """Also private-use characters, which stand for control tokens while a conversation is rendered."""
+    """Private-use characters survive too, although they stand for control tokens while a conversation is rendered."""
     talk = Conversation()
     for number, text in enumerate(texts):
         prompt = talk.ask(user(text))
@@ -308,12 +308,12 @@ ALTERNATES = (
     "<|im_start|>{{ m.role }}\n{{ m.content }}{% if m.tool_calls %}{{ m.tool_calls | length }} calls{% endif %}<|im_end|>\n"
     "{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-"""As Mistral's: calls and results do not count, so a message after a result is the user's second in a row."""
+"""It has Mistral's rule: calls and results do not count, so a message after a result is the user's second in a row."""
 NO_USER = "{{ raise_exception('no user') if messages | selectattr('role', 'equalto', 'user') | list | length == 0 }}"
 
 
 def test_templates_that_take_no_message_after_results_get_it_with_the_results() -> None:
-    """As in tic-tac-toe, where a turn has one step: a call, its result, what the other side did."""
+    """A turn of tic-tac-toe is one step: a call, its result, the other side's move."""
     talk = Conversation([TOOL], ChatFormat(TOKENIZER, [END], ALTERNATES))
     talk.ask(user("Go."), user("Now."))
     talk.answer(Message("assistant", "", tool_calls=(call(1),)), "1 calls")
@@ -324,7 +324,7 @@ def test_templates_that_take_no_message_after_results_get_it_with_the_results() 
 
 
 def test_templates_that_want_a_user_first_get_one() -> None:
-    """For a participant that speaks first, whose view begins with a system prompt alone."""
+    """A participant that speaks first can have a view of a system prompt alone, and such a template gets a user message."""
     talk = Conversation(chat_format=ChatFormat(TOKENIZER, [END], NO_USER + ALTERNATES))
     talk.ask(Message("system", "You call the shop."))
     assert "system\nYou call the shop.<|im_end|>" in text_of(talk.history) and "user\nBegin.<|im_end|>" in text_of(

@@ -1,4 +1,4 @@
-"""Configs of environments, played by the small real model: short, but on the way that a user's run takes."""
+"""Checks that configs of environments play with the small real model: briefly, but by the path of a user's run."""
 
 from __future__ import annotations
 

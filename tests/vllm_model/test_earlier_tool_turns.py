@@ -65,7 +65,7 @@ def test_ids_of_another_form_are_rewritten_and_still_belong_together(name: str) 
 
 @pytest.mark.parametrize("name", FAMILY_NAMES)
 def test_two_messages_of_one_side_in_a_row(name: str) -> None:
-    """As a simulated user sees a conversation in which the policy called tools between two of its lines."""
+    """A simulated user sees such a conversation when the policy called tools between two of its lines."""
     said = [Message("user", "Hi."), Message("assistant", "Hello?"), Message("assistant", "Are you there?")]
     shown = prompt(formats(name).chat, [Message("system", "Be brief."), *said, Message("user", "Yes.")])
     assert "Hello?" in shown and "Are you there?" in shown
@@ -75,6 +75,6 @@ def test_two_messages_of_one_side_in_a_row(name: str) -> None:
 
 @pytest.mark.parametrize("name", FAMILY_NAMES)
 def test_two_system_prompts(name: str) -> None:
-    """As a judge with a prompt of its own sees a conversation that has one."""
+    """A judge with a prompt of its own sees a conversation that has one too."""
     shown = prompt(formats(name).chat, [Message("system", "Judge."), *tool_turn("c1")[:2]])
     assert "Judge." in shown and "Be brief." in shown

@@ -1,4 +1,4 @@
-"""Which versions tokens are said to be of, and what an engine is told that sleeps: that needs a GPU, so its calls are looked at."""
+"""Checks which weight versions tokens get, and the calls that a sleeping engine gets: sleep itself needs a GPU."""
 
 from __future__ import annotations
 

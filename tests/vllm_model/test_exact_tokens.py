@@ -1,6 +1,7 @@
-"""Random conversations in many families of chat templates: what the ledger holds is what the engine was given and said.
+"""Checks random conversations in many families of chat templates: the ledger holds what the engine was given and said.
 
-A real thread, ledger, chat format and parsers; the engine is a double that records its input (these models can't run here).
+The thread, ledger, chat format and parsers are real; the engine is a double that records its input (these models can't
+run here).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ arguments = st.fixed_dictionaries({"position": st.integers(0, 8)}, optional={"wh
 
 @st.composite
 def moves(draw: st.DrawFn) -> dict[str, Any]:
-    """What the model does in one step, and what follows it."""
+    """Draws what the model does in one step, and what follows it."""
     kind = draw(st.sampled_from(["text", "text", "calls", "calls", "reasoning", "empty", "broken call", "raw ids"]))
     return {
         "kind": kind,
@@ -115,7 +116,7 @@ def test_the_ledger_is_what_the_engine_was_given(
 def test_templates_that_only_append_are_followed_to_the_letter(
     name: str, system: str | None, script: list[Any]
 ) -> None:
-    """Decoded, the deltas and what was generated are the template's own rendering of the whole conversation."""
+    """The deltas and the generated ids decode to the template's own rendering of the whole conversation."""
     chosen = formats(name)
     talk = Talk(chosen, chosen.takes_tools)
     if system is not None:
@@ -146,7 +147,7 @@ def _without_ids(text: str) -> str:
 @pytest.mark.parametrize("kind", ["text", "call", "call, then a message"])
 @pytest.mark.parametrize("name", FAMILY_NAMES)
 def test_an_answer_is_closed_as_the_template_closes_it_however_it_ended(name: str, kind: str) -> None:
-    """With the template's own end of turn, with another token that ends a generation, and with none of them (a limit)."""
+    """An answer may end with the template's end of turn, with another token that ends a generation, or by a limit."""
     chosen = formats(name)
     if kind != "text" and not chosen.takes_tools:
         return

@@ -16,7 +16,7 @@ SLOW_TO_READ = {"type": "string", "pattern": "((a{1,200}){1,200}){1,200}"}
 
 
 class Compiling:
-    """An engine that compiles for ever, or at once; it ends a request as it is told to."""
+    """Imitates an engine that compiles for ever, or that ends a request at once with the given reason."""
 
     def __init__(self, finish_reason: str | None = "length") -> None:
         self.finish_reason = finish_reason

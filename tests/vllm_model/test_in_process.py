@@ -1,4 +1,4 @@
-"""An ASGI app called in process: its answer comes piece by piece, and it hears when the caller goes."""
+"""Checks an ASGI app called in process: its answer comes in parts, and it is told when the caller disconnects."""
 
 from __future__ import annotations
 

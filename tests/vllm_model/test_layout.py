@@ -1,4 +1,4 @@
-"""Which GPUs a replica's ranks ask for, as Serve and vLLM are told. Written for GPUs, and checked without one."""
+"""Checks which GPUs Serve and vLLM are asked for, for a replica's ranks. No GPU is needed for that."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def options(**given: Any) -> VllmOptions:
 
 
 def deployed(given: VllmOptions) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of the actor, without its environment; of the deployment, as Serve itself takes them."""
+    """Returns the actor's options, without its environment, and the deployment's, as Serve itself takes them."""
     made = deployment_spec(dict, given, (given,))
     actor = {key: value for key, value in made.actor_options.items() if key != "runtime_env"}
     made.bind()
@@ -50,7 +50,7 @@ def test_tensor_parallel_ranks_are_one_actor_on_one_node() -> None:
 
 
 def test_a_pipeline_has_a_placement_group_with_a_bundle_a_rank() -> None:
-    """As Ray's own: the replica's CPUs are in the first bundle, the GPUs are for vLLM's workers."""
+    """The first bundle has the replica's CPUs, and vLLM's workers have the GPUs, as in Ray's own placement groups."""
     given = options(gpus=1, tensor_parallel=2, pipeline_parallel=2, cpus=3, replicas=2, label_selector=LABELS)
     actor, deployment = deployed(given)
     assert actor == {"num_cpus": 3, "num_gpus": 0}

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible door in front of the real small model under vLLM, played by the official client over HTTP."""
+"""Plays the OpenAI-compatible API in front of the real small model under vLLM, with the official client over HTTP."""
 
 from __future__ import annotations
 

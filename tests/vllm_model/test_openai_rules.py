@@ -1,4 +1,4 @@
-"""What callers may ask of vLLM's server, by the body alone."""
+"""Checks which request bodies of callers vLLM's server accepts, by the body alone."""
 
 from __future__ import annotations
 

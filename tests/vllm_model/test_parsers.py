@@ -45,7 +45,7 @@ def test_every_family_that_shows_tools_is_tried() -> None:
 
 
 def test_a_call_after_reasoning_is_read() -> None:
-    """In the form of a family whose template shows calls, but no tools."""
+    """The family's template shows calls, but no tools."""
     tokenizer = formats("deepseek_v3").tokenizer
     call = 'function<｜tool▁sep｜>make_move\n```json\n{"position": 4}\n```'
     calls = f"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>{call}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
@@ -80,7 +80,7 @@ def test_reasoning_is_read_and_its_loss_is_a_fork_with_that_reason(name: str) ->
 
 
 def test_words_without_any_reasoning_are_words() -> None:
-    """Also where a parser for reasoning is guessed, which would take words that never end their reasoning for it."""
+    """A guessed reasoning parser does not change this, although it takes words without an end of reasoning as reasoning."""
     for name in ("qwen3", "gpt_oss", "smollm2"):
         talk = Talk(formats(name), has_tools=False)
         talk.put(Message("user", "What?"))

@@ -76,13 +76,13 @@ def test_nothing_private_is_among_the_tokens_of_the_other_side(rows: list[Row], 
 
 
 def text_of(row: Row, side: str, decode: Callable[..., str]) -> str:
-    """All that a side's samples hold, as it reads."""
+    """Returns the decoded text of all samples of a side."""
     samples = [sample["token_ids"] for sample in row["samples"] if sample["participant"] == side]
     return "\n".join(decode(ids, clean_up_tokenization_spaces=False) for ids in samples)
 
 
 def private_strings(row: Row, owner: str) -> list[str]:
-    """What only the owner was shown: lines of its prompt, its tools, what they answered. What it said aloud is private no more."""
+    """Returns what only the owner was shown and did not say aloud: lines of its prompt, its tools and their results."""
     shown = [*prompt_lines(row, owner), *tool_strings(owner), *results(row, owner)]
     if owner == "user":
         task = CustomerServiceTask.model_validate_json(row["task"])
@@ -105,7 +105,7 @@ def tool_strings(side: str) -> list[str]:
 
 
 def results(row: Row, side: str) -> list[str]:
-    """Of tools that answer with data; what else they say may be meant for both (a photo, a text message)."""
+    """Returns the results of tools that answer with data. Other results may be meant for both sides, as a photo is."""
     found = [content_of(e) for e in row["events"] if e["kind"] == "tool_result" and e["participant"] == side]
     answers = [text for text in found if text.startswith("{") and isinstance(json.loads(text), dict)]
     assert len(answers) >= 2, "each side has looked something up"

@@ -1,4 +1,4 @@
-"""Episodes between two real models: what is in the record is what the model saw and said."""
+"""Plays episodes between two real models, and checks that the record holds what each model saw and said."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ CONFIG = "configs/tic_tac_toe.yaml"
 
 
 def engines(cluster: dict[str, str]) -> set[psutil.Process]:
-    """The processes of vLLM engines of that cluster."""
+    """Returns the processes of the vLLM engines of a cluster."""
     replicas = raylet_children(cluster, "ServeReplica")
     below = {process for replica in replicas for process in replica.children(recursive=True)}
     return {process for process in below if "VLLM::" in " ".join(process.cmdline())}
@@ -53,7 +53,7 @@ def attached(
 def games(
     model_cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
-    """Four games of self-play on an attached model, played while no other engine came up."""
+    """Returns four games of self-play on an attached model. No other engine comes up while they are played."""
     before = engines(model_cluster)
     overrides = ["tasks.limit=2", "tasks.repeats=2", "participants.user.trainable=true"]
     played = attached(model_cluster, small_model_app, tmp_path_factory.mktemp("games"), *overrides)
@@ -74,7 +74,7 @@ def test_games_end_on_the_board(games: list[dict[str, Any]]) -> None:
 
 
 def test_samples_decode_to_the_events(games: list[dict[str, Any]]) -> None:
-    """Token for token: every span of a sample says what its event says, and the mask is on what was generated."""
+    """Every span of a sample decodes to the text of its event, and the loss mask covers exactly what was generated."""
     tokenizer = AutoTokenizer.from_pretrained(checkpoint_dir())
     for game in games:
         assert {sample["participant"] for sample in game["samples"]} == {"policy", "user"}
@@ -119,7 +119,7 @@ def test_a_sample_is_the_whole_conversation_as_the_template_writes_it(games: lis
 def talks(
     model_cluster: dict[str, str], small_model_app: str, tmp_path_factory: pytest.TempPathFactory
 ) -> list[dict[str, Any]]:
-    """A game whose policy may also talk freely, so that some of its tokens have no grammar."""
+    """Returns a game whose policy may also answer in plain text, so that some of its tokens have no grammar."""
     free = ["participants.policy.tool_choice=auto", "participants.policy.sampling.max_tokens=24", "train=strict"]
     few = ["tasks.limit=1", "tasks.repeats=1"]
     return attached(model_cluster, small_model_app, tmp_path_factory.mktemp("talks"), *few, *free)
@@ -128,7 +128,7 @@ def talks(
 def test_an_independent_forward_pass_gives_the_recorded_logprobs(
     games: list[dict[str, Any]], talks: list[dict[str, Any]]
 ) -> None:
-    """Of forced calls under their recorded grammar, and of free text; `benchmarks.parity` has more ways of sampling."""
+    """Checks forced calls under their recorded grammar and free text; `benchmarks.parity` has more ways of sampling."""
     from benchmarks.recompute import Grammars, Reference, mask_problems, sample_logprobs
 
     reference, grammars = Reference(checkpoint_dir()), Grammars.of(checkpoint_dir())

@@ -1,4 +1,4 @@
-"""Conversations with replicas of a tiny model under real vLLM: where calls go, and what that saves."""
+"""Checks conversations with replicas of a tiny model under real vLLM: how calls are routed, and what that saves."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_no_call_fails_when_a_replica_is_killed(talked: dict[str, Any]) -> None:
 
 
 def test_what_a_second_replica_goes_on_with_is_the_whole_history(talked: dict[str, Any]) -> None:
-    """The logprobs of all that was said before and after are those that the recorded ids have."""
+    """The recorded logprobs match the recorded ids, both before and after the conversation moves to another replica."""
     reference = Reference(talked["checkpoint"])
     for talk in talked["talks"]:
         assert len(talk["spans"]) == 10

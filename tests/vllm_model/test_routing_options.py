@@ -1,4 +1,4 @@
-"""What the config says about routing, as the Serve deployment and the transport have it."""
+"""Checks how a config's routing options reach the Serve deployment and the transport."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grammar that forces a call, and the parser that reads one. Imports vLLM, but starts no engine."""
+"""Checks the grammar that forces a call, and the parser that reads one. It imports vLLM, but starts no engine."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def said(text: str) -> Generation:
 
 
 def accepts(grammar: Grammar, text: str) -> bool:
-    """Whether the grammar lets exactly `text` be generated."""
+    """Says whether the grammar lets exactly `text` be generated."""
     xgrammar = pytest.importorskip("xgrammar")
     assert grammar.kind == "structural_tag"
     compiled = xgrammar.Grammar.from_structural_tag(grammar.text)
@@ -113,7 +113,7 @@ def test_the_arguments_stay_as_wrong_as_they_were_written(hermes: ToolFormat) ->
 )
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_call_that_cannot_be_read_is_still_a_call(hermes: ToolFormat, attempt: str, closed: bool) -> None:
-    """So that it is answered with an error, and not taken for words."""
+    """A malformed call is returned as a call, so that it is answered with an error and not taken for words."""
     content, calls = read(hermes, f"Well. <tool_call>{attempt}" + "</tool_call>" * closed)
     assert content == "Well." and len(calls) == 1
     assert calls[0][0] not in ("make_move", "wait"), "and nobody guesses what it meant"

@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.models, pytest.mark.ray, pytest.mark.engine, pytest.ma
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Checkpoints, good and bad. `truncated` has lost its last bytes, as by a full disk."""
+    """Returns a folder of good and bad checkpoints. `truncated` lacks its last bytes, as after a full disk."""
     folder = tmp_path_factory.mktemp("weights")
     for seed, name in enumerate(("first", "second", "third")):
         make_llama(folder / name, seed)

@@ -1,4 +1,4 @@
-"""Llamas of a few million parameters with random weights and the small model's tokenizer: quick, and no two of them alike."""
+"""Makes Llamas of a few million parameters with the small model's tokenizer and random weights that all differ."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def make_adapter(folder: Path, seed: int, hidden_size: int = 64) -> Path:
 
 
 def merged(base: Path, adapter: Path, folder: Path) -> Path:
-    """The checkpoint that a model with the adapter computes like."""
+    """Writes a checkpoint that computes what the base model with the adapter computes, and returns its folder."""
     from safetensors.torch import load_file, save_file
 
     shutil.copytree(base, folder)

@@ -1,4 +1,4 @@
-"""Tokens held against the weights of the versions that they say they came from, computed anew by another program than vLLM."""
+"""Compares recorded logprobs with the weights of their recorded versions, in a forward pass that does not use vLLM."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CLOSE, FAR = 2e-3, 0.5
 
 
 class Checkpoints:
-    """What each version is, for an independent forward pass."""
+    """Holds the checkpoint of each version, for an independent forward pass."""
 
     def __init__(self, folder: Path, names: dict[int, str]) -> None:
         from benchmarks.recompute import Reference
@@ -21,7 +21,10 @@ class Checkpoints:
         self._references = {version: Reference(folder / name) for version, name in names.items()}
 
     def differences(self, sample: dict[str, Any], version: int) -> np.ndarray:
-        """By generated token: how far its recorded logprob is from what this version gives, the whole history under it."""
+        """Returns for each generated token how far its recorded logprob is from the one that this version gives.
+
+        The version computes the whole history.
+        """
         import torch
 
         ids = torch.tensor(sample["token_ids"])
@@ -32,7 +35,7 @@ class Checkpoints:
 
 
 def versions_of(sample: dict[str, Any]) -> np.ndarray:
-    """By generated token. Every one has exactly one, and nothing else has any."""
+    """Returns the version of each generated token. Every one has exactly one, and no other token has any."""
     found = np.full(len(sample["token_ids"]), -1)
     for version, start, end in sample["versions"]:
         assert (found[start:end] == -1).all()
@@ -43,7 +46,7 @@ def versions_of(sample: dict[str, Any]) -> np.ndarray:
 
 
 def check(samples: Iterable[dict[str, Any]], checkpoints: Checkpoints) -> list[np.ndarray]:
-    """Every token under the weights of its version. Gives the versions of each sample's tokens, in order."""
+    """Checks every token against the weights of its version. Returns the versions of each sample's tokens, in order."""
     told = []
     others: list[np.ndarray] = []
     for sample in samples:

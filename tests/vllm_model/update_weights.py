@@ -1,4 +1,7 @@
-"""What a trainer does to a model under load: FOLDER (with the checkpoints) RESULTS (a JSON file). Run by `test_weights_of_vllm.py`."""
+"""Updates a model's weights under load, as a trainer does, for `test_weights_of_vllm.py`.
+
+Its arguments are FOLDER (with the checkpoints) and RESULTS (a JSON file).
+"""
 
 from __future__ import annotations
 
@@ -41,9 +44,10 @@ ENGINE_ARGS = {
 
 
 class Conversations:
-    """Many at once, each with a thread of its own; all tokens and their versions end in their samples.
+    """Plays many conversations at once, each with a thread of its own.
 
-    They go on for so many turns at least, and until it is `ended`: the last turn of each begins after that.
+    Each thread's samples hold all its tokens and their versions. They take at least `turns` turns, and continue until
+    `ended` is called: the last turn of each begins after that.
     """
 
     def __init__(self, model: Model, name: str, count: int, turns: int, max_tokens: int) -> None:
@@ -130,7 +134,7 @@ async def eventually(condition: Callable[[], bool], within_s: float) -> None:
 
 
 async def under_load(model: Model, weights: Weights, folder: Path) -> dict[str, Any]:
-    """100 conversations, while weights are refused, then updated in each mode."""
+    """Plays 100 conversations, while weights are first refused, then updated in each mode."""
     talks = Conversations(model, "load", CONVERSATIONS, TURNS, MAX_TOKENS)
     update = weights.update
     await talks.until(CONVERSATIONS // 2)
@@ -187,7 +191,7 @@ async def killed(model: Model, weights: Weights, folder: Path, app: str) -> dict
 
 
 async def vanished(model: Model, weights: Weights, folder: Path, app: str) -> dict[str, Any]:
-    """Weights that were checked can't be loaded after all: a folder is removed under the feet of an update."""
+    """An update fails to load weights that were checked, because their folder is removed while it waits."""
     before = await asyncio.to_thread(pids_of, app)
     long = Conversations(model, "vanished", 8, 1, 400)
     long.enough.set()
