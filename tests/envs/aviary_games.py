@@ -1,4 +1,4 @@
-"""Environments as users of aviary write them."""
+"""Defines environments as users of aviary write them."""
 
 from __future__ import annotations
 

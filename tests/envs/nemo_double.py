@@ -28,7 +28,10 @@ class Call:
 
 @dataclass
 class NemoDouble:
-    """`paths`: what its description lists, with whether a body is required; None: it has no description."""
+    """Imitates a server of NeMo Gym.
+
+    `paths`: the paths that its description lists, with whether a body is required; None: it has no description.
+    """
 
     paths: dict[str, bool] | None = None
     calls: list[Call] = field(default_factory=list)
@@ -49,7 +52,10 @@ class NemoDouble:
         return f"http://127.0.0.1:{self.port}"
 
     def fail(self, path: str, *how: int | str) -> None:
-        """A status; `drop` (the connection is lost once the call was carried out); `late` (carried out, no answer); `hang` (neither)."""
+        """Makes the next calls of a path fail, each in one of these ways.
+
+        A status; `drop` (carried out, then the connection is lost); `late` (carried out, no answer); `hang` (neither).
+        """
         self._failures[path].extend(how)
 
     def called(self, path: str) -> list[Call]:
@@ -106,7 +112,7 @@ class NemoDouble:
         return web.json_response({"paths": described})
 
     def _session_of(self, request: web.Request) -> str:
-        """Errors: AssertionError if a cookie other than the newest of its session is sent."""
+        """Returns the session of a request. Errors: AssertionError if it sends an old cookie of that session."""
         sent = request.headers.get("Cookie")
         if sent is None:
             self._sessions += 1

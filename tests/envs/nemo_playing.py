@@ -1,4 +1,4 @@
-"""What the tests of nemo_gym play: a counter's rows, and policies that call its tools."""
+"""Defines what the tests of nemo_gym play: a counter's rows, and policies that call its tools."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def failure_of(played: Played) -> tuple[str, str]:
 
 
 class Completing:
-    """A model that gives whole completions, with the reason why they ended."""
+    """Imitates a model that gives whole completions, with the reason why they ended."""
 
     def __init__(self, complete: Callable[[CompletionRequest], Awaitable[Completion]]) -> None:
         self.complete = complete

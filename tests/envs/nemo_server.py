@@ -1,4 +1,4 @@
-"""A real resources server of NeMo Gym, started without its head server and agents. For a Python that has nemo-gym, not ours.
+"""Starts a real resources server of NeMo Gym without its head server and agents, in a Python that has nemo-gym.
 
 python nemo_server.py NAME PORT [KEY=JSON]...     (further keys of the server's config)
 

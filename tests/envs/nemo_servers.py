@@ -23,7 +23,7 @@ UP_WITHIN_S = 90
 
 
 def nemo_python() -> Path | None:
-    """A Python that has nemo-gym: RAY_GYM_NEMO_PYTHON, or what `make nemo-gym` made."""
+    """Returns a Python that has nemo-gym: RAY_GYM_NEMO_PYTHON, or the one that `make nemo-gym` made."""
     given = os.environ.get("RAY_GYM_NEMO_PYTHON")
     path = Path(given) if given else cache_dir() / "nemo-gym" / "bin" / "python"
     return path if path.is_file() else None
@@ -64,7 +64,7 @@ def _wait_for(url: str, process: subprocess.Popen[str]) -> None:
 
 
 def drive_tools(server: Server, row: dict[str, Any], said: Sequence[Message]) -> tuple[float, list[str]]:
-    """The reward of a conversation, and what its calls were answered."""
+    """Returns the reward of a conversation, and the answers to its calls."""
     items: list[dict[str, Any]] = []
     outputs = []
     with httpx.Client(base_url=server.url, timeout=30) as client:  # keeps the cookies

@@ -1,4 +1,4 @@
-"""Environments of aviary with the tools that they bring, side by side with the library driven directly."""
+"""Compares environments of aviary, with the tools that they bring, with the library driven directly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hands of blackjack: the game alone, and played by text."""
+"""Checks hands of blackjack: the game alone, and played by text."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_mistakes_are_told_and_truncate_the_game() -> None:
 
 
 def rewards_of_all_plays(top: tuple[str, ...], seed: int) -> dict[tuple[str, ...], float]:
-    """Of every sequence of actions that ends a game, by trying them all."""
+    """Returns the reward of every sequence of actions that ends a game, by trying them all."""
     rewards: dict[tuple[str, ...], float] = {}
 
     def go_on(actions: tuple[str, ...]) -> None:

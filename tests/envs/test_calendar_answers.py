@@ -1,4 +1,4 @@
-"""What an answer is worth to the scheduling assistant: right ones, wrong ones, and strange ones."""
+"""Checks the scores of the scheduling assistant's answers: right ones, wrong ones and strange ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ray_gym.play.play import Played
 
 
 def but(position: int, **fields: Any) -> str:
-    """The right calendar but for some fields of one entry."""
+    """Returns the right calendar with other values in some fields of one entry."""
     return json.dumps([{**each, **fields} if place == position else each for place, each in enumerate(RIGHT)])
 
 

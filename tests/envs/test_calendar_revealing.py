@@ -1,4 +1,4 @@
-"""What the policy hears of a user model's messages, whatever they say."""
+"""Checks what the policy hears of a user model's messages, whatever they say."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SNOW = UserLine(text="By the way, it has started to snow here.")
 
 
 def heard(text: str, *lines: UserLine, **of_event: Any) -> tuple[str, int]:
-    """What the policy hears of a message when these lines are due, and how many are left."""
+    """Returns what the policy hears of a message when these lines are due, and how many are left."""
     task = CalendarTask.model_validate({"expected_state": [{**HOUR, **of_event}]})
     revealed = reveal(task, lines, [text], None)
     return revealed.heard[0], len(revealed.owed)

@@ -1,4 +1,4 @@
-"""Tasks of the calendar: the generator, the solver that shows that they can be done, rows that are read and rows that are refused."""
+"""Checks tasks of the calendar: the generator, the solver that shows that they can be done, and which rows are read."""
 
 from __future__ import annotations
 

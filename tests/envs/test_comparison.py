@@ -1,4 +1,4 @@
-"""What a generative reward model's answer is read as, and which answers are compared."""
+"""Checks how a generative reward model's answer is read, and which answers are compared."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ GENEROUS = {"max_turns": 100, "max_steps_per_turn": 100}
 
 
 def needed_variables(config: Path) -> list[str]:
-    """Environment variables that it can't be read without."""
+    """Returns the environment variables that a config can't be read without."""
     return [name for name in re.findall(r"\$\{oc\.env:(\w+)\}", config.read_text()) if name not in os.environ]
 
 
@@ -49,7 +49,7 @@ async def test_perfect_players_get_the_top_reward_within_its_limits(path: Path) 
 
 
 async def rewards_of(environment: Environment[Any, Any], tasks: list[Task], config: RunConfig | None) -> list[float]:
-    """Of perfect players under the limits of a config, or under none."""
+    """Returns the rewards of perfect players under the limits of a config, or under none."""
     given = config.participants.items() if config is not None else ()
     sections = {name: section.model_dump(exclude={"model"}) for name, section in given}
     limits = config.limits.model_dump() if config is not None else GENEROUS
@@ -62,6 +62,6 @@ async def rewards_of(environment: Environment[Any, Any], tasks: list[Task], conf
 
 
 async def top_rewards(environment: Environment[Any, Any], tasks: list[Task]) -> list[float]:
-    """The highest that there is; where there is none, what perfect players get without limits."""
+    """Returns the highest possible rewards; without a highest, those that perfect players get without limits."""
     highest = environment.reward_range[1]
     return [highest] * len(tasks) if math.isfinite(highest) else await rewards_of(environment, tasks, None)

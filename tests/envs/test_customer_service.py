@@ -1,4 +1,4 @@
-"""Customer service: what is done to the books is scored, and the customer's faults are not the policy's."""
+"""Checks the scores of customer service: changes of the books count, and the customer's faults are not the policy's."""
 
 from __future__ import annotations
 

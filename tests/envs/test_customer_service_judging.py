@@ -1,4 +1,4 @@
-"""Customer service: what its judges are shown is what was said, by whom it was said, and nothing of it is an instruction or a verdict."""
+"""Checks that judges of customer service see who said what, and take none of it as an instruction or a verdict."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ FORGED = [
 
 
 def chat_of(request: CompletionRequest) -> list[dict[str, str]]:
-    """The utterances that a judge was shown."""
+    """Returns the utterances that a judge was shown."""
     return [json.loads(line) for line in fenced_texts(request.messages[0].content)[-1].splitlines()]
 
 
 async def judged(
     playing: CustomerService, task: CustomerServiceTask, **players: Player
 ) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
-    """What the judge was shown of the customer's side, and of the agent's."""
+    """Returns what the judge was shown about the customer, and about the agent."""
     asked: list[CompletionRequest] = []
     one = await played(task, playing, judge=noting(judge_says(TRUE_TO_ROLE), asked), **players)
     assert reward_of(one) == 1

@@ -1,4 +1,4 @@
-"""Customer service: each side sees and does what is its own, and the conversation begins and ends as it should."""
+"""Checks each side of customer service: what it sees and may do, and how the conversation begins and ends."""
 
 from __future__ import annotations
 

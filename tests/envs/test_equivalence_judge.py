@@ -292,7 +292,7 @@ async def test_a_judge_that_breaks_is_at_fault_and_the_policy_is_not_scored() ->
 
 
 class Cut:
-    """A model whose answer is always cut by its limit."""
+    """Imitates a model whose answer is always cut by its limit."""
 
     def __init__(self, text: str) -> None:
         self._answer = Completion(Message("assistant", text), finish_reason="length")

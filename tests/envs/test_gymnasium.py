@@ -1,4 +1,4 @@
-"""Games of Gymnasium by text, side by side with the library driven directly."""
+"""Compares games of Gymnasium by text with the library driven directly."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_a_perfect_player_gets_the_most(options: dict[str, Any], best: set
 
 @pytest.mark.parametrize(("name", "shortest"), [("FrozenLake-v1", 6), ("FrozenLake8x8-v1", 14)])
 async def test_a_perfect_player_does_not_dawdle(name: str, shortest: int) -> None:
-    """Not even where the steps that are left would do for detours."""
+    """The player takes the shortest path, even if enough steps are left for detours."""
     game = environment(name=name, arguments={"is_slippery": False}, max_steps=50)
     played = await play_task(game, generated(game, 0), limits=LIMITS)
     assert (reward_of(played), played.episode.state.steps) == (1, shortest)

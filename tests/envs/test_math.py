@@ -1,4 +1,4 @@
-"""Mathematical problems: what is left to the judge, and what neither library nor judge can be tricked into."""
+"""Checks mathematical problems: which answers the judge gets, and that neither library nor judge can be tricked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ EXAMPLES = Path("envs/math/example.jsonl").read_text().splitlines()
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def runner() -> AsyncIterator[ToolRunner]:
-    """One for all: its first call imports sympy, and a test that kills the verifier has one of its own."""
+    """Yields one runner for all: its first call imports sympy. A test that kills the verifier has one of its own."""
     shared = ToolRunner()
     yield shared
     await shared.close()
@@ -61,7 +61,7 @@ def verdicts(played: Played) -> list[str]:
 
 @pytest.mark.environments
 async def test_the_perfect_player_solves_every_generated_task_without_the_judge(runner: ToolRunner) -> None:
-    """All in one process, as each call of the library is a fork; some in whole episodes."""
+    """This process checks all answers, since each call of the library is a fork; some are played as whole episodes."""
     mathematics = environment()
     tasks = [generated(mathematics, index) for index in range(200)]
     for task in tasks:

@@ -164,7 +164,7 @@ COPIES = {
     "factorisation": "{0}",
     "polynomial_with_roots": "(-(({1}) + ({2})), ({1}) \\cdot ({2}))",
 }
-"""What can be written down of a problem's formulas without working anything out."""
+"""Answers by family that only copy a problem's formulas and work nothing out."""
 
 
 @pytest.mark.parametrize("family", COPIES)

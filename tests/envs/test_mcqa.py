@@ -1,4 +1,4 @@
-"""Multiple choice: how a letter is read, task rows, and the vote of a group."""
+"""Checks multiple choice: how a letter is read, task rows, and the vote of a group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generated multiple-choice questions: they differ, exactly one option is right, and nothing but knowing it tells which."""
+"""Checks generated multiple-choice questions: they differ, have exactly one right option, and give no hint at it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_generated_tasks_differ_and_are_the_seeds() -> None:
 
 
 def right_ones(task: MultipleChoiceTask) -> list[str]:
-    """The options that answer a question, worked out in another way than the generator's where there is one."""
+    """Returns the right options of a question, worked out in another way than the generator's where there is one."""
     question = task.question
     numbers = [int(number) for number in re.findall(r"\d+", question)]
 
@@ -77,7 +77,7 @@ def test_exactly_one_option_of_a_generated_question_is_right() -> None:
 
 
 def place_of(option: str) -> int:
-    """An option as a number: a day, a minute, a Roman numeral, a word's place in the alphabet."""
+    """Returns an option as a number: a day, a minute, a Roman numeral, a word's place in the alphabet."""
     if re.fullmatch(r"\d\d:\d\d", option):
         return int(option[:2]) * 60 + int(option[3:])
     if re.fullmatch("[MDCLXVI]+", option):
@@ -94,7 +94,7 @@ ROMAN = [roman(number) for number in range(4000)]
 
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_the_options_alone_do_not_tell_the_answer(subject: Any) -> None:
-    """Players that read no question, and hit little more often than chance: by usual distances, and by the middle."""
+    """Checks that guessing by usual distances or by the middle, without the question, is little better than chance."""
     environment = MultipleChoice(MultipleChoice.Options(subjects=(subject,)))
 
     def drawn(seed: int) -> list[tuple[list[int], int]]:

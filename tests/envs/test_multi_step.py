@@ -106,7 +106,7 @@ async def test_the_config_leaves_room_for_the_longest_task_and_for_its_end() -> 
 
 
 def begun(arguments: str, answer: str) -> list[dict[str, Any]]:
-    """A conversation in which a list was handed over, or nearly so."""
+    """Returns a conversation in which a list was handed over, or nearly so."""
     call = {"id": "a", "name": "extract_synonym_values", "arguments": arguments}
     return [
         {"role": "user", "content": "Word: cab\nSynonyms: ab, c, bb"},

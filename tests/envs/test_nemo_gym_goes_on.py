@@ -1,4 +1,4 @@
-"""An episode whose worker died goes on with the same session on the server, which nobody else may have closed."""
+"""Checks that an episode whose worker died resumes with the same session on the server, which stays open for it."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ async def test_sessions_that_run_at_once_keep_to_their_own(started: tuple[Case, 
 
 
 async def test_a_row_that_the_server_refuses_says_so_in_its_words(started: tuple[Case, Server]) -> None:
-    """Those that need fields of their own."""
+    """Checks the servers whose rows need fields of their own."""
     case, server = started
     missing = {"example_session_state_mgmt": "initial_count", "example_multi_step": "id"}
     if case.server not in missing:

@@ -1,4 +1,4 @@
-"""Servers of the gymnasium style: every message of the policy is a step, whatever is in it."""
+"""Checks servers of the gymnasium style: every message of the policy is a step, whatever is in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Datasets of Reasoning Gym, side by side with the library driven directly."""
+"""Compares datasets of Reasoning Gym with the library driven directly."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ async def test_wrong_answers_get_what_the_library_gives(runner: ToolRunner) -> N
 @on_one_loop
 @pytest.mark.environments
 async def test_the_same_task_is_the_same_item_in_every_process(runner: ToolRunner) -> None:
-    """Also for datasets that go by the order of sets; and what is given on is the item as it was."""
+    """This holds also for datasets that depend on the order of sets; and the grader gets the item as it was."""
     others = ToolRunner()
     try:
         for dataset in ("isomorphic_strings", "ransom_note", "word_ladder", "polynomial_multiplication", "sudoku"):

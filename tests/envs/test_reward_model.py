@@ -1,4 +1,7 @@
-"""Open-ended prompts, scored one by one by a scalar reward model; tasks, options and players. Comparisons have a file of their own."""
+"""Checks open-ended prompts with a scalar reward model, their tasks, options and players.
+
+Comparisons have a file of their own.
+"""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ async def test_how_many_comparisons_there_are(pairs: str, count: int, calls: int
 
 
 class Cut:
-    """A model whose answers a limit cuts."""
+    """Imitates a model whose answers are cut by a limit."""
 
     def __init__(self, text: str) -> None:
         self.text = text

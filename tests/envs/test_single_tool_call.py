@@ -90,7 +90,7 @@ async def test_the_call_and_the_answer_both_have_to_be_right(
 
 @pytest.mark.parametrize("asked", ["temperature", "condition"])
 async def test_saying_everything_is_no_answer(asked: str) -> None:
-    """Every city looked up, then all that can be said of them: the right thing is among it, on every task."""
+    """The policy looks up every city and says all their values, the right one among them, and gets no reward."""
     environment = SingleToolCall()
     tasks = [task for task in (generated(environment, index) for index in range(40)) if task.asked == asked]
     for task in tasks:
@@ -171,7 +171,7 @@ def test_conditions_are_words_of_their_own(answer: str, expected: bool) -> None:
 
 
 def begun(city: str, answer: str) -> list[dict[str, Any]]:
-    """A conversation in which the weather was looked up."""
+    """Returns a conversation in which the weather was looked up."""
     call = {"id": "a", "name": "get_weather", "arguments": json.dumps({"city": city})}
     return [
         {"role": "user", "content": "How warm is it in Lisbon?"},

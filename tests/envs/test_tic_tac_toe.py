@@ -1,4 +1,4 @@
-"""Whole games, played in process by scripted players."""
+"""Plays whole games in process by scripted players."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def script(*positions: int) -> Player:
 
 
 def moves_of(episode: Episode) -> list[tuple[str, int]]:
-    """Who asked for which cell and got it, from the record alone."""
+    """Returns the moves that were made, with the participant of each, from the record alone."""
     asked = {(event.participant, event.turn, event.step): event for event in episode.events if event.kind == "message"}
     made = []
     for result in episode.events:

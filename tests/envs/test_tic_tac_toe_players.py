@@ -1,4 +1,4 @@
-"""Scripted players of tic-tac-toe: the perfect ones get what a game is worth, and the random one may do anything."""
+"""Checks scripted players of tic-tac-toe: the perfect ones get a game's value, and the random one may do anything."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_minimax_gets_at_least_the_value_of_the_position(side: str, steps:
 
 @cache
 def reachable(x: frozenset[int], o: frozenset[int], x_is_next: bool) -> float:
-    """The highest reward that X can get if O wants it to. Shares no code with the players, either."""
+    """Returns the highest reward that X can get if O wants it to. It shares no code with the players, either."""
     if any(line <= x for line in LINES) or any(line <= o for line in LINES):
         return float(any(line <= x for line in LINES))
     following = [(x | {cell}, o) if x_is_next else (x, o | {cell}) for cell in set(range(9)) - x - o]
@@ -70,7 +70,7 @@ def reachable_from(task: TicTacToeTask) -> float:
 
 
 WITHOUT_A_WIN = ((4, "O"), (5, "X"), (8, "O"), (7, "X"))
-"""Whatever O does: every line that it has not spoilt needs more marks than X has moves."""
+"""An opening from which X can't win: every line that O has not spoilt needs more marks than X has moves."""
 
 
 async def test_perfect_players_get_all_that_a_user_can_let_the_policy_have() -> None:

@@ -44,7 +44,7 @@ NOTHING = WorkplaceTask(request="If it rains, cancel it.", expected_calls=(call(
 
 
 def wanted_of(index: int) -> Wanted:
-    """What `generated` makes its task of."""
+    """Returns the request from which `generated` makes the task of an index."""
     return make_request(random.Random(f"0/{index}"))
 
 
@@ -165,7 +165,7 @@ async def test_an_event_that_was_put_right_leaves_no_trace_but_the_wrong_guest_d
 
 
 def begun(*calls: tuple[ExpectedCall, str]) -> list[dict[str, Any]]:
-    """A conversation in which these calls were answered so."""
+    """Returns a conversation in which these calls were answered so."""
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Cancel it."}]
     for number, (made, answer) in enumerate(calls):
         tool_call = {"id": f"c{number}", "name": made.name, "arguments": json.dumps(made.arguments)}

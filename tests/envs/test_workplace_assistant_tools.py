@@ -1,4 +1,4 @@
-"""The 27 tools on the tables, and the tables themselves."""
+"""Checks the 27 tools on the tables, and the tables themselves."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ray_gym.models.base import VersionSpan
 
 @dataclass
 class Line:
-    """Holds the next answer of the double. `ended`: it ends with the end-of-turn token, as by a model that stops itself."""
+    """Holds the double's next answer. `ended`: it ends with the end-of-turn token, as of a model that stops itself."""
 
     ids: list[int]
     ended: bool = True

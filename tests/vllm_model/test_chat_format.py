@@ -324,7 +324,7 @@ def test_templates_that_take_no_message_after_results_get_it_with_the_results() 
 
 
 def test_templates_that_want_a_user_first_get_one() -> None:
-    """A participant that speaks first can have a view of a system prompt alone, and such a template gets a user message."""
+    """Checks a participant that speaks first, whose view begins with a system prompt alone."""
     talk = Conversation(chat_format=ChatFormat(TOKENIZER, [END], NO_USER + ALTERNATES))
     talk.ask(Message("system", "You call the shop."))
     assert "system\nYou call the shop.<|im_end|>" in text_of(talk.history) and "user\nBegin.<|im_end|>" in text_of(

@@ -80,7 +80,7 @@ def test_reasoning_is_read_and_its_loss_is_a_fork_with_that_reason(name: str) ->
 
 
 def test_words_without_any_reasoning_are_words() -> None:
-    """A guessed reasoning parser does not change this, although it takes words without an end of reasoning as reasoning."""
+    """A guessed reasoning parser does not change this, although it takes text without an end mark for reasoning."""
     for name in ("qwen3", "gpt_oss", "smollm2"):
         talk = Talk(formats(name), has_tools=False)
         talk.put(Message("user", "What?"))
