@@ -1,4 +1,4 @@
-"""A tiny environment that is sound, and as many of its kind with one fault each."""
+"""Defines a tiny sound environment, and variants of it with one fault each."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Order:
 
 
 class Sound(Environment[OrderTask, Order]):
-    """The policy sells what the user asks for."""
+    """Lets the policy sell what the user asks for."""
 
     participants = ("policy", "user")
 
@@ -51,7 +51,7 @@ class Sound(Environment[OrderTask, Order]):
 
     @tool(participants=("policy",))
     def sell(self, state: Order, caller: Participant, ware: str) -> str:
-        """Sell something that is wanted."""
+        """Hand over something that is wanted."""
         if ware not in state.wanted:
             raise ToolError("that is not wanted")
         state.wanted.remove(ware)
@@ -60,7 +60,7 @@ class Sound(Environment[OrderTask, Order]):
 
     @tool(participants=("user",))
     def count_coins(self, state: Order, caller: Participant) -> str:
-        """How many coins are left."""
+        """Count the coins that are left."""
         return f"{100 - len(state.sold)} coins"
 
     def finished(self, state: Order, episode: Episode) -> str | None:
@@ -123,12 +123,12 @@ class HasAStopwatch(Sound):
 class ReadsTheClockInAThread(Sound):
     @tool(participants=("policy",), blocking=True)
     def sell(self, state: Order, caller: Participant, ware: str) -> str:
-        """Sell something that is wanted."""
+        """Hand over something that is wanted."""
         return f"{Sound.sell(self, state, caller, ware)}, {datetime.date.today().year}"
 
 
 class CountsItsReplays(Sound):
-    """What it asks depends on whether its models take their time."""
+    """Asks something else in a replay than in a live run."""
 
     async def run(self, episode: Episode) -> None:
         while not episode.stopped:
@@ -139,7 +139,7 @@ class CountsItsReplays(Sound):
 
 class WrongParticipant(Sound):
     async def run(self, episode: Episode) -> None:
-        """Whoever makes a call, it is the policy's."""
+        """Makes every call as the policy, even the user's."""
         while not episode.stopped:
             await episode.turn("policy")
             thread = episode.open_thread("user")
@@ -181,7 +181,7 @@ class TellsWhatAToolSaid(Sound):
 
     @tool(participants=("policy",))
     def sell(self, state: Order, caller: Participant, ware: str) -> str:
-        """Sell something that is wanted."""
+        """Hand over something that is wanted."""
         return f"{Sound.sell(self, state, caller, ware)}, which we had bought for 2 coins"
 
     def relay(self, state: Order, episode: Episode, turn: Turn, listener: Participant) -> str | None:
@@ -211,7 +211,7 @@ class NoNumber(Sound):
 class BlockingTool(Sound):
     @tool(participants=("policy",))
     def sell(self, state: Order, caller: Participant, ware: str) -> str:
-        """Sell something that is wanted."""
+        """Hand over something that is wanted."""
         if ware == "figs":
             time.sleep(0.12)
         return Sound.sell(self, state, caller, ware)
@@ -225,14 +225,14 @@ class AsciiOnly(Sound):
 class AsciiOnlyTool(Sound):
     @tool(participants=("policy",))
     def sell(self, state: Order, caller: Participant, ware: str) -> str:
-        """Sell something that is wanted."""
+        """Hand over something that is wanted."""
         return Sound.sell(self, state, caller, ware.encode("ascii").decode())
 
 
 class ToolForNobody(Sound):
     @tool(participants=("policy", "nobody"))
     def sweep(self, state: Order, caller: Participant) -> str:
-        """Sweep the floor."""
+        """Clean the floor."""
         return "clean"
 
 
@@ -291,7 +291,7 @@ class WaitsInRun(Sound):
 class WaitsInATool(Sound):
     @tool(participants=("policy",))
     async def sell(self, state: Order, caller: Participant, ware: str) -> str:
-        """Sell something that is wanted."""
+        """Hand over something that is wanted."""
         await _wait_for_ever()
         return ""
 
@@ -323,7 +323,7 @@ class WaitsForTheOther(Sound):
 
 
 class WaitsElsewhere(Sound):
-    """With other hash seeds than that of the process that it is checked in."""
+    """Waits for ever in a process with another hash seed than the checking process has."""
 
     async def run(self, episode: Episode) -> None:
         if os.environ.get("PYTHONHASHSEED") in ("1", "2"):
@@ -365,5 +365,5 @@ def sleep_for_ever() -> None:
 
 
 def search_for_ever() -> None:
-    """Without ever giving the GIL back."""
+    """Searches without ever giving the GIL back."""
     re.search(r"(a+)+$", "a" * 60 + "!")

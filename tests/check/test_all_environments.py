@@ -15,7 +15,7 @@ from ray_gym.plugins import find_environment
 
 TASKS = 3
 FEWER_TASKS = {"math": 1, "reasoning_gym": 1}
-"""Of those whose graders take their time."""
+"""Number of tasks for environments whose graders take their time."""
 COSTLY = ("aviary", "math", "reasoning_gym")
 """Environments that the gate leaves to a part, as it leaves all further options."""
 FURTHER: list[tuple[str, dict[str, Any]]] = [

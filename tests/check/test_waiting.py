@@ -1,4 +1,4 @@
-"""What waits for ever is ended, named, and the end of the check."""
+"""Checks that code that waits for ever is ended and named, and ends the check."""
 
 from __future__ import annotations
 

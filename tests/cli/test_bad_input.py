@@ -1,4 +1,4 @@
-"""Wrong input: one clear message within seconds, exit code 2, nothing written."""
+"""Checks wrong input: it gives one clear message within seconds and exit code 2, and nothing is written."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Folder:
         return {str(file.relative_to(self.path)) for file in self.path.rglob("*") if "__pycache__" not in file.parts}
 
     def run(self, *arguments: str) -> Ended:
-        """The command within this process."""
+        """Runs the command within this process."""
         with self._monkeypatch.context() as patch:
             patch.chdir(self.path)
             patch.setattr(sys, "argv", ["ray-gym", *arguments])
@@ -68,7 +68,7 @@ class Folder:
         return Ended(int(ended.value.code or 0), shown.out, shown.err)
 
     def spawn(self, *arguments: str, **environment: str) -> Ended:
-        """The command as a process of its own."""
+        """Runs the command as a process of its own."""
         command = [sys.executable, "-m", "ray_gym", *arguments]
         variables = {**os.environ, "PYTHONPATH": str(REPOSITORY), **environment}
         done = subprocess.run(
@@ -197,7 +197,7 @@ def test_a_deadline_of_a_wait_that_is_none(folder: Folder) -> None:
 
 @contextmanager
 def endpoint(status: int, body: str) -> Iterator[str]:
-    """An address that answers everything with one status and text."""
+    """Yields an address that answers every request with one status and text."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

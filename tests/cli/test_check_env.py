@@ -1,4 +1,4 @@
-"""The command, as a user runs it: what it prints, and its exit codes."""
+"""Runs the command as a user does, and checks its output and its exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ray-gym data`: what it prints, writes and exits with."""
+"""Checks what `ray-gym data` prints and writes, and its exit codes."""
 
 from __future__ import annotations
 

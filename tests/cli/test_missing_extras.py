@@ -1,4 +1,4 @@
-"""What needs an extra that is missing says which, in one line, before anything starts."""
+"""Checks that a command whose extra is missing names it, in one line, before anything starts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def nothing_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither a cluster nor the small model."""
+    """Takes the cluster and the small model away."""
     monkeypatch.chdir(tmp_path)
     for name in ("RAY_TMPDIR", "RAY_GYM_CACHE"):
         monkeypatch.setenv(name, str(tmp_path / "empty"))

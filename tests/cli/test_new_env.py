@@ -1,4 +1,4 @@
-"""`ray-gym new-env`: what it writes passes its own tests, and is clean; what it refuses, and that nothing is left of it then.
+"""Checks `ray-gym new-env`: its files pass their own tests and are clean, and what it refuses leaves nothing behind.
 
 Not here: `ray-gym check-env` on what was written.
 """
@@ -31,7 +31,7 @@ NAMES = {pattern: f"made_{pattern.replace('-', '_')}" for pattern in PATTERNS}
 
 
 def run(folder: Path, *command: str, timeout: float = 120) -> subprocess.CompletedProcess[str]:
-    """A module's command, as an author runs it in the new folder."""
+    """Runs a module's command, as an author runs it in the new folder."""
     return subprocess.run(
         [sys.executable, "-m", *command],
         cwd=folder,
@@ -45,7 +45,7 @@ def run(folder: Path, *command: str, timeout: float = 120) -> subprocess.Complet
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one environment of each pattern."""
+    """Returns a folder with one environment of each pattern."""
     parent = tmp_path_factory.mktemp("made")
     for pattern, name in NAMES.items():
         write_environment(name, parent, pattern)
@@ -67,7 +67,7 @@ def test_they_are_linted_and_formatted(made: Path) -> None:
 
 @pytest.mark.packaging
 def test_their_types_hold(made: Path) -> None:
-    """All at once: what takes the time is to read ray_gym."""
+    """Checks the types of all environments at once, since reading ray_gym takes most of the time."""
     config = made / NAMES["multi-turn"] / "pyproject.toml"
     roots = [str(made / name) for name in NAMES.values()]
     files = [*(f"{made / name / name}" for name in NAMES.values()), *map(str, made.glob("*/tests/*.py"))]

@@ -1,4 +1,4 @@
-"""What a run does not need it does not import, in the driver and in the workers: that is most of the time to its first step."""
+"""Checks that driver and workers import only what a run needs: imports take most of the time to its first step."""
 
 from __future__ import annotations
 

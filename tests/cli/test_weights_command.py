@@ -1,4 +1,4 @@
-"""`ray-gym weights`, as far as it needs no model: what it refuses."""
+"""Checks what `ray-gym weights` refuses, as far as that needs no model."""
 
 from __future__ import annotations
 

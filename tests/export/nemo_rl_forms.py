@@ -1,6 +1,7 @@
-"""What NeMo RL asks of the lines that it reads, written from its sources at commit 7ea279abfbeb698b092856d0dab61e7cf39bc909.
+"""Checks lines as NeMo RL reads them, after its sources at commit 7ea279abfbeb698b092856d0dab61e7cf39bc909.
 
-Stands in for NeMo RL where it isn't installed: it checks what the named functions take for granted, and computes nothing of theirs.
+Stands in for NeMo RL where it isn't installed: it checks what the named functions take for granted, and computes
+nothing of theirs.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ Line = dict[str, Any]
 
 
 def check_openai_format(line: Line) -> None:
-    """`OpenAIFormatDataset.format_data`, and chat templates, which are given messages and tools as they are."""
+    """Checks a line for `OpenAIFormatDataset.format_data` and for chat templates.
+
+    Chat templates are given messages and tools as they are.
+    """
     messages = line["messages"]
     assert messages[-1]["role"] == "assistant", "asserted by format_data"
     check_chat(messages, dict)
@@ -20,7 +24,10 @@ def check_openai_format(line: Line) -> None:
 
 
 def check_preference(line: Line) -> None:
-    """`preference_preprocessor`: two completions of different rank, the lower the better, each of which goes on with the context."""
+    """Checks a line for `preference_preprocessor`.
+
+    Two completions have different ranks, the lower the better, and each continues the context.
+    """
     ranks = [one["rank"] for one in line["completions"]]
     assert ranks == [0, 1]
     for one in line["completions"]:
@@ -38,7 +45,7 @@ def check_chat(messages: list[Line], arguments: type) -> None:
 
 
 def check_prompt_group(line: Line) -> None:
-    """`PromptGroupRecord` and `Completion` (the fields), and what `record_to_train_batch` takes for granted of them."""
+    """Checks the fields of `PromptGroupRecord` and `Completion`, and the values that `record_to_train_batch` expects."""
     assert set(line) == {"prompt_idx", "prompt", "extra_env_info", "metadata", "completions", "rollout_metrics"}
     assert line["prompt"] and line["completions"]
     for one in line["completions"]:

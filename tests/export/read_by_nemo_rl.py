@@ -24,7 +24,7 @@ LONGEST = 100_000
 
 
 def fine_tuning(config: dict[str, Any], tokenizer: Any) -> list[dict[str, list[int]]]:
-    """As examples/run_sft.py sets its data up, and nemo_rl/algorithms/sft.py masks it."""
+    """Sets the data up as examples/run_sft.py does, and masks it as nemo_rl/algorithms/sft.py does."""
     data = load_response_dataset(config)
     processor = partial(data.processor, add_bos=True, add_eos=True, add_generation_prompt=False)
     processors = {data.task_name: (data.task_spec, processor)}
@@ -36,7 +36,7 @@ def fine_tuning(config: dict[str, Any], tokenizer: Any) -> list[dict[str, list[i
 
 
 def preferences(path: str, tokenizer: Any) -> list[dict[str, list[int]]]:
-    """As DPO collates them: chosen and rejected in turn."""
+    """Returns pairs as DPO collates them: chosen and rejected in turn."""
     data = load_preference_dataset({"dataset_name": "PreferenceDataset", "data_path": path})
     given = [preference_preprocessor(one, data.task_spec, tokenizer, LONGEST, n) for n, one in enumerate(data.dataset)]
     batch = preference_collate_fn(given, tokenizer, 1, True)
@@ -44,7 +44,7 @@ def preferences(path: str, tokenizer: Any) -> list[dict[str, list[int]]]:
 
 
 def training(path: str) -> list[dict[str, Any]]:
-    """As its GRPO makes a batch of a group's rollouts."""
+    """Returns the rows of the batches that NeMo RL's GRPO makes of groups of rollouts."""
     found = []
     for record in records(path):
         batch = record_to_train_batch(record, pad_value_dict={"token_ids": 0})
@@ -58,7 +58,7 @@ def training(path: str) -> list[dict[str, Any]]:
 
 
 def rows(tensors: dict[str, Any], lengths: Any) -> list[dict[str, list[int]]]:
-    """Without padding."""
+    """Returns the rows of tensors, without padding."""
     return [
         {name: tensor[number, :length].tolist() for name, tensor in tensors.items()}
         for number, length in enumerate(lengths.tolist())

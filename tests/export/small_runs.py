@@ -92,14 +92,14 @@ class Library(Environment[Book, None]):
 
 
 class FarLibrary(Library):
-    """Whose books are elsewhere."""
+    """Opens something outside of the process."""
 
     opens_outside = True
 
 
 @dataclass
 class WithTokens:
-    """A scripted model that gives token ids: the bytes of what a plain template would write, so that tests can read them."""
+    """Gives a scripted model token ids: the bytes of a plain template's text, so that tests can read them."""
 
     inner: Model
     forks_at: int | None = None
@@ -142,7 +142,7 @@ async def played_run(
     episodes: int | None = None,
     name: str = "run",
 ) -> Path:
-    """`episodes`: play only so many of those that are planned."""
+    """Plays a run and commits it. `episodes`: play only so many of those that are planned."""
     full = {**config, "run": {"name": name}, "output": {"dir": str(folder), "durability": "off"}}
     read = RunConfig.model_validate(json.loads(json.dumps(full)))
     plan = make_plan(read, folder / "mine.yaml")

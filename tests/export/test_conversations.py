@@ -1,4 +1,4 @@
-"""Conversations as chat messages: exactly what the policy was shown and said, with the tools of its prompts."""
+"""Checks conversations as chat messages: exactly what the policy was shown and said, with the tools of its prompts."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ async def test_reasoning_is_kept_beside_the_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", [1, VERSION])
 async def test_tools_that_a_task_brings_are_told_and_malformed_calls_left_out(tmp_path: Path, version: int) -> None:
-    """Of the record; where it doesn't hold them, of the task that is set up again."""
+    """The tools come from the record, or from the task, set up again, where the record doesn't hold them."""
     _, lines, counts = await exported(tmp_path, LIBRARY, version=version)
     assert counts.left_out[MALFORMED] + len(lines) == 6 and 0 < len(lines) < 6
     for line in lines:

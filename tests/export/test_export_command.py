@@ -1,4 +1,4 @@
-"""`ray-gym export`: what it prints, writes and exits with."""
+"""Checks what `ray-gym export` prints and writes, and its exit codes."""
 
 from __future__ import annotations
 

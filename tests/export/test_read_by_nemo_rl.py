@@ -37,7 +37,7 @@ def read(*files: Path) -> dict[str, Any]:
 
 
 def words_of(tokenizer: Any, row: dict[str, Any]) -> str:
-    """What is trained on."""
+    """Returns the text of the tokens that are trained on."""
     text: str = tokenizer.decode(
         [token for token, mask in zip(row["token_ids"], row["loss_mask"], strict=True) if mask]
     )

@@ -1,4 +1,4 @@
-"""Rollouts: every token of every trainable sample is there once, with its log probability, in NeMo RL's records."""
+"""Checks that NeMo RL's records hold every token of every trainable sample once, with its log probability."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def exported(folder: Path, config: Line = GAMES, **options: Any) -> tuple[
 
 
 def of_sample(completion: Line) -> Line:
-    """What a trainer gets, in the columns of a record's sample."""
+    """Returns what a trainer gets of a completion, in the columns of a record's sample."""
     log = completion["message_log"]
     nothing = [[0.0] * len(message["token_ids"]) for message in log]
     return {

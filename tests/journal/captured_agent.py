@@ -128,7 +128,7 @@ class Aloud(Echo):
 
 @dataclass
 class Agent:
-    """What an agent in another process would do by HTTP."""
+    """Makes the calls that an agent in another process would make by HTTP."""
 
     session: Session
     model: Echo
@@ -146,7 +146,7 @@ class Agent:
         tools: Sequence[ToolSchema] = (SHELF,),
         **changes: Any,
     ) -> Done:
-        """`asker`: the key that this very request has; `arrives`: whether the agent gets the answer."""
+        """Makes a call. `asker`: the key of this very request; `arrives`: whether the agent gets the answer."""
         shown, asker = tuple(tools), asker or f"k{next(_files)}"
         asked = ApiRequest("m", messages, shown, shown, sampling=changes, response_format=form, after=after)
         call = AgentCall.of(asked, is_again=again, is_named=bool(key))
@@ -172,7 +172,7 @@ class Agent:
 
     @property
     def samples(self) -> list[tuple[str, str | None, int]]:
-        """Thread, why it was forked, how many generations."""
+        """Returns each sample's thread, the reason of its fork, and how many generations it has."""
         return [
             (sample["thread"], sample["fork_reason"], sum(span["generated"] for span in sample["spans"]))
             for sample in self.row["samples"]
@@ -214,7 +214,7 @@ def user(text: str) -> Message:
 
 
 def echoed(message: Message) -> Message:
-    """As agents give an answer back: without the reasoning, arguments parsed and written again, other ids."""
+    """Returns an answer as agents send it back: without reasoning, with arguments written anew, and with other ids."""
     calls = tuple(
         replace(call, id=f"x-{call.id}", arguments=json.dumps(json.loads(call.arguments), indent=1))
         for call in message.tool_calls

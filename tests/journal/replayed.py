@@ -1,4 +1,4 @@
-"""Episodes that are played again from what their journals hold, and what they play."""
+"""Plays and replays episodes from their journals, and defines the environments and models that they play with."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ GROUPS = GroupsSection()
 
 @dataclass
 class Answering:
-    """A model that answers from the request and its own random numbers, and takes its time in no particular order."""
+    """Answers from the request and its own random numbers, each time after a short random delay."""
 
     answer: Callable[[CompletionRequest, random.Random], Message | Completion]
     calls: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Answering:
 
 
 def words(request: CompletionRequest, rng: random.Random) -> Completion:
-    """Text with tokens, so that ledgers are compared too."""
+    """Returns text with tokens, so that ledgers are compared too."""
     said = f"{request.messages[-1].content[-20:]} {rng.random()}"
     generated = np.array([rng.randrange(1000) for _ in range(5)], dtype=np.int32)
     prompt = np.array([rng.randrange(1000) for _ in request.messages[request.known :]], dtype=np.int32)
@@ -83,7 +83,7 @@ class Plain(Environment[Task, dict[str, Any]]):
 
 
 class ThreeAtOnce(Plain):
-    """Sub-agents that run at the same time on one state, which each changes as it hears from its model."""
+    """Runs sub-agents at the same time on one state, which each changes as it hears from its model."""
 
     async def run(self, episode: Episode) -> None:
         async def explore(thread: str) -> None:
@@ -108,7 +108,7 @@ class Judged(Plain):
 
 
 class Shop(Plain):
-    """A tool with an effect, and one that makes one and changes the state."""
+    """Has a tool whose effect is retried if its result was lost."""
 
     sold: list[tuple[str, str]]
 
@@ -148,7 +148,7 @@ class Attempt:
 
     @property
     def row(self) -> dict[str, Any]:
-        """As it is read back, what may differ left out."""
+        """Returns the row as it is read back, without the fields that may differ."""
         return without_volatile(row_of(self.played, "run", "env"))
 
     @property

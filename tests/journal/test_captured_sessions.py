@@ -1,4 +1,4 @@
-"""Black-box agents: their calls are steps, side by side where they are parallel, and survive a death at any record."""
+"""Checks black-box agents: their calls are steps, may be parallel, and survive the worker's death at any record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session that is closed while commands wait and are under way, and one in which too many wait."""
+"""Checks a session that is closed while commands wait or are under way, and one in which too many wait."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHIN_S = 10
 
 
 class Workshop(Market):
-    """With tools that take their time. `held`: those that wait to be let go."""
+    """Has tools that take their time. `held`: the tools that wait for `gate`."""
 
     def __init__(self, *held: str, is_quick: bool = False) -> None:
         super().__init__()
@@ -92,7 +92,7 @@ async def until(news: asyncio.Event, condition: Any) -> None:
 
 @dataclass(frozen=True)
 class Cut:
-    """What is under way when the session is closed, and how to know that it has come so far."""
+    """Says what is under way when the session is closed, and waits until it has come so far."""
 
     commands: tuple[Command, ...]
     tools: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ async def within(step: Any) -> Any:
 
 
 async def closed(folder: Path, cut: Cut) -> tuple[Driven, list[BaseException | Any], Workshop]:
-    """Closed twice at once, while some commands are under way and others wait."""
+    """Closes a session twice at once, while some commands are under way and others wait."""
     model, environment = Script(tools=cut.tools, held=cut.held_call), Workshop(cut.held_tool)
     driven = await opened(folder, model=model, environment=environment)
     session = driven.session
@@ -176,7 +176,7 @@ async def test_closing_cuts_what_is_under_way_and_what_waits_and_is_replayed(tmp
 
 @pytest.mark.parametrize("last", [Close("enough"), End()])
 async def test_what_came_in_the_same_moment_has_begun_before_it_is_cut(tmp_path: Path, last: Command) -> None:
-    """Also in a replay."""
+    """A replay begins it too."""
     driven = await opened(tmp_path, model=Script(held=1))
     session, call = driven.session, AgentCall((Message("user", "Hello"),), b"Hello")
     asked = asyncio.create_task(session.perform("a", lambda: command_of(call, "policy", session)))

@@ -1,4 +1,4 @@
-"""Compaction: what is committed leaves the file, whatever else happens to it meanwhile."""
+"""Checks compaction: committed episodes leave the file, whatever else happens to it meanwhile."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ async def test_a_compaction_for_which_the_disk_has_no_room_loses_nothing(
 
 
 async def test_what_is_appended_after_a_compaction_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also if a flush of the larger file before it was under way meanwhile."""
+    """This holds also if a flush of the larger file was still under way during the compaction."""
     journal = half_forgotten(tmp_path, monkeypatch, flush=True)
     flushing, compacted, flushes, real = threading.Event(), threading.Event(), [], os.fdatasync
 
@@ -204,7 +204,7 @@ def due_at_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
 
 
 def held(journal: Journal) -> dict[str, list[int]]:
-    """All that is in the file, by episode. It must be whole."""
+    """Returns the numbers of all calls in the file, by episode. The file must be whole."""
     file = fence(journal.path, "run")
     assert file.problems == []
     reader = HistoryReader(journal.path.parent)
@@ -215,7 +215,7 @@ def held(journal: Journal) -> dict[str, list[int]]:
 async def test_interleaved_episodes_keep_every_record_through_many_compactions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    """Some of which fail. At the end nothing is left but what is in flight, and no more than that is remembered."""
+    """Some of the compactions fail. At the end only what is in flight is left in the file and in memory."""
     rng, failing, begun = random.Random(seed), False, 0
 
     def fail() -> None:

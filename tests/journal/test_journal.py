@@ -1,4 +1,4 @@
-"""The journal's files: written by one, readable after any death, bounded by what is in flight."""
+"""Checks the journal's files: each has one writer, is readable after any death, and is bounded by what is in flight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much one session takes, so that it is no burden to others."""
+"""Checks how much one session may take, so that it is no burden to others."""
 
 from __future__ import annotations
 

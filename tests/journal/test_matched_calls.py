@@ -1,4 +1,4 @@
-"""Which thread a call of a black-box agent continues, however it tells what was said."""
+"""Checks which thread a black-box agent's call continues, however the agent writes the earlier messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can't be resumed, or was somebody else's fault than the policy's, gets a new try, and the record says so."""
+"""Checks that an episode gets a new, recorded try if it can't be resumed or if its failure is not the policy's."""
 
 from __future__ import annotations
 

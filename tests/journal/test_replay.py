@@ -1,4 +1,4 @@
-"""An episode whose worker died goes on from its last call, whatever its environment does, and its row is the same."""
+"""Checks that an episode whose worker died resumes from its last call, for any environment, and has the same row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from ray_gym.models.base import CompletionRequest
 
 
 class WithTools(ThreeAtOnce):
-    """Tools that take their time while other threads go on."""
+    """Has tools that take their time while other threads continue."""
 
     @tool()
     async def look(self, state: dict[str, Any], caller: Participant, where: str) -> str:
@@ -56,7 +56,7 @@ class WithTools(ThreeAtOnce):
 
 
 class WithALibrary(Plain):
-    """What it plays with blocks, and brings its tools along."""
+    """Plays with a library that blocks, and brings tools of its own for each task."""
 
     participants = ("policy",)
 
@@ -89,7 +89,7 @@ def moving(request: CompletionRequest, rng: random.Random) -> Message:
 
 
 class Tired(Plain):
-    """Its clock and what it asks depend on nothing but the episode."""
+    """Takes its times, ids and requests from the episode alone."""
 
     async def run(self, episode: Episode) -> None:
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""Effects in an episode that is played again: what was made is not made again."""
+"""Checks effects in an episode that is replayed: an effect that was made is not made again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ray_gym.episode.participant import Participant
 
 
 class EffectsInTools(Plain):
-    """Tools that wait, make an effect each, wait again and change the state, while others do the same."""
+    """Has tools that wait, make an effect each, wait again and change the state, while others do the same."""
 
     def setup(self, task: Task, episode: Episode) -> dict[str, Any]:
         return {**super().setup(task, episode), "episode": episode, "paid": []}
@@ -101,7 +101,7 @@ async def test_an_effect_that_nobody_knows_of_follows_its_rule(tmp_path: Path, r
     class Rule(Shop):
         @tool(effect=rule)  # type: ignore[arg-type]
         async def buy(self, state: dict[str, Any], caller: Participant, item: str, key: IdempotencyKey) -> str:
-            """Buy."""
+            """Order an item."""
             self.sold.append((item, key))
             return "receipt"
 

@@ -1,4 +1,4 @@
-"""Calls of a black-box agent that are asked again, or once more."""
+"""Checks calls of a black-box agent that are retried, or made once more."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ async def test_a_call_that_is_sent_again_before_the_first_was_begun_counts_once(
 
 
 async def test_a_sample_that_was_refused_at_first_is_no_earlier_one(tmp_path: Path) -> None:
-    """Whose client says that it asks again; the one beside it has, or will have, its own answer."""
+    """The client marks two of three equal requests as retries, but each gets an answer of its own from the model."""
     model = Echo({"slow": asyncio.Event()})
     agent = await opened(tmp_path, model=model)
     first = asyncio.create_task(agent.say(SYSTEM, user("slow")))

@@ -1,4 +1,4 @@
-"""What a replay may not change: what is charged, what is made twice, and when an episode's time is up."""
+"""Checks what a replay may not change: charges, effects, and when an episode's time is up."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ray_gym.models.base import CompletionRequest
 
 
 class Paying(Plain):
-    """A payment that must not be made twice, after some talk, beside a second thread."""
+    """Makes a payment that must not be made twice, after some talk, beside a second thread."""
 
     paid: list[str]
 
@@ -135,7 +135,7 @@ async def test_a_zombie_makes_no_effect(tmp_path: Path) -> None:
 
 
 class Together(Plain):
-    """Scored as a group, by a judge."""
+    """Scores its episodes as a group, by a judge."""
 
     auxiliary = ("judge",)
 

@@ -1,4 +1,4 @@
-"""Sessions driven from outside: commands by number, each carried out once, whatever dies between them."""
+"""Drives sessions from outside: commands have numbers, and each is carried out once, whatever dies between them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ray_gym.play.session import LetGo, Session
 from ray_gym.stop import EpisodeOver
 
 numbers = itertools.count()
-"""Of copies of journals."""
+"""Counter for the names of copies of journals."""
 
 
 def steps(file: Path) -> tuple[set[int], set[int]]:
-    """What a journal says of them now: those that are being carried out, and those that were."""
+    """Returns the commands that a journal says are being carried out now, and those that have been."""
     path = file.with_name(f"2-{next(numbers)}.journal")
     path.write_bytes(file.read_bytes())
     found = fence(path, "run").episodes["e"]
@@ -104,7 +104,7 @@ async def test_a_command_given_again_is_not_carried_out_again(tmp_path: Path) ->
 
 
 async def test_a_command_given_again_while_it_is_carried_out_waits_for_it(tmp_path: Path) -> None:
-    """Its first caller went away; what it began goes on."""
+    """The first caller disconnects; the turn that it began continues."""
     model = Voices(release=asyncio.Event())
     driven = await opened(tmp_path, model=model)
     first = asyncio.create_task(driven.session.perform("0", Tell("policy", "hello")))
@@ -194,7 +194,7 @@ async def test_a_command_that_fails_ends_the_session_with_its_failure(tmp_path: 
 
 
 async def test_the_policys_own_fault_is_scored(tmp_path: Path) -> None:
-    """As in an episode that its environment drives."""
+    """The same fault is scored in an episode that its environment drives."""
     driven = await opened(tmp_path)
     done = await driven.session.perform("0", CallTool("policy", "c", "buy", '{"item": "poison"}'))
     assert done.stop is not None and done.stop.reason == "policy_failed" and driven.session.played is None

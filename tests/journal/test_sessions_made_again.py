@@ -1,4 +1,4 @@
-"""A session that is made again from its journal: whoever looks finds there whatever somebody was told of it before."""
+"""Checks that a session rebuilt from its journal shows all that a caller was told before."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Slow(Market):
 
 @pytest.mark.parametrize("last", [Say("policy", "Too much"), CallTool("policy", "c", "walk", "{}")])
 async def test_it_is_there_only_when_all_that_was_told_is_there_again(tmp_path: Path, last: Command) -> None:
-    """Also what needs time to be done again."""
+    """Checks this also for a tool call that takes time to be carried out again."""
     first = await opened(tmp_path, environment=Slow())
     await first.drive([CallTool("policy", "b", "buy", '{"item": "bread"}'), last])
     told = views.info("e", "market", first.session)
