@@ -1,4 +1,4 @@
-"""Config files: what is read, and what is said about a mistake."""
+"""Checks how config files are read, and which messages their mistakes give."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a config takes from the environment is used, and never written down."""
+"""Checks that values that a config takes from the environment are used, and never written down."""
 
 from __future__ import annotations
 

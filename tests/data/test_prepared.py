@@ -1,4 +1,4 @@
-"""What is prepared: nothing is lost on the way, rows stay in their split, and what was there before is not changed unasked."""
+"""Checks prepared files: no row is lost, rows stay in their split, and existing files are not changed unasked."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_the_ends_of_the_share(tmp_path: Path) -> None:
 
 
 def test_rows_of_equal_content_are_not_torn_apart(tmp_path: Path) -> None:
-    """Else what is trained on would be validated with."""
+    """Otherwise rows of the training split would also be in the validation split."""
     found = prepared(tmp_path, [row for row in ROWS for _ in range(3)], 0.3)
     contents = [{row["x"] for row in found.rows[split]} for split in ("train", "validation")]
     assert not contents[0] & contents[1] and len(found.rows["validation"]) == 3 * len(contents[1])

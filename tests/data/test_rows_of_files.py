@@ -1,4 +1,4 @@
-"""A file with every kind of bad row: each is told by its line, and the others go on."""
+"""Reads files with every kind of bad row: each is reported by its line, and the other rows are read."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class House(BaseModel):
 
 
 class NestedTask(Task):
-    """Models inside of every kind of container."""
+    """Holds models inside of every kind of container."""
 
     calls: tuple[Calls, ...] = ()
     pair: tuple[Flat, Calls] | None = None

@@ -79,7 +79,7 @@ def read(name: str, row: dict[str, Any]) -> Any:
 
 @pytest.mark.parametrize("name", COUNTERPARTS)
 def test_rows_of_counterparts_are_prepared_and_played(name: str, tmp_path: Path) -> None:
-    """What is prepared is the row's own task; who knows it gets the full reward for it, and who doesn't gets none."""
+    """The prepared task is the row's own: a right answer gets the full reward, and a wrong one gets none."""
     environment = environment_of(name)
     (tmp_path / "theirs.jsonl").write_text(json.dumps(COUNTERPARTS[name]) + "\n")
     prepared = prepare([tmp_path / "theirs.jsonl"], environment, Settings(name, {}, 0, 0), character_ruler())

@@ -1,4 +1,4 @@
-"""Task rows: where they come from, what they are called, and how a bad one is named."""
+"""Checks task rows: where they come from, what their ids are, and how a bad one is reported."""
 
 from __future__ import annotations
 

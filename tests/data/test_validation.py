@@ -1,4 +1,4 @@
-"""What is measured, and how long it takes."""
+"""Checks what validation measures, and how long it takes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,10 @@ def generated_rows(environment: Environment[Any, Any], count: int) -> list[dict[
 def test_ten_thousand_rows_within_ten_seconds(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], record_property: Any
 ) -> None:
-    """Those whose rows cost most, and a plain one. Of processor time: how many others share the machine is not this code's doing."""
+    """Checks the environments whose rows cost most, and a plain one.
+
+    It measures processor time, so that other load on the machine does not count.
+    """
     environment = find_environment(name)()
     file = written(tmp_path / "tasks.jsonl", generated_rows(environment, ROWS))
     began, began_wall = time.process_time(), time.monotonic()
@@ -73,7 +76,7 @@ def lengths_of(path: Path, *rows: dict[str, Any]) -> ValidationReport:
 
 
 def test_what_is_measured_is_what_the_policy_is_shown_first(tmp_path: Path) -> None:
-    """System prompt and opening, or what the row has in their place; never the user's side."""
+    """The prompt is the system prompt and the opening, or what the row has in their place; never the user's side."""
     earlier = [
         {"role": "system", "content": "1"},
         {"role": "user", "content": "22"},
@@ -135,7 +138,7 @@ def test_an_outage_is_not_told_as_bad_rows(tmp_path: Path) -> None:
 
 
 def test_tokens_are_those_of_the_model(tmp_path: Path) -> None:
-    """With the marks of its chat template, and its tools told apart."""
+    """The count includes the marks of the model's chat template, and the tools are counted apart."""
     if not checkpoint_dir().exists():
         pytest.fail(f"no small model at {checkpoint_dir()}: make model")
     environment = find_environment("session_counter")()

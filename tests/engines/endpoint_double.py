@@ -1,4 +1,4 @@
-"""A stand-in for OpenAI-compatible endpoints that misbehave in ways that a real server can't be made to on demand."""
+"""Imitates OpenAI-compatible endpoints that misbehave in ways that a real server can't be made to on demand."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class Reply:
 
 
 def answer(content: str | None = "Hello.", **choice: Any) -> Json:
-    """A chat completion as OpenAI gives it, without token ids."""
+    """Returns a chat completion as OpenAI gives it, without token ids."""
     message = {"role": "assistant", "content": content, **choice.pop("message", {})}
     usage = {"prompt_tokens": 7, "completion_tokens": 3, "prompt_tokens_details": {"cached_tokens": 4}}
     return {"choices": [{"message": message, "finish_reason": "stop", **choice}], "usage": usage}
 
 
 def exact_answer(prompt: list[int], generated: list[int], logprobs: list[float]) -> Json:
-    """A chat completion as vLLM gives it with `return_token_ids` and `logprobs`."""
+    """Returns a chat completion as vLLM gives it with `return_token_ids` and `logprobs`."""
     content = [{"token": "x", "logprob": logprob} for logprob in logprobs]
     return {**answer(token_ids=generated, logprobs={"content": content}), "prompt_token_ids": prompt}
 
@@ -63,7 +63,7 @@ class EndpointDouble:
         self.replies = deque(replies)
 
     async def stall(self, request: web.Request, reply: Reply) -> web.StreamResponse:
-        """Until the client goes."""
+        """Sends the body of a reply, but not its end, and waits until the client disconnects."""
         response = web.StreamResponse(headers=reply.headers)
         await response.prepare(request)
         await response.write(str(reply.body).encode())

@@ -35,7 +35,7 @@ def request(**more: Any) -> CompletionRequest:
 
 
 async def check(engine: OpenAIEngine, *samplings: Sampling) -> None:
-    """In a thread: the double answers from this one's loop."""
+    """Checks an engine in a thread, as the double answers from this one's loop."""
     named = {f"p{index}": sampling for index, sampling in enumerate(samplings)}
     await asyncio.to_thread(engine.check, EngineCheck("judge", named, uses_tools=False))
 

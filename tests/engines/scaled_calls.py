@@ -24,7 +24,7 @@ SOON = {"metrics_interval_s": 0.2, "look_back_period_s": 1}
 
 
 def wanted() -> DeploymentSpec:
-    """As the config of a vLLM model says it, with a player in the place of the engine."""
+    """Returns the deployment that the config of a vLLM model describes, with a player in the place of the engine."""
     scale = {"max_replicas": 2, "target_ongoing_requests": 4, "upscale_delay_s": 0, "downscale_delay_s": 0}
     given = VllmOptions(model="smollm2-135m-instruct", gpus=0, autoscaling=scale)
     described = deployment_spec(object, given, (given,))

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible door of models that are endpoints: what is passed on, what is not, and what goes wrong there."""
+"""Checks the OpenAI-compatible API of models that are endpoints: what is forwarded, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ async def test_nothing_is_reached_that_is_the_services_own(
 
 
 class Full:
-    """A replica's door, when no more may wait there."""
+    """Imitates the API of a replica whose queue is full."""
 
     async def answer(self, request: DoorRequest, session_id: str) -> AsyncGenerator[DoorPart, None]:
         yield DoorHead(429, "application/json")

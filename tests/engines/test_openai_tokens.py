@@ -1,4 +1,4 @@
-"""Token ids of OpenAI-compatible endpoints: what of an answer is read, and what becomes of it."""
+"""Checks token ids of OpenAI-compatible endpoints: which parts of an answer are read, and how they are used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scripted model: which calls of a player it makes, and what it refuses."""
+"""Checks how a scripted model calls its player, and what it refuses."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ Run = subprocess.Popen[str]
 
 
 class Cluster:
-    """The cluster, and what a test started on it."""
+    """Holds the cluster, and what a test started on it."""
 
     def __init__(self, environment: dict[str, str]) -> None:
         self.environment = environment
@@ -65,7 +65,7 @@ class Cluster:
         return self.python(f"print([a['name'] for a in {listing} if a['namespace'] == {NAMESPACE!r}])")
 
     def python(self, program: str) -> str:
-        """What a program says that is connected to the cluster."""
+        """Runs a program that is connected to the cluster, and returns its output."""
         program = f"import ray\nray.init(logging_level='ERROR', log_to_driver=False)\n{program}"
         command, environment = [sys.executable, "-c", program], self.environment
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=True)
@@ -83,7 +83,7 @@ def ours(cluster: dict[str, str]) -> Iterator[Cluster]:
 
 
 def said(run: Run, line: str) -> str:
-    """The first line of its output that begins so."""
+    """Returns the first line of a run's output that begins with `line`."""
     assert run.stdout is not None
     found = next((found for found in run.stdout if found.startswith(line)), None)
     assert found is not None, f"it never said {line!r}"
@@ -234,7 +234,7 @@ def test_what_a_killed_trainer_left_goes_if_its_weights_are_not_those_of_its_con
 
 @pytest.mark.runs
 def test_a_lease_that_is_let_go_ends(ours: Cluster) -> None:
-    """Whoever forgets to give it back."""
+    """The lease ends although nobody gives it back: its last reference is deleted."""
     said = ours.python(
         "import time\nfrom ray_gym.hosting.lease import AppLease, leases_of\nlease = AppLease('let-go', 'run')\n"
         "print(len(leases_of('let-go')))\ndel lease\ndeadline = time.monotonic() + 20\n"

@@ -1,4 +1,4 @@
-"""A vLLM server elsewhere that is given exact token ids, with our chat format run here."""
+"""Checks a vLLM server elsewhere that is given exact token ids, while our chat format runs here."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def check_chat(messages: list[Line], arguments: type) -> None:
 
 
 def check_prompt_group(line: Line) -> None:
-    """Checks the fields of `PromptGroupRecord` and `Completion`, and the values that `record_to_train_batch` expects."""
+    """Checks the fields of `PromptGroupRecord` and `Completion`, and the values that `record_to_train_batch` needs."""
     assert set(line) == {"prompt_idx", "prompt", "extra_env_info", "metadata", "completions", "rollout_metrics"}
     assert line["prompt"] and line["completions"]
     for one in line["completions"]:

@@ -1,4 +1,4 @@
-"""One episode in process, of a policy that says what it is told to, and that a grader looks at."""
+"""Plays one episode in process, with a policy that says given texts and a grader that scores them."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Graded(Environment[Task, None]):
 
 @dataclass
 class Says:
-    """A model that says these in order (the last one again and again), and keeps what it was asked."""
+    """Imitates a model that says these texts in order (the last one again and again), and keeps what it was asked."""
 
     texts: Sequence[str]
     requests: list[list[Message]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Says:
 
 @dataclass
 class Ends:
-    """A model whose answers end as they are told to, or that fails; it keeps what it was asked."""
+    """Imitates a model whose answers end with given reasons, or that fails; it keeps what it was asked."""
 
     answers: Sequence[tuple[str, FinishReason] | EpisodeFailure]
     requests: list[list[Message]] = field(default_factory=list)
@@ -85,7 +85,7 @@ async def graded(
     task: Task | None = None,
     **others: Player | Ends,
 ) -> Played:
-    """`others`: who plays the judges."""
+    """Plays an episode that a grader scores. `others`: the players of the judges."""
     makes: Makes = (lambda episode: grader) if isinstance(grader, Grader) else grader
     environment, section = Graded(makes, len(said)), LimitsSection(**(limits or {}))
     names = (*environment.participants, *environment.auxiliary)
@@ -106,7 +106,7 @@ async def value(grader: Grader | Makes, *said: str, **others: Any) -> float:
 
 
 def verdicts(played: Played) -> list[tuple[float | None, str]]:
-    """What graders wrote down, in order."""
+    """Returns the verdicts of graders in the record, in order."""
     return [(event.reward, event.content) for event in played.episode.events if event.kind == "verdict"]
 
 

@@ -1,4 +1,4 @@
-"""Graders made of graders: their values, their verdicts in the record, and what happens when one of them fails."""
+"""Checks graders made of graders: their values, their verdicts in the record, and the result when one of them fails."""
 
 from __future__ import annotations
 

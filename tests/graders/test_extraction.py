@@ -137,7 +137,7 @@ def test_a_megabyte_of_anything_is_quick(extract: Extract) -> None:
 
 
 def slow_last_boxed(text: str) -> str | None:
-    """By the definition: for the last box that is closed, count its braces."""
+    """Finds the last closed box by the definition: it counts the braces of every box."""
     found = None
     for begin in [match.end() for match in re.finditer(r"\\(?:boxed|fbox)\s*\{", text)]:
         depth, position = 1, begin

@@ -51,7 +51,7 @@ def hoard() -> None:
 
 
 def count(path: str) -> float:
-    """How often it was called."""
+    """Returns how often it was called."""
     with Path(path).open("a") as calls:
         calls.write("x")
     return float(len(Path(path).read_text()))

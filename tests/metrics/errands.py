@@ -1,4 +1,4 @@
-"""A small environment, a model that gives tokens, and what plays them without Ray."""
+"""Defines a small environment and a model that gives tokens, and plays them without Ray."""
 
 from __future__ import annotations
 

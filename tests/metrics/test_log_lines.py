@@ -117,7 +117,7 @@ async def test_lines_of_a_worker_and_a_driver_name_episode_and_attempt(capsys: S
 
 
 def test_last_words_wait_for_nobody(capfd: pytest.CaptureFixture[str]) -> None:
-    """Whoever holds the log's lock may be the one who is stuck."""
+    """Last words do not wait for the log's lock, since the thread that holds it may be stuck."""
     configure(LogSection(format="json"), run="r1")
     (handler,) = (each for each in logging.getLogger().handlers if type(each).__module__ == "ray_gym.logs")
     spoken = threading.Thread(

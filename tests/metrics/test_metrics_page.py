@@ -1,4 +1,4 @@
-"""The page and the dashboard, held against the table of metrics."""
+"""Compares the page and the dashboard with the table of metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The task that hands metrics on."""
+"""Checks the task that hands metrics on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ async def test_a_loop_that_stands_still_shows() -> None:
 
 
 async def test_a_long_standstill_counts_as_long_as_it_is() -> None:
-    """As whoever comes meanwhile sees it: by the time until its end."""
+    """Each missed look counts the time from when it was due until the end of the standstill."""
     handed: list[Reading] = []
     async with beating(Recorder(), "worker", handed.extend):
         await asyncio.sleep(0)

@@ -30,7 +30,7 @@ Sums = dict[str, dict[tuple[tuple[str, str], ...], float]]
 
 
 def samples(cluster: dict[str, str]) -> Iterator[Sample]:
-    """All that all nodes export now."""
+    """Yields all samples that all nodes export now."""
     token = {"Authorization": f"Bearer {cluster['RAY_AUTH_TOKEN']}"}
     found = httpx.get(f"{cluster['RAY_GYM_TEST_JOBS']}/api/prometheus/sd", headers=token, timeout=60).json()
     for target in {target for group in found for target in group["targets"]}:

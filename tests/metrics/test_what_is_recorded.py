@@ -1,4 +1,4 @@
-"""What a worker and a driver record, without Ray: the numbers of the rows that they write."""
+"""Checks what a worker and a driver record, without Ray: the numbers match the rows that they write."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from ray_gym.run.worker.worker import Worker
 
 
 class Sums:
-    """Readings as a scraper would see them: counters added up, gauges as they were last, histograms as their values."""
+    """Keeps readings as a scraper sees them: counters added up, the last value of gauges, all values of histograms."""
 
     def __init__(self) -> None:
         self.of: dict[tuple[Metric, tuple[str, ...]], float] = defaultdict(float)

@@ -1,4 +1,4 @@
-"""The metrics of vLLM's engine as Ray exports them, read from the installed vLLM's source: to import it takes seconds."""
+"""Reads the metrics of vLLM's engine, as Ray exports them, from the installed vLLM's source: an import takes seconds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ray_gym.metrics.table import Kind, Metric
 
 KINDS: dict[str, Kind] = {"_gauge_cls": "gauge", "_counter_cls": "counter", "_histogram_cls": "histogram"}
 LABELS = ("model_name", "engine", "ReplicaId")
-"""Of those metrics that have no more than vLLM's own and the one that its exporter to Ray adds."""
+"""Labels of the metrics that have only vLLM's own labels and the one that its exporter to Ray adds."""
 
 
 def vllm_metrics() -> dict[str, Metric]:
-    """By their names in Prometheus, where Ray's prefix comes first and counters end with `_total`."""
+    """Returns the metrics by their names in Prometheus: all begin with Ray's prefix, and counters end with `_total`."""
     package = find_spec("vllm")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("No module named 'vllm'", name="vllm")
@@ -25,7 +25,7 @@ def vllm_metrics() -> dict[str, Metric]:
 
 
 def _made_by(call: ast.Call) -> Metric | None:
-    """Of a call like `self._gauge_cls(name="vllm:...", labelnames=labelnames)`."""
+    """Returns the metric that a call makes, if it is like `self._gauge_cls(name="vllm:...", labelnames=labelnames)`."""
     if not isinstance(call.func, ast.Attribute) or call.func.attr not in KINDS:
         return None
     given = {keyword.arg: keyword.value for keyword in call.keywords}

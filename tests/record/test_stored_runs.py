@@ -72,7 +72,7 @@ def versions_of(run: Path) -> list[int]:
 
 
 def test_every_version_has_stored_runs() -> None:
-    """Whoever raises the version stores two more."""
+    """A new version needs two more stored runs."""
     assert sorted(READERS) == STORED and STORED[-1] == VERSION
     for version in STORED:
         assert all(set(versions_of(VERSIONS / str(version) / name)) == {version} for name in EPISODES), version

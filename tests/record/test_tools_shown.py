@@ -80,7 +80,7 @@ async def test_a_failed_episode_has_what_was_shown_until_then() -> None:
 
 
 async def test_texts_are_written_once_for_many_rows() -> None:
-    """Also those of tables with other texts between them."""
+    """This holds also for tables that have rows with other texts between them."""
     some = table_of(await play_script(Desk(), ["hi"], ["yes"], limits={"max_turns": 1}))
     table = pa.concat_tables([some, table_of(await play_script(Alone(), ["42"]))] * 10)
     file = io.BytesIO()

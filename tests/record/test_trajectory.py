@@ -1,4 +1,4 @@
-"""From a played episode to Parquet and back, nothing lost."""
+"""Writes a played episode to Parquet and reads it back, without any loss."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ async def test_a_row_says_what_happened() -> None:
 
 
 def test_an_event_has_the_fields_that_its_columns_name() -> None:
-    """What no column is named like would be left out."""
+    """A field without a column of its name would be left out."""
     assert set(Event.__struct_fields__) == set(SCHEMA.field("events").type.value_type.names)
 
 

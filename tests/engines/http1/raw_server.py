@@ -1,4 +1,4 @@
-"""A server that says to each request just the bytes it is told to, whenever it is told to: real sockets, on either event loop."""
+"""Answers each request with exactly the given bytes, at the given time, on real sockets and on either event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a connection makes of a server's bytes, and of its silence."""
+"""Checks how a connection reads a server's bytes, and what it does when the server is silent."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def test_silence_is_counted_from_the_last_piece(make_loop: MakeLoop) -> None:
 
 @each_loop
 def test_silence_is_noticed_on_a_connection_that_has_rested(make_loop: MakeLoop) -> None:
-    """Whose timer is due only when it has rested for too long."""
+    """The timer of such a connection is due only when it has been idle for too long."""
 
     async def play(double: RawServer, pool: Pool) -> None:
         await answered(double, pool, OK)

@@ -1,4 +1,4 @@
-"""Which connections there are, and which one a call takes."""
+"""Checks which connections a pool has, and which one a call takes."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_headers_can_t_be_broken_out_of() -> None:
 
 
 def _certificate(folder: Path) -> Path:
-    """For 127.0.0.1, by itself; with its key."""
+    """Writes a self-signed certificate for 127.0.0.1 with its key into one file, and returns the file's path."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "a server of the tests")])
     now = datetime.datetime.now(datetime.UTC)
