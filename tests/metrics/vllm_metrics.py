@@ -1,4 +1,4 @@
-"""Reads the metrics of vLLM's engine, as Ray exports them, from the installed vLLM's source: an import takes seconds."""
+"""Reads the metrics of vLLM's engine, as Ray exports them, from the installed vLLM's source; importing it is slow."""
 
 from __future__ import annotations
 
