@@ -34,8 +34,7 @@ from ray_gym.hosting.affinity import Transport
 from ray_gym.hosting.import_paths import as_variable
 from ray_gym.metrics.pulse import beating
 from ray_gym.metrics.recorder import Recorder
-from ray_gym.play.play import Played as Ended
-from ray_gym.play.play import play
+from ray_gym.play.play import Played, play
 from ray_gym.run.cluster import cluster
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.driver.driver import carry_out
@@ -53,7 +52,7 @@ READ_BACK = ("episode_id", "status", "started_at", "usage", "samples")
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class Workload:
     """Says how many episodes are played, how many of them at once, and by what. Without Ray there are no workers."""
 
     episodes: int
@@ -70,7 +69,7 @@ class Load:
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class CaseResult:
     """Holds counts of the episodes that a case played, read back from the Parquet files. Moments are seconds of `time.time()`."""
 
     asked_at: float
@@ -87,19 +86,19 @@ class Played:
     """Process id of the double that answered over HTTP."""
 
 
-def on_ray(load: Load) -> Played:
+def on_ray(load: Workload) -> CaseResult:
     """Plays by the run's own driver and workers, on a Ray cluster of their own. Errors: MeasurementFailed."""
     with _prepare(load) as prepared, _ray(prepared.lags):
         return prepared.play_and_count(_carry_out)
 
 
-def in_one_process(load: Load) -> Played:
+def in_one_process(load: Workload) -> CaseResult:
     """Plays, records and writes files without Ray, workers, dispatcher and journal. Errors: MeasurementFailed."""
     with _prepare(load) as prepared:
         return prepared.play_and_count(lambda prepared: asyncio.run(_play_all(prepared, load.concurrency)))
 
 
-def config_of(load: Load, output: Path, base_url: str = "") -> RunConfig:
+def config_of(load: Workload, output: Path, base_url: str = "") -> RunConfig:
     """Makes a case's config. `base_url` is that of the double, for models over HTTP."""
     return RunConfig.model_validate(
         {
@@ -114,7 +113,7 @@ def config_of(load: Load, output: Path, base_url: str = "") -> RunConfig:
     )
 
 
-def _model(load: Load, base_url: str) -> dict[str, Any]:
+def _model(load: Workload, base_url: str) -> dict[str, Any]:
     if load.models == "http":
         return {"engine": "openai", "base_url": base_url, "model": NAME}
     played = {"engine": "benchmarks.token_double:TokenDouble", "player": "benchmarks.chat_environment:player"}
@@ -130,7 +129,7 @@ class _Prepared:
     lags: Path
     double: int | None
 
-    def play_and_count(self, play_all: Callable[[_Prepared], float | None]) -> Played:
+    def play_and_count(self, play_all: Callable[[_Prepared], float | None]) -> CaseResult:
         """Plays all episodes and counts their rows. `play_all` may return the moment of its end.
 
         Errors: MeasurementFailed if no episode was committed.
@@ -141,7 +140,7 @@ class _Prepared:
             counts.add(table)
         if not counts.rows:
             raise MeasurementFailed("no episode was committed")
-        return Played(
+        return CaseResult(
             asked_at=asked_at,
             began_at=counts.began_at,
             ended_at=ended_at,
@@ -179,7 +178,7 @@ class _Counts:
 
 
 @contextmanager
-def _prepare(load: Load) -> Iterator[_Prepared]:
+def _prepare(load: Workload) -> Iterator[_Prepared]:
     with tempfile.TemporaryDirectory(prefix="ray_gym_benchmark_") as output, ExitStack() as opened:
         double = opened.enter_context(start_double(load.delay_ms)) if load.models == "http" else None
         config = config_of(load, Path(output), double.base_url if double else "")
@@ -225,7 +224,7 @@ async def _play_all(prepared: _Prepared, concurrency: int) -> None:
     models = {name: engine.connect() for name, engine in plan.engines.items()}
     shared = Stage(plan.environment, plan.participants, models, plan.config.limits)
     waiting = iter(plan.specs)
-    ended: list[Ended] = []
+    ended: list[Played] = []
     rows, files = Rows(prepared.directory.name, plan.config.environment.id), 0
 
     async def one_after_another(specs: Iterator[EpisodeSpec]) -> None:

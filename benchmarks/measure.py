@@ -35,7 +35,7 @@ class MeasurementFailed(Exception):
 
 
 @dataclass(slots=True)
-class Trace:
+class ResourceTrace:
     """Holds a process's titles, and its CPU seconds and resident bytes at the moments `times`. CPU time begins at 0 with the process."""
 
     titles: set[str]
@@ -63,7 +63,7 @@ class Cost:
     peak_bytes: int
 
     @staticmethod
-    def of(traces: list[Trace], start: float, end: float) -> Cost:
+    def of(traces: list[ResourceTrace], start: float, end: float) -> Cost:
         held: dict[float, int] = {}
         for trace in traces:
             for at, memory in zip(trace.times, trace.memory, strict=True):
@@ -92,8 +92,8 @@ class Watch:
     """
 
     pid: int
-    traces: dict[psutil.Process, Trace] = field(default_factory=dict)
-    machine: Trace = field(default_factory=lambda: Trace(set(), [], [], []))
+    traces: dict[psutil.Process, ResourceTrace] = field(default_factory=dict)
+    machine: ResourceTrace = field(default_factory=lambda: ResourceTrace(set(), [], [], []))
     _closing: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -111,7 +111,7 @@ class Watch:
 
     def costs(self, start: float, end: float, double: int | None = None) -> Costs:
         """Sums up the costs of a window. `double` is the id of a process that is not counted as ours."""
-        by: dict[str, list[Trace]] = {"worker": [], "replica": [], "other": [], "driver": [], "double": []}
+        by: dict[str, list[ResourceTrace]] = {"worker": [], "replica": [], "other": [], "driver": [], "double": []}
         for process, trace in self.traces.items():
             by["driver" if process.pid == self.pid else "double" if process.pid == double else trace.role].append(trace)
         groups = [by[name] for name in ("driver", "worker", "replica", "other", "double")]
@@ -141,7 +141,7 @@ class Watch:
             try:
                 with process.oneshot():
                     times, memory, title = process.cpu_times(), process.memory_info().rss, process.cmdline()[:1]
-                    new = Trace(set(), times=[process.create_time()], cpu_s=[0.0], memory=[0])
+                    new = ResourceTrace(set(), times=[process.create_time()], cpu_s=[0.0], memory=[0])
                     trace = self.traces.setdefault(process, new)
             except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
                 continue

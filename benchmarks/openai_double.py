@@ -77,7 +77,7 @@ class Delay:
             loop.call_later(max(TICK_S, self._answers[0][0] - loop.time()), self._send_due, loop)
 
 
-class Connection(asyncio.Protocol):
+class ServerConnection(asyncio.Protocol):
     """Answers the requests of one connection, one after the other."""
 
     def __init__(self, delay: Delay) -> None:
@@ -111,7 +111,7 @@ class Connection(asyncio.Protocol):
 async def serve(delay_s: float) -> None:
     loop = asyncio.get_running_loop()
     delay = Delay(delay_s)
-    server = await loop.create_server(lambda: Connection(delay), "127.0.0.1", 0, backlog=BACKLOG)
+    server = await loop.create_server(lambda: ServerConnection(delay), "127.0.0.1", 0, backlog=BACKLOG)
     print(server.sockets[0].getsockname()[1], flush=True)
     await loop.run_in_executor(None, sys.stdin.read)
     server.close()

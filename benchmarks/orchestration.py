@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
-from benchmarks.cases import Durability, Load, Models, Played, in_one_process, on_ray
+from benchmarks.cases import CaseResult, Durability, Models, Workload, in_one_process, on_ray
 from benchmarks.command import add_json, begin, check_in_flight, not_negative, positive
 from benchmarks.lag import percentile_ms
 from benchmarks.measure import Cost, Costs, MeasurementFailed, run_watched
@@ -22,7 +22,7 @@ from benchmarks.table import cell, table
 from ray_gym.hosting.affinity import Transport
 
 BRIEF = ("players", "model", "delay", "in flight", "journal", "calls/s", "CPU-ms a call", "p99", "busy elsewhere")
-Case = Callable[[Load], Played]
+Case = Callable[[Workload], CaseResult]
 
 LEGEND = """\
 Seconds count from the first episode's start to the last commit (a worker that is still starting then is in them).
@@ -38,8 +38,8 @@ programs kept busy meanwhile: where it is not near 0, only the CPU times say som
 class Measured:
     """Holds a case's load, counts and costs: one line of the table."""
 
-    load: Load
-    played: Played
+    load: Workload
+    played: CaseResult
     costs: Costs
     cores_elsewhere: float
 
@@ -104,16 +104,16 @@ class Measured:
         return None
 
 
-def measure(case: Case, load: Load) -> Measured:
+def measure(case: Case, load: Workload) -> Measured:
     """Plays a case in a process of its own. Errors: MeasurementFailed."""
     played, watch = run_watched(case, load)
     window = (played.began_at, played.ended_at)
     return Measured(load, played, watch.costs(*window, played.double), watch.cores_elsewhere(*window))
 
 
-def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Load]]:
+def cases(given: argparse.Namespace) -> Iterator[tuple[Case, Workload]]:
     for models, delay_ms, concurrency in itertools.product(given.models, given.delay_ms, given.concurrency):
-        load = Load(given.episodes, concurrency, models=models, delay_ms=delay_ms, replicas=given.replicas)
+        load = Workload(given.episodes, concurrency, models=models, delay_ms=delay_ms, replicas=given.replicas)
         load = replace(load, transport=given.transport)
         if models != "serve" and not given.only_ray:
             yield in_one_process, load

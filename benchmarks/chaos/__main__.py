@@ -21,7 +21,7 @@ from benchmarks.chaos.kills import SCRIPTED_KINDS, VLLM_KINDS, Killer, schedule
 from benchmarks.chaos.players import CallKey, FinishedCalls
 from benchmarks.chaos.processes import OURS, Processes, kill
 from benchmarks.chaos.report import ENOUGH, Disturbed
-from benchmarks.chaos.rollout import ChaosFailed, Rollout
+from benchmarks.chaos.rollout import ChaosFailed, RolloutCommand
 from benchmarks.command import begin
 
 GONE_S = 20.0
@@ -63,7 +63,7 @@ class _Case:
     def __init__(self, given: argparse.Namespace, output: Path) -> None:
         self.given = given
         self.output = output
-        self.rollout = Rollout(output, "disturbed", "")
+        self.rollout = RolloutCommand(output, "disturbed", "")
         self.table: dict[str, Any] = {}
         self.problems: list[str] = []
 
@@ -72,7 +72,7 @@ class _Case:
     ) -> Disturbed:
         given = self.given
         kinds = schedule(given.kills, given.seed, VLLM_KINDS if given.engine == "vllm" else SCRIPTED_KINDS)
-        rollout = self.rollout = Rollout(self.output, "disturbed", cluster.address)
+        rollout = self.rollout = RolloutCommand(self.output, "disturbed", cluster.address)
         killer = Killer(given.seed, cluster, processes, rollout)
         try:
             disturbed = disturb(rollout, config, kinds, calls, progress, killer, say)
@@ -116,7 +116,7 @@ class _Scripted(_Case):
 
     def _play_undisturbed(self, cluster: Raylets) -> list[dict[str, Any]]:
         calls, config = self._prepare("undisturbed")
-        rollout = Rollout(self.output, "undisturbed", cluster.address)
+        rollout = RolloutCommand(self.output, "undisturbed", cluster.address)
         try:
             seconds = play(rollout, config, _progress_of(calls))
         finally:

@@ -14,7 +14,7 @@ from benchmarks.chaos.journals import Zombies, read_answers
 from benchmarks.chaos.kills import Killer, Kind
 from benchmarks.chaos.processes import Processes, describe
 from benchmarks.chaos.report import Disturbed
-from benchmarks.chaos.rollout import ChaosFailed, Rollout
+from benchmarks.chaos.rollout import ChaosFailed, RolloutCommand
 
 LOOK_S = 0.05
 STUCK_S = 90.0
@@ -31,10 +31,10 @@ Progress = Callable[[], int]
 
 
 @dataclass(slots=True)
-class Patience:
+class StallDetector:
     """Raises ChaosFailed when a run has made no progress for too long."""
 
-    rollout: Rollout
+    rollout: RolloutCommand
     waited_for: str = "the first call"
     _reached: int = -1
     _moved_at: float = 0.0
@@ -48,18 +48,18 @@ class Patience:
             raise ChaosFailed(f"no progress for {STUCK_S:g} s, waiting for {self.waited_for}; the driver said:\n{said}")
 
 
-def play(rollout: Rollout, config: dict[str, Any], progress: Progress) -> float:
+def play(rollout: RolloutCommand, config: dict[str, Any], progress: Progress) -> float:
     """Plays a run undisturbed and returns its seconds. Errors: ChaosFailed."""
-    began, patience = time.monotonic(), Patience(rollout, "its end")
+    began, stalls = time.monotonic(), StallDetector(rollout, "its end")
     rollout.start(config)
     while not rollout.has_ended():
-        patience.look(progress())
+        stalls.look(progress())
         time.sleep(LOOK_S)
     return time.monotonic() - began
 
 
 def disturb(
-    rollout: Rollout,
+    rollout: RolloutCommand,
     config: dict[str, Any],
     kinds: Sequence[Kind],
     calls: int,
@@ -70,7 +70,7 @@ def disturb(
     """Plays a run with the kills of a schedule. The whole run has about `calls` calls. Errors: ChaosFailed."""
     rng, left, last = random.Random(repr(kinds)), list(kinds), 0
     disturbed = Disturbed(Zombies(rollout.directory, rollout.journal))
-    began, patience = time.monotonic(), Patience(rollout)
+    began, stalls = time.monotonic(), StallDetector(rollout)
     rollout.start(config)
     due = _gap(rng, calls, len(left))
     wants_a_zombie, extra = "freeze" in kinds, 0
@@ -79,10 +79,10 @@ def disturb(
         if (news := killer.look()) is not None:
             say(f"{time.monotonic() - began:6.1f} s  {news}")
         done = progress()
-        patience.look(done)
+        stalls.look(done)
         if left and done >= last + due:
             kind, victim = _next(left, killer)
-            patience.waited_for = "progress after the last kill" if victim else f"a victim for {left[0]}"
+            stalls.waited_for = "progress after the last kill" if victim else f"a victim for {left[0]}"
             if victim is not None:
                 disturbed.remember(read_answers(rollout.journal))
                 disturbed.kills.append((kind, time.time()))

@@ -13,7 +13,7 @@ import psutil  # type: ignore[import-untyped]
 
 from benchmarks.chaos.cluster import Raylets
 from benchmarks.chaos.processes import Processes, is_alive, send
-from benchmarks.chaos.rollout import Rollout
+from benchmarks.chaos.rollout import RolloutCommand
 
 Kind = Literal["worker", "replica", "controller", "driver", "raylet", "cut off", "freeze"]
 """Ways of dying: "cut off" stops a raylet, so that its node counts as dead while its workers go on, and kills it after that; "freeze"
@@ -85,7 +85,7 @@ class CutOff:
 class Killer:
     """Chooses victims, kills them, and brings to an end what takes its time."""
 
-    def __init__(self, seed: int, raylets: Raylets, processes: Processes, rollout: Rollout) -> None:
+    def __init__(self, seed: int, raylets: Raylets, processes: Processes, rollout: RolloutCommand) -> None:
         self._rng = random.Random(seed)
         self._raylets = raylets
         self._processes = processes

@@ -54,7 +54,7 @@ class CallKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedCall:
     at: float
     key: CallKey
 
@@ -64,7 +64,7 @@ class FinishedCalls:
     """Collects the calls that the players have noted; `read` looks for more."""
 
     folder: Path
-    calls: list[Finished] = field(default_factory=list)
+    calls: list[FinishedCall] = field(default_factory=list)
     times: Counter[CallKey] = field(default_factory=Counter)
     """Number of times that each call was finished."""
     _offsets: dict[Path, int] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class FinishedCalls:
             for line in whole.decode().splitlines():
                 at, episode, seed, *_ = line.split()
                 key = CallKey(episode, int(seed))
-                self.calls.append(Finished(float(at), key))
+                self.calls.append(FinishedCall(float(at), key))
                 self.times[key] += 1
 
     @property

@@ -23,7 +23,7 @@ class ChaosFailed(Exception):
 
 
 @dataclass(slots=True)
-class Rollout:
+class RolloutCommand:
     """Runs `name` in the folder `output`, on the cluster at `address`."""
 
     output: Path

@@ -27,7 +27,7 @@ from benchmarks.rollout import play
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import make_engine
-from benchmarks.saturation.windows import Call, chains, full_window, gaps_ms, tokens_a_second
+from benchmarks.saturation.windows import EngineCall, chains, full_window, gaps_ms, tokens_a_second
 from benchmarks.table import table
 from ray_gym.config.sections import RunConfig
 from ray_gym.deployments.small_model import NAME
@@ -78,14 +78,14 @@ class Fed:
     by: str
     round: int
     work: Work
-    calls: Mapping[str, Sequence[Call]]
+    calls: Mapping[str, Sequence[EngineCall]]
     steps: int
     """Number of steps of all engines: the same work in more steps is more work, however fast the machine is."""
     lags: Lags = field(default_factory=Lags)
     """Lags while the full number was in flight; of direct calls there are the replicas' only."""
 
     @property
-    def all_calls(self) -> list[Call]:
+    def all_calls(self) -> list[EngineCall]:
         return [call for calls in self.calls.values() for call in calls]
 
     @property
@@ -180,7 +180,7 @@ def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
     return again
 
 
-def steps(calls: Mapping[str, Sequence[Call]]) -> list[list[Step]]:
+def steps(calls: Mapping[str, Sequence[EngineCall]]) -> list[list[Step]]:
     """Lists each episode's calls in order, whichever engine made them."""
     where = {id(call): Step(name, number) for name, made in calls.items() for number, call in enumerate(made)}
     return [[where[id(call)] for call in chain] for chain in chains(call for made in calls.values() for call in made)]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.lag import LAGS, watch_replica
-from benchmarks.saturation.windows import Call
+from benchmarks.saturation.windows import EngineCall
 from ray_gym.deployments.chat.completer import Completer
 from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
 from ray_gym.deployments.vllm import VllmEngine
@@ -54,7 +54,7 @@ class RecordingEngine:
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self._engine = engine
         self.mean_least_tokens = 1
-        self.calls: list[Call] = []
+        self.calls: list[EngineCall] = []
 
     @property
     def max_model_len(self) -> int:
@@ -66,7 +66,7 @@ class RecordingEngine:
         began_at = time.time()
         generation = await self._engine.generate(request)
         tokens, cached = len(generation.token_ids), generation.cached_tokens
-        self.calls.append(Call(request, began_at, time.time(), tokens, cached))
+        self.calls.append(EngineCall(request, began_at, time.time(), tokens, cached))
         return generation
 
 
@@ -101,10 +101,10 @@ class RecordingReplica(VllmReplica):
     async def steps(self) -> int:
         return self._steps
 
-    async def calls(self) -> list[Call]:
+    async def calls(self) -> list[EngineCall]:
         return self._recording.calls
 
-    async def open_directly(self, calls: list[Call]) -> int:
+    async def open_directly(self, calls: list[EngineCall]) -> int:
         """Opens a port that takes numbers of calls, one a line, and answers with each number when its call was made
         again.
         """
@@ -125,7 +125,7 @@ class RecordingReplica(VllmReplica):
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
-    async def _generate(self, call: Call) -> None:
+    async def _generate(self, call: EngineCall) -> None:
         """Makes a call by vLLM alone, with its stop strings: vLLM finds these a step late, which a number of tokens
         would not be.
         """
@@ -141,7 +141,7 @@ class RecordingReplica(VllmReplica):
             last = given
         assert last is not None
         tokens, cached = len(last.outputs[0].token_ids), last.num_cached_tokens or 0
-        self._recording.calls.append(Call(call.request, began_at, time.time(), tokens, cached))
+        self._recording.calls.append(EngineCall(call.request, began_at, time.time(), tokens, cached))
 
 
 class RecordingVllm(VllmEngine):

@@ -10,7 +10,7 @@ from ray_gym.deployments.chat.token_engine import GenerationRequest
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class EngineCall:
     """Describes a generation as the engine's process saw it; moments are seconds of `time.time()`."""
 
     request: GenerationRequest
@@ -26,7 +26,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class TimeWindow:
     start: float
     end: float
 
@@ -34,26 +34,26 @@ class Window:
     def seconds(self) -> float:
         return self.end - self.start
 
-    def share(self, call: Call) -> float:
+    def share(self, call: EngineCall) -> float:
         """Gives the share of a call's time that lies in the window."""
         inside = min(self.end, call.ended_at) - max(self.start, call.began_at)
         return max(0.0, inside) / max(call.ended_at - call.began_at, 1e-9)
 
 
-def chains(calls: Iterable[Call]) -> list[list[Call]]:
+def chains(calls: Iterable[EngineCall]) -> list[list[EngineCall]]:
     """Lists each episode's calls in their order; the episodes are in the order in which they began."""
-    found: dict[str, list[Call]] = {}
+    found: dict[str, list[EngineCall]] = {}
     for call in sorted(calls, key=lambda call: call.began_at):
         found.setdefault(call.request.session_id, []).append(call)
     return list(found.values())
 
 
-def gaps_ms(episodes: Iterable[Sequence[Call]]) -> list[float]:
+def gaps_ms(episodes: Iterable[Sequence[EngineCall]]) -> list[float]:
     """Gives the milliseconds between each answer and the next request of its episode."""
     return [1000 * (after.began_at - call.ended_at) for calls in episodes for call, after in pairwise(calls)]
 
 
-def full_window(episodes: Sequence[Sequence[Call]], concurrency: int) -> Window:
+def full_window(episodes: Sequence[Sequence[EngineCall]], concurrency: int) -> TimeWindow:
     """Finds the window from the first to the last moment at which `concurrency` episodes are in flight.
 
     In between, one may just be giving way to the next. Errors: ValueError if there is no such moment.
@@ -68,8 +68,8 @@ def full_window(episodes: Sequence[Sequence[Call]], concurrency: int) -> Window:
             full_at.append(at)
     if not full_at:
         raise ValueError(f"there never were {concurrency} episodes in flight")
-    return Window(full_at[0], full_at[-1])
+    return TimeWindow(full_at[0], full_at[-1])
 
 
-def tokens_a_second(calls: Iterable[Call], window: Window) -> float:
+def tokens_a_second(calls: Iterable[EngineCall], window: TimeWindow) -> float:
     return sum(call.tokens * window.share(call) for call in calls) / window.seconds

@@ -18,12 +18,12 @@ from pathlib import Path
 from benchmarks.command import begin
 from benchmarks.measure import MeasurementFailed
 from benchmarks.service_load import memory
-from benchmarks.service_load.connection import Connection
-from benchmarks.service_load.counts import Counts, WrongAnswer
+from benchmarks.service_load.connection import ClientConnection
+from benchmarks.service_load.counts import RequestCounts, WrongAnswer
 from benchmarks.service_load.games import CLOSE, OPEN, ClientPauses, Game, play_games
 from benchmarks.service_load.records import SHOWN, check_games, check_streams, rows_of
-from benchmarks.service_load.service import WORKERS, Service, start_service
-from benchmarks.service_load.streams import Followed, Rollouts, follow_rollouts
+from benchmarks.service_load.service import WORKERS, ServiceProcess, start_service
+from benchmarks.service_load.streams import Followed, RolloutQueue, follow_rollouts
 from benchmarks.table import table
 
 MOST_GROWTH = 0.10
@@ -38,13 +38,13 @@ def say(text: str) -> None:
 
 
 @dataclass(slots=True)
-class Load:
+class LoadTest:
     """Collects the requests, games and streams of all clients, and the memory of the processes."""
 
-    rollouts: Rollouts
+    rollouts: RolloutQueue
     warm_up: str
     """Id of the session that was opened before the load."""
-    counts: Counts = field(default_factory=Counts)
+    counts: RequestCounts = field(default_factory=RequestCounts)
     games: list[Game] = field(default_factory=list)
     followed: list[Followed] = field(default_factory=list)
     series: dict[int, memory.Series] = field(default_factory=dict)
@@ -57,10 +57,10 @@ class Load:
         return [one for one in self.games if 0 < one.opened_at < at and (one.ended_at is None or one.ended_at > at)]
 
 
-async def put_load_on(service: Service, given: argparse.Namespace) -> Load:
+async def put_load_on(service: ServiceProcess, given: argparse.Namespace) -> LoadTest:
     """Runs all clients and the kill. Errors: MeasurementFailed if they do not come to an end."""
     pace, stopped = ClientPauses(given.pause), asyncio.Event()
-    load = Load(Rollouts(given.groups), await _warm_up(service))
+    load = LoadTest(RolloutQueue(given.groups), await _warm_up(service))
     counts, address = load.counts, service.address
     say("0 s: the load begins")
     watching = asyncio.create_task(memory.watch(service, load.series, stopped))
@@ -96,10 +96,10 @@ async def put_load_on(service: Service, given: argparse.Namespace) -> Load:
     return load
 
 
-async def _warm_up(service: Service) -> str:
+async def _warm_up(service: ServiceProcess) -> str:
     """Opens a first session, with which the workers come, and waits until all are there. Errors: MeasurementFailed."""
     try:
-        async with asyncio.timeout(WINDING_UP_S), Connection.to(service.address, Counts()) as connection:
+        async with asyncio.timeout(WINDING_UP_S), ClientConnection.to(service.address, RequestCounts()) as connection:
             opened = await connection.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)
             await connection.ask(CLOSE, f"/v1/sessions/{opened['id']}")
             while True:
@@ -110,9 +110,9 @@ async def _warm_up(service: Service) -> str:
         raise MeasurementFailed(f"no session can be opened: {error}") from None
 
 
-async def _until_written(load: Load, address: str) -> None:
+async def _until_written(load: LoadTest, address: str) -> None:
     """Waits until no session is open any more."""
-    async with Connection.to(address, Counts()) as connection:
+    async with ClientConnection.to(address, RequestCounts()) as connection:
         while True:
             load.unwritten = await _open_sessions(connection)
             if not load.unwritten:
@@ -120,7 +120,7 @@ async def _until_written(load: Load, address: str) -> None:
             await asyncio.sleep(0.5)
 
 
-async def _open_sessions(connection: Connection) -> list[str]:
+async def _open_sessions(connection: ClientConnection) -> list[str]:
     found, cursor = list[str](), ""
     while True:
         page = await connection.ask("GET /v1/sessions", f"/v1/sessions?limit=1000{cursor}")
@@ -130,7 +130,7 @@ async def _open_sessions(connection: Connection) -> list[str]:
         cursor = f"&cursor={page['next']}"
 
 
-def show_results(load: Load, given: argparse.Namespace, directory: Path) -> list[str]:
+def show_results(load: LoadTest, given: argparse.Namespace, directory: Path) -> list[str]:
     """Prints the results and lists what is wrong."""
     counts, seconds = load.counts, given.seconds
     say(table(counts.lines()))
@@ -166,7 +166,7 @@ def show_results(load: Load, given: argparse.Namespace, directory: Path) -> list
     return problems
 
 
-def _errors_text(counts: Counts) -> str:
+def _errors_text(counts: RequestCounts) -> str:
     kinds = Counter(error[:160] for error in counts.errors).most_common(SHOWN)
     return "\n  ".join([f"{len(counts.errors)} errors", *(f"{times} x {error}" for error, times in kinds)])
 

@@ -12,24 +12,24 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.service_load.counts import Counts, WrongAnswer
+from benchmarks.service_load.counts import RequestCounts, WrongAnswer
 
 ANSWER_S = 120.0
 BUSY = (429, 503)
 
 
-class Connection:
-    def __init__(self, http: aiohttp.ClientSession, counts: Counts) -> None:
+class ClientConnection:
+    def __init__(self, http: aiohttp.ClientSession, counts: RequestCounts) -> None:
         self._http = http
         self._counts = counts
 
     @staticmethod
     @asynccontextmanager
-    async def to(address: str, counts: Counts) -> AsyncIterator[Connection]:
+    async def to(address: str, counts: RequestCounts) -> AsyncIterator[ClientConnection]:
         """Keeps one connection alive for the block."""
         connector, timeout = aiohttp.TCPConnector(limit=1, keepalive_timeout=60), aiohttp.ClientTimeout(total=ANSWER_S)
         async with aiohttp.ClientSession(address, connector=connector, timeout=timeout) as http:
-            yield Connection(http, counts)
+            yield ClientConnection(http, counts)
 
     async def ask(
         self, route: str, path: str, body: dict[str, Any] | None = None, *, key: str | None = None

@@ -14,7 +14,7 @@ class WrongAnswer(Exception):
 
 
 @dataclass(slots=True)
-class Counts:
+class RequestCounts:
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """Seconds that each answer took, by route."""
     statuses: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))

@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from benchmarks.service_load.connection import Connection
+from benchmarks.service_load.connection import ClientConnection
 from benchmarks.service_load.counts import WrongAnswer
 from ray_gym.envs.tic_tac_toe.board import empty_cells, place_mark, read_board
 
@@ -63,10 +63,10 @@ class ClientPauses:
             return
 
 
-class Play:
+class GameClient:
     """Plays one game from opening to end. All methods raise WrongAnswer."""
 
-    def __init__(self, game: Game, connection: Connection, pace: ClientPauses, rng: random.Random) -> None:
+    def __init__(self, game: Game, connection: ClientConnection, pace: ClientPauses, rng: random.Random) -> None:
         self.game = game
         self._connection = connection
         self._pace = pace
@@ -201,13 +201,13 @@ class Play:
 async def play_games(number: int, address: str, counts: Any, pace: ClientPauses, games: list[Game]) -> None:
     """Plays one game after the other until the load is over."""
     rng = random.Random(number)
-    async with Connection.to(address, counts) as connection:
+    async with ClientConnection.to(address, counts) as connection:
         await pace.pause(rng)
         while not pace.over.is_set():
             game = Game(key=f"{rng.getrandbits(64):016x}", seed=rng.getrandbits(32))
             games.append(game)
             try:
-                await Play(game, connection, pace, rng).whole(captured=rng.random() < 0.5)
+                await GameClient(game, connection, pace, rng).whole(captured=rng.random() < 0.5)
             except WrongAnswer as error:
                 counts.errors.append(str(error))
                 with suppress(WrongAnswer):

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import psutil  # type: ignore[import-untyped]
 
-from benchmarks.service_load.service import Service
+from benchmarks.service_load.service import ServiceProcess
 
 LOOK_EVERY_S = 0.5
 
@@ -31,7 +31,7 @@ class Series:
         return float(np.median(held)) / 2**20 if held else None
 
 
-async def watch(service: Service, seen: dict[int, Series], stop: asyncio.Event) -> None:
+async def watch(service: ServiceProcess, seen: dict[int, Series], stop: asyncio.Event) -> None:
     """Adds to the series of each process, by its id, until `stop` is set."""
     began = time.monotonic()
     while not stop.is_set():
@@ -39,7 +39,7 @@ async def watch(service: Service, seen: dict[int, Series], stop: asyncio.Event) 
         await asyncio.sleep(LOOK_EVERY_S)
 
 
-def _look(service: Service, seen: dict[int, Series], began: float) -> None:
+def _look(service: ServiceProcess, seen: dict[int, Series], began: float) -> None:
     for pid, kind in service.processes().items():
         try:
             size = psutil.Process(pid).memory_info().rss

@@ -38,7 +38,7 @@ KINDS = {
 
 
 @dataclass(slots=True)
-class Service:
+class ServiceProcess:
     process: subprocess.Popen[str]
     address: str
     directory: Path
@@ -67,7 +67,7 @@ class Service:
 
 
 @contextlib.contextmanager
-def start_service(folder: Path, concurrency: int) -> Iterator[Service]:
+def start_service(folder: Path, concurrency: int) -> Iterator[ServiceProcess]:
     """Starts the service for the block. Errors: MeasurementFailed if it does not come up, or does not end as it should."""
     config = folder / "service.yaml"
     port = _free_port()
@@ -78,7 +78,7 @@ def start_service(folder: Path, concurrency: int) -> Iterator[Service]:
     with subprocess.Popen(
         command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
-        service = Service(process, f"http://127.0.0.1:{port}", folder / "runs" / "service")
+        service = ServiceProcess(process, f"http://127.0.0.1:{port}", folder / "runs" / "service")
         try:
             assert process.stdout is not None
             for line in process.stdout:

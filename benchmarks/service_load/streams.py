@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import httpx
 from httpx_sse import aconnect_sse
 
-from benchmarks.service_load.connection import BUSY, Connection
-from benchmarks.service_load.counts import Counts, WrongAnswer
+from benchmarks.service_load.connection import BUSY, ClientConnection
+from benchmarks.service_load.counts import RequestCounts, WrongAnswer
 from benchmarks.service_load.games import ClientPauses
 
 SUBMIT = "POST /v1/rollouts"
@@ -36,7 +36,7 @@ class Followed:
 
 
 @dataclass(slots=True)
-class Rollouts:
+class RolloutQueue:
     """Keeps the rollouts that clients can follow."""
 
     groups: int
@@ -45,9 +45,9 @@ class Rollouts:
     under_way: list[str] = field(default_factory=list)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def submit(self, address: str, counts: Counts, pace: ClientPauses) -> None:
+    async def submit(self, address: str, counts: RequestCounts, pace: ClientPauses) -> None:
         """Starts rollouts until the load is over, then cancels those under way, so that their streams end."""
-        async with Connection.to(address, counts) as connection:
+        async with ClientConnection.to(address, counts) as connection:
             while not pace.over.is_set():
                 if len(self.under_way) >= AHEAD:
                     self.changed.clear()
@@ -72,7 +72,12 @@ class Rollouts:
 
 
 async def follow_rollouts(
-    number: int, address: str, counts: Counts, pace: ClientPauses, rollouts: Rollouts, followed: list[Followed]
+    number: int,
+    address: str,
+    counts: RequestCounts,
+    pace: ClientPauses,
+    rollouts: RolloutQueue,
+    followed: list[Followed],
 ) -> None:
     """Follows one rollout after the other, each from its first group to its end."""
     rng = random.Random(-number)
@@ -92,7 +97,7 @@ async def follow_rollouts(
             rollouts.ended(one.rollout)
 
 
-async def _follow(http: httpx.AsyncClient, one: Followed, counts: Counts, stays_s: float) -> None:
+async def _follow(http: httpx.AsyncClient, one: Followed, counts: RequestCounts, stays_s: float) -> None:
     """Follows on one connection. Errors: WrongAnswer, HTTPError, TimeoutError."""
     began = time.monotonic()
     headers = {"Last-Event-ID": one.cursor} if one.cursor else {}

@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 from benchmarks.chaos.compare import inconsistent, without_tokens
 from benchmarks.chaos.journals import Recorded, Zombies
 from benchmarks.chaos.kills import SCRIPTED_KINDS, schedule
-from benchmarks.chaos.players import CallKey, Finished, FinishedCalls
+from benchmarks.chaos.players import CallKey, FinishedCall, FinishedCalls
 from benchmarks.chaos.report import Disturbed
 from ray_gym.messages import Message
 from ray_gym.models.base import Completion
@@ -43,7 +43,7 @@ def test_calls_that_were_made_again_are_those_finished_before_and_after_a_kill(t
     disturbed = Disturbed(Zombies(tmp_path, tmp_path), kills=[("worker", 10.0), ("worker", 20.0)])
     disturbed.rows = [{"episode_id": "a", "ended_at": 30.0, "attempt": 1}, {"episode_id": "b", "ended_at": 9.0}]
     at = {("a", 1): [5.0], ("a", 2): [9.0, 12.0], ("a", 3): [11.0, 12.0], ("a", 4): [25.0], ("b", 1): [5.0]}
-    calls = FinishedCalls(tmp_path, [Finished(t, CallKey(*key)) for key, times in at.items() for t in times])
+    calls = FinishedCalls(tmp_path, [FinishedCall(t, CallKey(*key)) for key, times in at.items() for t in times])
     stake = {key.seed: again for key, again in disturbed.at_stake(calls).items()}
     assert stake == {1: False, 2: True, 3: False}, (
         "what two processes finished between two kills was not lost by the second"

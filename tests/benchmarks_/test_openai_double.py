@@ -11,7 +11,7 @@ import httpx
 import pytest
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionResponse
 
-from benchmarks.cases import Load, config_of, in_one_process
+from benchmarks.cases import Workload, config_of, in_one_process
 from benchmarks.chat_environment import TOPICS
 from benchmarks.openai_answers import NAME, answer
 from benchmarks.openai_double import start_double
@@ -100,16 +100,16 @@ def test_a_request_may_come_in_pieces_and_others_follow_on_its_connection() -> N
 
 
 def test_episodes_over_http_have_the_tokens_of_both_participants() -> None:
-    played = in_one_process(Load(episodes=20, concurrency=8, models="http"))
+    played = in_one_process(Workload(episodes=20, concurrency=8, models="http"))
     assert (played.rows, played.completed, played.model_calls, played.sampled) == (20, 20, 220, 20)
     assert played.double is not None
 
 
 def test_the_model_is_where_the_load_says(tmp_path: Any) -> None:
-    def model(load: Load) -> dict[str, Any]:
+    def model(load: Workload) -> dict[str, Any]:
         return config_of(load, tmp_path, "http://127.0.0.1:1/v1").models["double"].model_dump()
 
-    served = model(Load(1, 64, 1, models="serve", delay_ms=50, replicas=3))
+    served = model(Workload(1, 64, 1, models="serve", delay_ms=50, replicas=3))
     assert (served["replicas"], served["max_ongoing_requests"], served["delay_s"]) == (3, 64, 0.05)
-    assert "replicas" not in model(Load(1, 64, 1))
-    assert model(Load(1, 64, 1, models="http"))["base_url"] == "http://127.0.0.1:1/v1"
+    assert "replicas" not in model(Workload(1, 64, 1))
+    assert model(Workload(1, 64, 1, models="http"))["base_url"] == "http://127.0.0.1:1/v1"

@@ -14,9 +14,9 @@ import pytest
 from conftest import REPOSITORY
 
 from benchmarks import orchestration
-from benchmarks.cases import Load, Played, config_of, in_one_process
+from benchmarks.cases import CaseResult, Workload, config_of, in_one_process
 from benchmarks.chat_environment import TURNS
-from benchmarks.measure import LOOK_EVERY_S, Cost, Costs, MeasurementFailed, Trace, run_watched
+from benchmarks.measure import LOOK_EVERY_S, Cost, Costs, MeasurementFailed, ResourceTrace, run_watched
 from benchmarks.orchestration import Measured, table
 from ray_gym.episode.stage import Stage
 from ray_gym.play.play import play
@@ -70,8 +70,8 @@ def test_a_case_that_raises_is_no_measurement() -> None:
 
 
 def test_cost_in_a_window_is_read_between_looks_and_memory_is_that_of_one_moment() -> None:
-    first = Trace({"ray::Worker"}, times=[10, 11, 12, 13], cpu_s=[0, 0.5, 1.5, 2.0], memory=[0, 300, 100, 900])
-    ended = Trace({"ray::Worker"}, times=[10, 11, 12], cpu_s=[0, 0.25, 1.0], memory=[0, 50, 200])
+    first = ResourceTrace({"ray::Worker"}, times=[10, 11, 12, 13], cpu_s=[0, 0.5, 1.5, 2.0], memory=[0, 300, 100, 900])
+    ended = ResourceTrace({"ray::Worker"}, times=[10, 11, 12], cpu_s=[0, 0.25, 1.0], memory=[0, 50, 200])
     cost = Cost.of([first, ended], start=10.5, end=12.5)
     assert cost.cpu_s == pytest.approx((1.75 - 0.25) + (1.0 - 0.125))
     assert cost.peak_bytes == 350
@@ -89,11 +89,11 @@ def test_cost_in_a_window_is_read_between_looks_and_memory_is_that_of_one_moment
     ],
 )
 def test_processes_of_ours_are_told_from_those_of_ray(titles: set[str], role: str) -> None:
-    assert Trace(titles, [], [], []).role == role
+    assert ResourceTrace(titles, [], [], []).role == role
 
 
 def test_an_episode_is_five_turns_of_each_side_with_one_tool_call(tmp_path: Path) -> None:
-    plan = make_plan(config_of(Load(episodes=1, concurrency=1), tmp_path), Path("orchestration.yaml"))
+    plan = make_plan(config_of(Workload(episodes=1, concurrency=1), tmp_path), Path("orchestration.yaml"))
     models = {name: engine.connect() for name, engine in plan.engines.items()}
     played = asyncio.run(play(plan.specs[0], Stage(plan.environment, plan.participants, models, plan.config.limits)))
     row = row_of(played, "run", "chat")
@@ -104,7 +104,7 @@ def test_an_episode_is_five_turns_of_each_side_with_one_tool_call(tmp_path: Path
 
 
 def test_episodes_really_are_in_flight_at_once(tmp_path: Path) -> None:
-    plan = make_plan(config_of(Load(episodes=2, concurrency=2), tmp_path), Path("orchestration.yaml"))
+    plan = make_plan(config_of(Workload(episodes=2, concurrency=2), tmp_path), Path("orchestration.yaml"))
     models = {name: engine.connect() for name, engine in plan.engines.items()}
     stage = Stage(plan.environment, plan.participants, models, plan.config.limits)
 
@@ -117,7 +117,7 @@ def test_episodes_really_are_in_flight_at_once(tmp_path: Path) -> None:
 
 
 def test_one_process_writes_every_episode() -> None:
-    played = in_one_process(Load(episodes=30, concurrency=8))
+    played = in_one_process(Workload(episodes=30, concurrency=8))
     assert (played.rows, played.episode_ids, played.completed, played.model_calls) == (30, 30, 30, 330)
     assert played.asked_at <= played.began_at < played.ended_at
 
@@ -148,8 +148,8 @@ def test_models_behind_serve_and_over_http_play_the_same_through_ray(tmp_path: P
 def test_numbers_without_all_rows_are_no_success(
     rows: int, exit_code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def measured(case: object, load: Load) -> Measured:
-        played = Played(100.0, 101.0, 103.0, rows, rows, rows, model_calls=11 * rows, sampled=rows)
+    def measured(case: object, load: Workload) -> Measured:
+        played = CaseResult(100.0, 101.0, 103.0, rows, rows, rows, model_calls=11 * rows, sampled=rows)
         costs = Costs(*[Cost(0, 0)] * 5, ours=Cost(0.11, 2**20))
         return Measured(load, played, costs, cores_elsewhere=0.0)
 
@@ -168,8 +168,8 @@ def test_numbers_without_all_rows_are_no_success(
 def test_each_durability_is_a_case_on_ray_and_one_process_has_no_journal(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def measured(case: object, load: Load) -> Measured:
-        played = Played(100.0, 101.0, 103.0, 10, 10, 10, model_calls=110, sampled=10)
+    def measured(case: object, load: Workload) -> Measured:
+        played = CaseResult(100.0, 101.0, 103.0, 10, 10, 10, model_calls=110, sampled=10)
         return Measured(load, played, Costs(*[Cost(0, 0)] * 6), cores_elsewhere=0.0)
 
     monkeypatch.setattr(orchestration, "measure", measured)

@@ -24,7 +24,7 @@ from benchmarks.saturation.__main__ import Fed, Work, config_of, ratio, read_fed
 from benchmarks.saturation.direct import Step, replay
 from benchmarks.saturation.outcome import require_completed
 from benchmarks.saturation.replica import LongRequest, RecordingEngine, least_tokens
-from benchmarks.saturation.windows import Call, Window, chains, full_window, gaps_ms, tokens_a_second
+from benchmarks.saturation.windows import EngineCall, TimeWindow, chains, full_window, gaps_ms, tokens_a_second
 from ray_gym.deployments.chat.token_engine import Generation, GenerationRequest
 from ray_gym.deployments.vllm.async_llm import AsyncLLMEngine
 from ray_gym.episode.spec import EpisodeSpec
@@ -35,8 +35,8 @@ from ray_gym.record.schema import as_table, failed_row
 WORK = Work(engines=1, episodes=4, concurrency=2, turns=1, least_tokens=1, tokens=8, workers=1, threads=1)
 
 
-def call(session: str, began_at: float, ended_at: float, tokens: int = 10) -> Call:
-    return Call(GenerationRequest([1, 2, 3], Sampling(), 8, session), began_at, ended_at, tokens, cached=1)
+def call(session: str, began_at: float, ended_at: float, tokens: int = 10) -> EngineCall:
+    return EngineCall(GenerationRequest([1, 2, 3], Sampling(), 8, session), began_at, ended_at, tokens, cached=1)
 
 
 CALLS = [
@@ -51,14 +51,16 @@ CALLS = [
 
 def test_the_window_is_from_the_first_to_the_last_moment_at_which_all_are_in_flight() -> None:
     """One place is free between a's end and c's beginning: the window includes that, as it is what rollouts cost."""
-    assert full_window(chains(CALLS), 2) == Window(1, 8)
-    assert full_window(chains(CALLS[:1]), 1) == Window(0, 2)
+    assert full_window(chains(CALLS), 2) == TimeWindow(1, 8)
+    assert full_window(chains(CALLS[:1]), 1) == TimeWindow(0, 2)
     with pytest.raises(ValueError, match="never were 3"):
         full_window(chains(CALLS), 3)
 
 
 def test_tokens_count_by_how_much_of_their_call_lies_in_the_window() -> None:
-    assert tokens_a_second([call("a", 0, 4), call("b", 2, 6), call("c", 7, 9)], Window(2, 6)) == pytest.approx(15 / 4)
+    assert tokens_a_second([call("a", 0, 4), call("b", 2, 6), call("c", 7, 9)], TimeWindow(2, 6)) == pytest.approx(
+        15 / 4
+    )
     assert call("a", 0, 1).computed == 2
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks.service_load.counts import Counts
+from benchmarks.service_load.counts import RequestCounts
 from benchmarks.service_load.games import Game
 from benchmarks.service_load.memory import Series, growth
 from benchmarks.service_load.records import check_games, check_streams
@@ -54,7 +54,7 @@ def test_growth_is_from_the_middle_third_to_the_last_of_those_that_were_there() 
 
 
 def test_waiting_is_counted_apart() -> None:
-    counts = Counts()
+    counts = RequestCounts()
     for status in (201, 429, 503, 503):
         counts.count_answer("POST /v1/sessions", status, 0.5)
     assert (counts.requests, counts.asked_to_wait) == (4, 3)
