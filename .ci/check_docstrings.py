@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-FOLDERS = ("ray_gym", "envs", "deployments", "benchmarks", "examples", "cluster", ".ci")
+FOLDERS = ("ray_gym", "envs", "deployments", "benchmarks", "examples", "cluster", "tests", ".ci")
 ALLOWED = frozenset(
     {
         "envs/customer_service/agent_tools.py:show_invoice",

@@ -1,4 +1,4 @@
-"""Checks what goes over the wire: lists page by page, numbers and not their look-alikes, requests as text."""
+"""Checks what goes over the wire: lists page by page, numbers and not texts that look like them, requests as text."""
 
 from __future__ import annotations
 
