@@ -23,7 +23,7 @@ from benchmarks.service_load.counts import RequestCounts, WrongAnswer
 from benchmarks.service_load.games import CLOSE, OPEN, ClientPauses, Game, play_games
 from benchmarks.service_load.records import SHOWN, check_games, check_streams, rows_of
 from benchmarks.service_load.service import WORKERS, ServiceProcess, start_service
-from benchmarks.service_load.streams import Followed, RolloutQueue, follow_rollouts
+from benchmarks.service_load.streams import Followed, RolloutStreams, follow_rollouts
 from benchmarks.table import table
 
 MOST_GROWTH = 0.10
@@ -41,7 +41,7 @@ def say(text: str) -> None:
 class LoadTest:
     """Collects the requests, games and streams of all clients, and the memory of the processes."""
 
-    rollouts: RolloutQueue
+    rollouts: RolloutStreams
     warm_up: str
     """Id of the session that was opened before the load."""
     counts: RequestCounts = field(default_factory=RequestCounts)
@@ -60,7 +60,7 @@ class LoadTest:
 async def put_load_on(service: ServiceProcess, given: argparse.Namespace) -> LoadTest:
     """Runs all clients and the kill. Errors: MeasurementFailed if they do not come to an end."""
     pace, stopped = ClientPauses(given.pause), asyncio.Event()
-    load = LoadTest(RolloutQueue(given.groups), await _warm_up(service))
+    load = LoadTest(RolloutStreams(given.groups), await _warm_up(service))
     counts, address = load.counts, service.address
     say("0 s: the load begins")
     watching = asyncio.create_task(memory.watch(service, load.series, stopped))

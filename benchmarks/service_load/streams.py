@@ -36,7 +36,7 @@ class Followed:
 
 
 @dataclass(slots=True)
-class RolloutQueue:
+class RolloutStreams:
     """Keeps the rollouts that clients can follow."""
 
     groups: int
@@ -76,7 +76,7 @@ async def follow_rollouts(
     address: str,
     counts: RequestCounts,
     pace: ClientPauses,
-    rollouts: RolloutQueue,
+    rollouts: RolloutStreams,
     followed: list[Followed],
 ) -> None:
     """Follows one rollout after the other, each from its first group to its end."""
