@@ -1,6 +1,7 @@
-"""Plays the same episodes in two ways, on Ray and in one process without it. Each way is a function to be called in a fresh process.
+"""Plays the same episodes in two ways: on Ray, and in one process without Ray.
 
-Play begins with the first episode and ends with the last commit; the start of the workers is told apart.
+Each way is a function, to be called in a fresh process. The measured time is that from the first episode's start to the last commit; the
+time in which workers start is reported apart.
 """
 
 from __future__ import annotations
@@ -45,36 +46,40 @@ from ray_gym.run.worker.rows import AT_ONCE, Rows
 Durability = Literal["off", "process", "disk"]
 Models = Literal["in_process", "serve", "http"]
 ROLL_ROWS = 2000
-"""Number of rows of a file."""
+"""Number of rows after which a Parquet file is written."""
 SAMPLES = 2
-"""Number of an episode's samples: each participant has one thread, which never forks."""
+"""Number of samples of an episode: one for each participant, since no thread forks."""
 READ_BACK = ("episode_id", "status", "started_at", "usage", "samples")
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """Says how many episodes are played, how many of them at once, and by what. Without Ray there are no workers."""
+    """Sets the number of episodes, how many of them are in flight, and the processes and models that play them."""
 
     episodes: int
     concurrency: int
     workers: int = 0
+    """Number of worker processes on Ray; 0 without Ray."""
     durability: Durability = "process"
     models: Models = "in_process"
     delay_ms: float = 0
-    """Time before each answer of a model."""
+    """Milliseconds before each answer of a model."""
     replicas: int = 1
     """Number of replicas of a model behind Serve."""
     transport: Transport = "batched"
-    """Way to these replicas."""
+    """Transport of the calls to these replicas."""
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """Holds counts of the episodes that a case played, read back from the Parquet files. Moments are seconds of `time.time()`."""
+    """Holds the counts of a case, read back from its Parquet files. Times are seconds of `time.time()`."""
 
     asked_at: float
+    """Time at which play was asked for."""
     began_at: float
+    """Time at which the first episode began."""
     ended_at: float
+    """Time of the last commit."""
     rows: int
     episode_ids: int
     completed: int
@@ -87,19 +92,19 @@ class CaseResult:
 
 
 def on_ray(load: Workload) -> CaseResult:
-    """Plays by the run's own driver and workers, on a Ray cluster of their own. Errors: MeasurementFailed."""
+    """Plays with a run's driver and workers, on a Ray cluster that is started for it. Errors: MeasurementFailed."""
     with _prepare(load) as prepared, _ray(prepared.lags):
         return prepared.play_and_count(_carry_out)
 
 
 def in_one_process(load: Workload) -> CaseResult:
-    """Plays, records and writes files without Ray, workers, dispatcher and journal. Errors: MeasurementFailed."""
+    """Plays in this process, without Ray, workers, dispatcher and journal. Errors: MeasurementFailed."""
     with _prepare(load) as prepared:
         return prepared.play_and_count(lambda prepared: asyncio.run(_play_all(prepared, load.concurrency)))
 
 
 def config_of(load: Workload, output: Path, base_url: str = "") -> RunConfig:
-    """Makes a case's config. `base_url` is that of the double, for models over HTTP."""
+    """Makes the config of a case. `base_url` is the address of the double, for models over HTTP."""
     return RunConfig.model_validate(
         {
             "environment": {"id": "benchmarks.chat_environment:ChatEnvironment"},
@@ -130,7 +135,7 @@ class _Prepared:
     double: int | None
 
     def play_and_count(self, play_all: Callable[[_Prepared], float | None]) -> CaseResult:
-        """Plays all episodes and counts their rows. `play_all` may return the moment of its end.
+        """Plays all episodes and counts their rows. `play_all` may return the time of the last commit.
 
         Errors: MeasurementFailed if no episode was committed.
         """
@@ -190,7 +195,7 @@ def _prepare(load: Workload) -> Iterator[_Prepared]:
 
 @contextmanager
 def _ray(lags: Path) -> Iterator[None]:
-    """Starts a cluster of our own, also where another is up, since the processes of both could not be told apart."""
+    """Starts a Ray cluster for the block, even where another is up: the processes of a shared one could not be told apart."""
     os.environ.setdefault("RAY_worker_niceness", "0")  # as for a run that starts its cluster
     ray.init(
         address="local",
@@ -207,7 +212,7 @@ def _ray(lags: Path) -> Iterator[None]:
 
 
 def _carry_out(prepared: _Prepared) -> float:
-    """Returns the moment of the last commit: the driver tells of its progress after each."""
+    """Plays with the run's driver, and returns the time of the last commit: the driver reports progress after each."""
     last = 0.0
 
     def progress(tally: Tally, in_flight: int) -> None:

@@ -1,7 +1,7 @@
-"""Defines the conversation of `orchestration`, which does as little work of its own as a real episode can.
+"""Defines the environment of `benchmarks.orchestration`: a conversation whose own code costs next to nothing.
 
 Policy and user exchange short texts, five turns each; in its first turn the policy looks something up. So an episode
-has eleven model calls (six of the policy, five of the user) and one tool call, and its cost is that of the machinery.
+has eleven model calls (six of the policy, five of the user) and one tool call, and nearly all of its cost is that of ray_gym.
 """
 
 from __future__ import annotations

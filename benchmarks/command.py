@@ -1,4 +1,4 @@
-"""Gives every benchmark's command its heading, its file of numbers and the types of its options."""
+"""Defines what the commands of all benchmarks share: a heading, the file of `--json`, and types of options."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.measure import machine
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Names the machine and the command that figures belong to."""
+    """Names the machine that figures were measured on, and the command that measured them."""
 
     machine: Mapping[str, Any]
     command: str
@@ -48,7 +48,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def check_in_flight(parser: argparse.ArgumentParser, given: argparse.Namespace, *concurrency: int) -> None:
-    """Ends the command unless its episodes and workers can have so many episodes in flight."""
+    """Ends the command if `concurrency` is larger than its number of episodes, or smaller than its number of workers."""
     if given.episodes < (most := max(concurrency)):
         parser.error(f"--episodes {given.episodes}: {most} of them are to be in flight (--concurrency)")
     if (least := min(concurrency)) < given.workers:
@@ -56,14 +56,14 @@ def check_in_flight(parser: argparse.ArgumentParser, given: argparse.Namespace, 
 
 
 def positive(text: str) -> int:
-    """Reads an option's whole number from 1 on. Errors: ArgumentTypeError."""
+    """Parses an option's value, a whole number of at least 1. Errors: ArgumentTypeError."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a positive whole number")
     return int(text)
 
 
 def not_negative(text: str) -> float:
-    """Reads an option's number from 0 on. Errors: ArgumentTypeError."""
+    """Parses an option's value, a finite number of at least 0. Errors: ArgumentTypeError."""
     try:
         number = float(text)
     except ValueError:
@@ -74,7 +74,7 @@ def not_negative(text: str) -> float:
 
 
 def _writable(text: str) -> Path:
-    """Checks, before anything is measured, that a file can be written. Errors: ArgumentTypeError."""
+    """Parses a path, and checks that it can be written before anything is measured. Errors: ArgumentTypeError."""
     path = Path(text)
     was_there = path.exists()
     try:
@@ -87,7 +87,7 @@ def _writable(text: str) -> Path:
 
 
 def _without_nan(value: Any) -> Any:
-    """Puts None for NaN, which JSON does not have."""
+    """Replaces every NaN, which JSON does not have, by None."""
     if isinstance(value, Mapping):
         return {key: _without_nan(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

@@ -1,7 +1,7 @@
-"""Keeps the lag of event loops in files, beside the metrics that a run exports to Ray.
+"""Writes the lag of event loops to files, beside the metrics that a run exports to Ray.
 
-A run measures its driver's and its workers' loops ten times a second. Replicas measure theirs here only, where their environment
-names a folder for it.
+The driver and the workers of any run measure the lag of their loops ten times a second. Replicas do so in benchmarks only, where an
+environment variable (`LAGS`) names the folder of the files.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ray_gym.metrics.recorder import Reading, Recorder
 from ray_gym.metrics.table import LOOP_LAG
 
 LAGS = "BENCHMARK_LAGS"
-"""Name of the environment variable that tells a replica the folder of these files."""
+"""Name of the environment variable with the folder that a replica writes its file to."""
 ROLES = ("worker", "driver", "replica")
 
 
@@ -35,12 +35,12 @@ class Lags:
 
 
 def percentile_ms(lags: tuple[float, ...], percent: float) -> float | None:
-    """Gives a percentile of lags in seconds as milliseconds; None if there are none."""
+    """Returns a percentile, in milliseconds, of lags in seconds; None if there are no lags."""
     return 1000 * float(np.percentile(lags, percent)) if lags else None
 
 
 class LagFile:
-    """Hands metrics on, and appends those of the event loop to this process's file."""
+    """Passes metrics on to another export, and appends the lag of the event loop to this process's file (`PID.jsonl`)."""
 
     def __init__(self, folder: Path, further: Export | None) -> None:
         self._further = further
@@ -55,12 +55,12 @@ class LagFile:
 
 
 def export_beside_ray(folder: Path) -> LagFile:
-    """Makes the export of a run that keeps its lags in `folder` as well."""
+    """Makes an export to Ray that writes lags to `folder` as well."""
     return LagFile(folder, RayExport())
 
 
 def watch_replica() -> Pulse | None:
-    """Measures a replica's event loop, on which it is called, from now on; None where the environment names no folder."""
+    """Begins to measure the lag of the running event loop, a replica's. Returns None where `LAGS` is not set."""
     if (folder := os.environ.get(LAGS)) is None:
         return None
     pulse = Pulse(Recorder(), "replica", LagFile(Path(folder), None))
@@ -69,7 +69,7 @@ def watch_replica() -> Pulse | None:
 
 
 def lags_between(folder: Path, start: float, end: float) -> Lags:
-    """Reads the lags that were due from `start` to `end`, also if they were written later.
+    """Reads the lags that were measured from `start` to `end` (seconds of `time.time()`), even if they were written later.
 
     A process writes its lags in batches, each right after the batch's last one was measured.
     """

@@ -31,12 +31,12 @@ TITLES: dict[Role, str] = {"worker": "ray::Worker", "replica": "ray::ServeReplic
 
 
 class MeasurementFailed(Exception):
-    """Nothing was measured, or not the whole work."""
+    """A measurement covers nothing, or only a part of the work."""
 
 
 @dataclass(slots=True)
 class ResourceTrace:
-    """Holds a process's titles, and its CPU seconds and resident bytes at the moments `times`. CPU time begins at 0 with the process."""
+    """Holds the titles of a process, and its CPU time (seconds since its start) and resident memory (bytes) at `times`."""
 
     titles: set[str]
     times: list[float]
@@ -45,19 +45,19 @@ class ResourceTrace:
 
     @property
     def role(self) -> Role:
-        """Tells processes that run our code by the titles that Ray gives them; raylet, gcs, agents and idle ones are `other`."""
+        """Returns the role that the process's titles, set by Ray, show. Raylet, GCS, agents and idle workers are `other`."""
         found = [role for role, title in TITLES.items() if any(known.startswith(title) for known in self.titles)]
         return found[0] if found else "other"
 
     def cpu_between(self, start: float, end: float) -> float:
-        """Gives the CPU seconds of a window, interpolated between looks."""
+        """Returns the CPU seconds between two times, interpolated between looks."""
         first, last = np.interp([start, end], self.times, self.cpu_s)
         return float(last - first)
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Holds the CPU seconds of a window, and the largest resident memory at one moment of it."""
+    """Holds the CPU seconds of processes between two times, and their largest resident memory together at one moment."""
 
     cpu_s: float
     peak_bytes: int
@@ -74,7 +74,9 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Costs:
-    """Holds costs of groups of processes. `others` are Ray's own, `double` stands in for a server; `ours` sums the first three."""
+    """Holds the costs of groups of processes. `others` are Ray's own processes, `double` is the stand-in for a model server, and `ours` is
+    driver, workers and replicas together.
+    """
 
     driver: Cost
     workers: Cost
@@ -86,9 +88,9 @@ class Costs:
 
 @dataclass(slots=True)
 class Watch:
-    """Looks at a process and its descendants until it is closed; the traces of processes that have ended are kept.
+    """Samples a process and its descendants until it is closed. It keeps the traces of processes that have ended.
 
-    Moments are seconds of `time.time()`, so that another process of the machine can name a window.
+    Times are seconds of `time.time()`, which all processes of a machine share.
     """
 
     pid: int
@@ -110,7 +112,7 @@ class Watch:
             self._thread.join()
 
     def costs(self, start: float, end: float, double: int | None = None) -> Costs:
-        """Sums up the costs of a window. `double` is the id of a process that is not counted as ours."""
+        """Sums the costs between two times. `double` is the process id of the double, whose cost is counted apart."""
         by: dict[str, list[ResourceTrace]] = {"worker": [], "replica": [], "other": [], "driver": [], "double": []}
         for process, trace in self.traces.items():
             by["driver" if process.pid == self.pid else "double" if process.pid == double else trace.role].append(trace)
@@ -118,7 +120,7 @@ class Watch:
         return Costs(*(Cost.of(traces, start, end) for traces in [*groups, [*groups[0], *groups[1], *groups[2]]]))
 
     def cores_elsewhere(self, start: float, end: float) -> float:
-        """Gives the number of cores that other programs kept busy: the more, the less a figure says of speed."""
+        """Returns the mean number of cores that other programs kept busy. The more there are, the less figures of speed mean."""
         watched_s = sum(trace.cpu_between(start, end) for trace in self.traces.values())
         return max(0.0, self.machine.cpu_between(start, end) - watched_s) / (end - start)
 
@@ -188,7 +190,7 @@ def machine() -> dict[str, Any]:
 
 
 def _busy_s() -> float:
-    """Gives the CPU seconds of the whole machine since it started."""
+    """Returns the CPU seconds of the whole machine since it started."""
     times = psutil.cpu_times()
     return float(times.user + times.nice + times.system + getattr(times, "irq", 0) + getattr(times, "softirq", 0))
 

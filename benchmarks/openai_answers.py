@@ -1,7 +1,7 @@
-"""Makes the answers of the double of an OpenAI server, once for each length of the conversation of `chat_environment`.
+"""Makes the answers of the double of an OpenAI server to the conversations of `chat_environment`, once for each number of messages.
 
-The answers have the form of vLLM's with `return_token_ids` and `logprobs`. A message's ids depend on its place alone, so that each
-prompt begins with the exact ids of the prompt before it and of the answer to that.
+The answers have the form of vLLM's with `return_token_ids` and `logprobs`. The ids of a message depend on its position only, so each
+prompt begins with the exact ids of the previous prompt and its answer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NAME = "double"
 FIRST_IDS = 120
 """Number of ids of the system prompt and the tools."""
 MESSAGE_IDS = 30
-"""Number of ids of each message: `MARKS` around it, and those of its text."""
+"""Number of ids of each message, `MARKS` of them around its text."""
 MARKS = 6
 IDS: list[int] = ((np.arange(100_000) * 7919) % 49152).tolist()
 LOGPROBS: list[float] = (-(np.arange(100_000) % 17) / 8).tolist()
@@ -30,14 +30,14 @@ _OPENING = 2
 
 
 def answer(body: bytes) -> bytes:
-    """Answers a chat completion. The request is searched, not parsed: the double must not be what is measured."""
+    """Answers a chat completion with an HTTP response. It searches the request and does not parse it, so that the double costs little."""
     messages = body.count(b'"role"')
     stone = _STONES.search(body) if messages == _OPENING and b'"tools"' in body else None
     return _answer(messages, stone.group()[3:-1].decode() if stone else "")
 
 
 def models() -> bytes:
-    """Answers the request for the list of models."""
+    """Answers the request for the list of models with an HTTP response."""
     return _http({"object": "list", "data": [{"id": NAME, "object": "model", "max_model_len": 32768}]})
 
 

@@ -1,6 +1,6 @@
-"""Doubles an OpenAI-compatible server, as fast as Python can be, in a process of its own: `python -m benchmarks.openai_double`.
+"""Runs a fast double of an OpenAI-compatible server: `python -m benchmarks.openai_double`.
 
-It computes nothing. Its first line is its port, and it ends when its standard input does.
+Its answers are made in advance. It prints its port in its first line, and ends when its standard input is closed.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _END = b"\r\n\r\n"
 BACKLOG = 4096
 TICK_S = 0.001
-"""Smallest number of seconds that uvloop's timers know."""
+"""Resolution of uvloop's timers, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Double:
+    """Holds the address and the process id of a double that is running."""
+
     base_url: str
     pid: int
 
 
 @contextmanager
 def start_double(delay_ms: float) -> Iterator[Double]:
-    """Starts a double for the block. Errors: MeasurementFailed if it does not come up."""
+    """Starts a double in a process of its own, for the block. Errors: MeasurementFailed if it does not come up."""
     command = [sys.executable, "-m", "benchmarks.openai_double", "--delay-ms", str(delay_ms)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -50,10 +52,10 @@ def start_double(delay_ms: float) -> Iterator[Double]:
 
 
 class Delay:
-    """Sends answers a set time after they were asked for.
+    """Sends each answer a set time after its request.
 
-    They leave in the order of the requests, so that one timer does for all. With a timer for each, the double would take a third more
-    of the cores that it shares with its clients.
+    Answers leave in the order of their requests, so one timer is enough for all. A timer for each would take a third more CPU time, on
+    cores that the double shares with its clients.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -1,8 +1,8 @@
-"""Measures what an episode costs besides its models, which answer at once or after a set time: `python -m benchmarks.orchestration`.
+"""Measures what an episode costs apart from its models, which answer at once or after a set time: `python -m benchmarks.orchestration`.
 
-Two participants talk for five turns each. The run's own driver and workers play them on a Ray cluster of their own, and write a
-journal and full records with tokens to Parquet. The model is a function in the workers' processes, the same function behind Ray
-Serve, or a double of an OpenAI server. The first and the last are also played in one process without Ray, to show its share.
+Two participants talk for five turns each. The driver and the workers of a run play the episodes on a Ray cluster of their own, and write a
+journal and full records with tokens to Parquet. The model is a function in the workers' processes, the same function behind Ray Serve, or
+a double of an OpenAI server. Cases without Serve are also played in one process without Ray, to show Ray's share.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ programs kept busy meanwhile: where it is not near 0, only the CPU times say som
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Holds a case's load, counts and costs: one line of the table."""
+    """Holds the workload, the counts and the costs of a case: one line of the table."""
 
     load: Workload
     played: CaseResult
@@ -54,7 +54,7 @@ class Measured:
         return f"Ray, {self.load.workers} worker{'s' if self.load.workers > 1 else ''}"
 
     def figures(self) -> dict[str, Any]:
-        """Gives the case's numbers by the table's headings; None where there is nothing to measure."""
+        """Returns the case's numbers by the headings of the table; None where there is nothing to measure."""
         load, played, costs = self.load, self.played, self.costs
         calls, uses_ray, serves = played.model_calls, load.workers > 0, load.models == "serve"
 
@@ -89,7 +89,7 @@ class Measured:
         }
 
     def problem(self) -> str | None:
-        """Says why the numbers do not count, if something is missing in the files; else None."""
+        """Returns a sentence if episodes, rows or tokens are missing in the files, so that the numbers do not count; else None."""
         played = self.played
         counts = {
             "rows in Parquet": played.rows,
@@ -143,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _brief(measured: Measured) -> str:
-    """Sums a case up in a line, to be printed before the table."""
+    """Returns the main figures of a case as one line, which is printed before the table."""
     figures = measured.figures()
     return ", ".join(f"{name} {cell(figures[name])}" for name in BRIEF)
 

@@ -39,12 +39,12 @@ from ray_gym.run.cluster import cluster
 CACHE = {"block_size": 32, "kv_cache_memory_bytes": 2 * 2**30}
 ENGINE_ARGS = {"enforce_eager": True, "max_model_len": 2048, "max_num_seqs": 64, **CACHE}
 LEAST_SHARE_MULTI_TURN = 0.5
-"""Share of a case's samples that must hold several generated spans, for the case to say something of multi-turn episodes."""
+"""Least share of a case's samples with several generated spans: with fewer, the case would not cover multi-turn episodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Describes a way of sampling. Free text ends at a line break or a full stop, so that games go on over several turns."""
+    """Describes a way of sampling. Free text ends at a line break or a full stop, so that a game takes several turns."""
 
     sampling: Mapping[str, Any]
     required: bool = False
@@ -65,12 +65,13 @@ CASES: Mapping[str, Case] = {
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Sets the games that are played in a data type, and the bounds on how far the two computations may differ there.
+    """Sets the games that are played in a data type, and the bounds on the differences between recorded and computed logprobs.
 
-    A token of the vocabulary whose probability lies within rounding of where top-p or min-p cut off is in for the one computation
-    and out for the other, and all logprobs of the position move: with noise of 1e-5 on the logits, at 1 of 4,650 positions at
-    top-p 0.9 (`edge_share` is ten times that). `edge` is how far rounding moves a threshold: there the record may agree with
-    either side, within the same bounds. `outside` tokens are drawn from where the second computation has cut off.
+    `mean` and `largest` bound the absolute differences. Two more bounds are for rounding. A token of the vocabulary may lie so close to the
+    threshold of top-p or min-p that one computation keeps it and the other cuts it off, which moves all logprobs of the position. With
+    noise of 1e-5 on the logits this happens at 1 of 4,650 positions at top-p 0.9; `edge_share` allows ten times as many. `edge` is how far
+    rounding moves a threshold: within it the record may agree with either side. `outside_share` bounds the share of generated tokens that
+    the second computation cuts off.
     """
 
     mean: float
@@ -94,7 +95,7 @@ PRECISIONS: Mapping[str, Precision] = {
 
 @dataclass(slots=True)
 class Compared:
-    """Holds a case's comparison: one line of the table."""
+    """Holds the comparison of a case: one line of the table."""
 
     dtype: str
     case: str
@@ -137,7 +138,7 @@ class Compared:
         return [f"{self.dtype}, {self.case}: {problem}" for problem in found]
 
     def figures(self) -> dict[str, Any]:
-        """Gives the case's figures by the table's headings."""
+        """Returns the case's figures by the headings of the table."""
         bound = PRECISIONS[self.dtype]
         return {
             "dtype": self.dtype,
@@ -170,7 +171,7 @@ def start_engine(dtype: str) -> Iterator[str]:
 
 
 def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> RunConfig:
-    """Makes a case's config. Only the policy is a language model; the user moves at random."""
+    """Makes the config of a case. Only the policy is a language model; the user moves at random."""
     case, precision = CASES[name], PRECISIONS[dtype]
     sampling = {"max_tokens": precision.max_tokens, **case.sampling, "stop": [] if case.required else ["\n", "."]}
     tool_choice = "required" if case.required else "auto"
@@ -194,7 +195,7 @@ def config_of(dtype: str, name: str, episodes: int, app: str, output: Path) -> R
 
 
 def compare(dtype: str, name: str, asked: int, run: Run, reference: Reference, grammars: Grammars) -> Compared:
-    """Compares every trainable token of a run with what the reference gives."""
+    """Compares the recorded logprob of every trainable token of a run with the reference's."""
     samples = [sample for sample in run.samples.to_pylist() if sample["trainable"]]
     completed = run.episodes.column("status").to_pylist().count("completed")
     compared = Compared(dtype, name, asked, completed, len(samples))

@@ -1,10 +1,10 @@
-"""Computes logprobs of recorded tokens again: the model's logits, brought under the sampling that a span records.
+"""Recomputes logprobs of recorded tokens: applies the sampling that a span records to the logits of a model.
 
-The order, and what counts at a threshold, are those of vLLM 0.32 (`vllm/v1/sample/sampler.py`): grammar, penalties, temperature,
-min-p, top-k, top-p. All of it is written here a second time on purpose: a check of the engine must not call the engine. Nothing here
-knows an engine, so a trainer can get the logprobs of its own weights under the recorded sampling in the same way.
+The order (grammar, penalties, temperature, min-p, top-k, top-p) and the rule at each threshold are those of vLLM 0.32
+(`vllm/v1/sample/sampler.py`). The code repeats them on purpose, for a check of the engine must not call the engine. It depends on no
+engine, so a trainer can compute the logprobs of its own weights under the recorded sampling in the same way.
 
-Logits are float32 of shape (tokens, vocabulary): row t is what token t of the span was drawn from.
+Logits are float32 of shape (tokens, vocabulary): token t of the span was drawn from row t.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import torch
 from ray_gym.models.base import Sampling
 
 LEAST_TEMPERATURE = 0.01
-"""Temperature that vLLM raises smaller ones to; below `GREEDY` it takes the likeliest token."""
+"""Least temperature that vLLM samples at. It raises smaller ones to this; below `GREEDY` it takes the likeliest token."""
 GREEDY = 1e-5
 NOT_SAMPLED = -float("inf")
 
@@ -41,7 +41,7 @@ def token_logprobs(
     sampling: Sampling,
     allowed: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """Gives each generated token's logprob under the distribution it was drawn from, float32 of shape (tokens,).
+    """Returns each generated token's logprob under the distribution it was drawn from, float32 of shape (tokens,).
 
     `prompt_ids` are all tokens of the sample before the span, which were the engine's prompt in this step. `allowed` is the
     grammar's mask, bool of shape (tokens, vocabulary).
@@ -79,13 +79,13 @@ def repetition_penalised(logits: torch.Tensor, seen: torch.Tensor, sampling: Sam
 
 
 def below_min_p(logits: torch.Tensor, min_p: float) -> torch.Tensor:
-    """Marks ids that are less likely than this share of the likeliest (Nguyen et al. 2024, min-p sampling)."""
+    """Marks ids that are less likely than `min_p` times the likeliest (Nguyen et al. 2024, min-p sampling)."""
     probabilities = logits.softmax(dim=-1)
     return probabilities < probabilities.amax(dim=-1, keepdim=True) * min_p
 
 
 def below_top_k(logits: torch.Tensor, top_k: int) -> torch.Tensor:
-    """Marks ids that are less likely than the k-th likeliest; all that are as likely as it stay. 0 cuts nothing off."""
+    """Marks ids that are less likely than the k-th likeliest; ids as likely as that one stay. 0 marks nothing."""
     if not 0 < top_k < logits.shape[-1]:
         return torch.zeros_like(logits, dtype=torch.bool)
     return logits < logits.topk(top_k, dim=-1).values[..., -1:]
@@ -168,7 +168,7 @@ class Reference:
         self._cache: Any = None
 
     def begin_with(self, token_ids: torch.Tensor) -> None:
-        """Computes once the beginning that all later sequences share (system prompt and tools: half of a short sample)."""
+        """Computes, once, the beginning that all later sequences share (system prompt and tools: half of a short sample)."""
         self._shared = len(token_ids)
         self._cache = None
         if self._shared:
@@ -176,7 +176,9 @@ class Reference:
                 self._cache = self._model(input_ids=token_ids.unsqueeze(0), use_cache=True).past_key_values
 
     def logits(self, token_ids: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
-        """Gives the logits that the tokens at `positions` were drawn from: those of one position before."""
+        """Returns the logits that the tokens at `positions` were drawn from, those of the position before each: float32, shape
+        (positions, vocabulary).
+        """
         with torch.inference_mode():
             output = self._model(
                 input_ids=token_ids[self._shared :].unsqueeze(0),
@@ -188,7 +190,7 @@ class Reference:
 
 
 def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
-    """Gives the ids that all samples begin with before anything is generated, less the last one, whose logits are wanted."""
+    """Returns the ids (int64) that all samples begin with, without the last token of the shortest prompt, whose logits are needed."""
     firsts = [list(sample["loss_mask"]).index(1) for sample in samples if 1 in sample["loss_mask"]]
     prompts = [list(sample["token_ids"][: min(firsts, default=1) - 1]) for sample in samples]
     shared = takewhile(lambda column: len(set(column)) == 1, zip(*prompts, strict=False))
@@ -198,9 +200,10 @@ def shared_beginning(samples: Sequence[Mapping[str, Any]]) -> torch.Tensor:
 def sample_logprobs(
     sample: Mapping[str, Any], reference: Reference, grammars: Grammars, edge: float = 0, tolerance: float = math.inf
 ) -> tuple[torch.Tensor, int]:
-    """Gives the logprobs of a recorded sample's generated tokens, in order, and how many of them lay at an `edge`.
+    """Returns the logprobs of a recorded sample's generated tokens, in order, and the number of tokens that lay at an `edge`.
 
-    A token that differs by more than `tolerance` is taken from the side of the edge on which the record lies.
+    Such a token differs from its record by more than `tolerance`, and no longer does with the thresholds of `both_sides`: it has the
+    logprob of that side.
     """
     token_ids, recorded = torch.tensor(sample["token_ids"]), torch.tensor(sample["logprobs"])
     spans = [span for span in sample["spans"] if span["generated"]]
@@ -224,7 +227,7 @@ def sample_logprobs(
 
 
 def both_sides(sampling: Sampling, edge: float) -> list[Sampling]:
-    """Gives the sampling with its thresholds moved up and down by as much as rounding moves probabilities."""
+    """Returns the sampling with its thresholds of top-p and min-p moved up and down by `edge`; nothing where they cut nothing off."""
     if not edge or sampling.temperature < GREEDY or (sampling.top_p >= 1 and sampling.min_p <= 0):
         return []
     moved = ((sampling.top_p + by if sampling.top_p < 1 else 1.0, sampling.min_p * (1 - by)) for by in (edge, -edge))

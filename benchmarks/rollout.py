@@ -1,4 +1,4 @@
-"""Plays a run in the benchmark's own process, through the run's own plan, directory and driver."""
+"""Plays a run in the benchmark's own process, with the plan, the directory and the driver of any run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ray_gym.run.driver.driver import carry_out
 from ray_gym.run.plan import Plan, make_plan
 
 CONFIG = Path("benchmark.yaml")
-"""Path that errors name; nothing is read from it."""
+"""Path of the config in error messages; no file is read."""
 
 
 @contextmanager

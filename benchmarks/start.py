@@ -54,7 +54,9 @@ Environment = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Holds the seconds since the command was started, and CPU seconds until its first step."""
+    """Holds the measurements of one start of the command, in seconds: when it joined the cluster and began its first step, and CPU time
+    until then.
+    """
 
     joined: float
     first_step: float
@@ -81,7 +83,7 @@ def attached_config(app: str) -> Config:
 
 
 def start(config: Config, environment: Environment, output: Path) -> Started:
-    """Runs the command once, with the variables that lead it to the cluster or to none. Errors: CalledProcessError."""
+    """Runs the command once. `environment` holds its variables, which name the cluster, if any. Errors: CalledProcessError."""
     path = output / "start.yaml"
     path.write_text(yaml.safe_dump({**config, "run": {"name": "start"}, "output": {"dir": str(output)}}))
     command = [sys.executable, "-m", "ray_gym", "rollout", str(path)]
@@ -110,7 +112,7 @@ def start(config: Config, environment: Environment, output: Path) -> Started:
 
 @contextmanager
 def cluster() -> Iterator[Environment]:
-    """Starts a cluster for the block and yields the variables that lead to it."""
+    """Starts a cluster for the block, and yields environment variables that name it."""
     os.environ["RAY_ADDRESS"] = "local"
     with connect():
         yield {**os.environ, "RAY_ADDRESS": str(ray.get_runtime_context().gcs_address)}
@@ -131,7 +133,7 @@ def small_model() -> Iterator[str]:
 
 
 def compile_ours() -> None:
-    """Compiles our code, as an installed package is: else each process would, wherever Python is told to keep no bytecode."""
+    """Compiles our modules to bytecode, as an installation does. Otherwise every process would where Python may not write bytecode."""
     for folder in ("ray_gym", "deployments", "envs"):  # links to the latter two are not followed
         compileall.compile_dir(REPOSITORY / folder, quiet=1)
 

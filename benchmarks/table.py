@@ -1,4 +1,4 @@
-"""Prints figures as a Markdown table."""
+"""Formats figures as a Markdown table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def table(lines: Sequence[Mapping[str, Any]]) -> str:
-    """Formats lines with the same keys as a Markdown table; numbers are to the right, with as many digits as they deserve."""
+    """Formats lines with the same keys as a Markdown table. Numbers are aligned to the right; the larger, the fewer decimals."""
     if not lines:
         return ""
     headings = list(lines[0])

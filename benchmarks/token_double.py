@@ -1,6 +1,6 @@
-"""Doubles an engine that gives tokens: the words of scripted players get ids and logprobs as a model's would have.
+"""Simulates an engine that gives tokens: messages of scripted players get ids and logprobs, as a model's have.
 
-Nothing is computed: a text gets about as many ids as it would have, all from one constant. The double plays in the
+Ids and logprobs are cut from constants; a text gets about as many as a tokenizer would give it. The double plays in the
 workers' own processes or, with `replicas`, behind Serve, as the scripted engine does.
 """
 
@@ -21,7 +21,7 @@ from ray_gym.models.base import Completion, CompletionRequest, Logprobs, Model, 
 IDS = (np.arange(4096, dtype=np.int32) * 7919) % 49152
 LOGPROBS: Logprobs = (-(np.arange(4096) % 17) / 8).astype(np.float32)
 CHARACTERS = 4
-"""Number of characters of English in a token, about."""
+"""Number of characters of a token of English text, roughly."""
 MARKS = 5
 """Number of tokens that a chat template puts around a message."""
 
@@ -38,7 +38,7 @@ def with_tokens(completion: Completion, request: CompletionRequest) -> Completio
 
 
 def length(message: Message) -> int:
-    """Gives about how many tokens a message would have."""
+    """Estimates the number of tokens of a message."""
     characters = len(message.content)
     for call in message.tool_calls:
         characters += len(call.name) + len(call.arguments)

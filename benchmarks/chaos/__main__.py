@@ -25,7 +25,7 @@ from benchmarks.chaos.rollout import ChaosFailed, RolloutCommand
 from benchmarks.command import begin
 
 GONE_S = 20.0
-"""Seconds after a run's end by which none of its processes may be alive."""
+"""Seconds after the end of a run within which all of its processes must be gone."""
 
 
 def say(text: str) -> None:
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 class _Case:
-    """Disturbs a run, and holds the table of its counts and the problems that were found."""
+    """Disturbs a run, and collects its counts and the problems that are found."""
 
     def __init__(self, given: argparse.Namespace, output: Path) -> None:
         self.given = given

@@ -12,13 +12,13 @@ from benchmarks.chaos.rollout import REPOSITORY
 
 DELAY_S = 0.25
 STUCK_AFTER_S = 2
-"""Low, so that a frozen worker is noticed soon."""
+"""Seconds of `fanout.stuck_after_s`, few, so that a frozen worker is noticed soon."""
 ROLL_S = 2
 REPEATS = 2
 
 
 def scripted_config(episodes: int, seed: int, calls: Path, nonce: bool) -> dict[str, Any]:
-    """Makes the config with scripted players, who note their finished calls in the folder `calls`."""
+    """Makes the config with scripted players, which log their finished calls in the folder `calls`."""
     arguments = {"calls": str(calls), "nonce": nonce}
     player: dict[str, Any] = {"engine": "scripted", "player": "benchmarks.chaos.players:player", "arguments": arguments}
     player |= {"delay_s": DELAY_S, "replicas": 2, "cpus": 1}
@@ -42,7 +42,7 @@ def count_scripted_calls(episodes: int) -> int:
 
 
 def vllm(episodes: int, seed: int) -> dict[str, Any]:
-    """Makes configs/tic_tac_toe.yaml fit for a cluster whose raylets die."""
+    """Adapts configs/tic_tac_toe.yaml to a cluster whose raylets are killed."""
     config: dict[str, Any] = yaml.safe_load((REPOSITORY / "configs" / "tic_tac_toe.yaml").read_text())
     config["run"] = {"seed": seed}
     config["tasks"] = {"generate": episodes // REPEATS, "repeats": REPEATS}
@@ -54,5 +54,5 @@ def vllm(episodes: int, seed: int) -> dict[str, Any]:
 
 
 def vllm_calls(episodes: int) -> int:
-    """Gives the least number of calls of all games, five or six each, so that the last kill comes before the last call."""
+    """Returns the least number of calls of all games, which have five or six each: so the last kill comes before the last call."""
     return 5 * episodes

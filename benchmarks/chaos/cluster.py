@@ -1,4 +1,4 @@
-"""Starts a Ray cluster of several raylets on one machine. The head's, which stays, has no workers and replicas."""
+"""Starts a Ray cluster of several raylets on one machine. The head, which is never killed, has no workers or replicas."""
 
 from __future__ import annotations
 
@@ -24,6 +24,8 @@ OBJECT_STORE_BYTES = 80 * 2**20
 
 @dataclass(slots=True)
 class Raylets:
+    """Holds the nodes of the cluster, to which raylets are added and from which killed ones are taken."""
+
     cluster: Cluster
     processes: Processes
     nodes: list[Any] = field(default_factory=list)
@@ -37,11 +39,11 @@ class Raylets:
         self.nodes.append(self.cluster.add_node(num_cpus=CPUS, object_store_memory=OBJECT_STORE_BYTES))
 
     def raylets(self) -> set[int]:
-        """Gives the process ids of the raylets that may be killed."""
+        """Returns the process ids of the raylets that may be killed."""
         return {_raylet(node).pid for node in self.nodes}
 
     def take_out(self, pid: int) -> subprocess.Popen[bytes]:
-        """Takes a raylet out of the nodes, to be killed."""
+        """Takes a killed raylet out of the nodes, and returns its process, to be waited for."""
         (node,) = (node for node in self.nodes if _raylet(node).pid == pid)
         self.nodes.remove(node)
         return _raylet(node)
@@ -54,7 +56,7 @@ def _raylet(node: Any) -> subprocess.Popen[bytes]:
 
 @contextmanager
 def start_raylets(count: int, processes: Processes) -> Iterator[Raylets]:
-    """Starts a head and `count` more for the block. However the block ends, nothing of them is alive after it."""
+    """Starts a head and `count` more raylets for the block, and shuts all of them down after it."""
     directory = tempfile.mkdtemp(prefix="ray_gym_chaos_")  # short: Ray puts sockets below it
     logging.getLogger("ray").setLevel(logging.ERROR)
     os.environ.setdefault("RAY_worker_niceness", "0")

@@ -15,7 +15,7 @@ SHOWN = 5
 
 
 def whole(rows: Sequence[Row], episodes: int) -> list[str]:
-    """Lists what is wrong with a table that must hold so many completed episodes, each once, in its first try."""
+    """Lists what is wrong with a table that must hold `episodes` completed episodes, each once and in its first try."""
     ids = [row["episode_id"] for row in rows]
     problems = []
     if len(rows) != episodes or len(set(ids)) != len(ids):
@@ -43,7 +43,7 @@ def differences(found: Sequence[Row], expected: Sequence[Row]) -> list[str]:
 
 
 def _comparable(row: Row) -> Row:
-    """Sorts events by thread where threads ran at once: which of them was answered first is chance, also without any kill."""
+    """Returns the columns that may not differ. Events of threads that ran at once are sorted by thread, for their order is chance."""
     kept = without_volatile(row)
     if any("/" in (event["thread"] or "") for event in row["events"]):
         by_thread = sorted(kept["events"], key=lambda event: event["thread"] or "")
@@ -59,7 +59,7 @@ def _short(mine: Any, other: Any) -> str:
 
 
 def inconsistent(row: Row) -> list[str]:
-    """Lists what is wrong with samples: spans must tile them, and the mask must be 1 on what was generated and nowhere else."""
+    """Lists what is wrong with a row's samples: spans must tile them, and the mask must be 1 on generated tokens and nowhere else."""
     problems = []
     for number, sample in enumerate(row["samples"]):
         where = f"episode {row['episode_id']}, sample {number}"
@@ -79,7 +79,7 @@ def inconsistent(row: Row) -> list[str]:
 
 
 def without_tokens(row: Row, recorded: Recorded) -> bool:
-    """Tells whether no sample of its thread holds the tokens of a recorded call, unchanged and in one piece."""
+    """Tells whether a row lacks the tokens of a recorded call: no sample of its thread holds them, unchanged and in one piece."""
     completion = recorded.completion
     wanted = np.concatenate([completion.prompt_ids, completion.token_ids])
     for sample in row["samples"]:

@@ -20,19 +20,19 @@ LOOK_S = 0.05
 STUCK_S = 90.0
 """Seconds without progress after which a run is stuck."""
 SPREAD = 0.85
-"""Share of the calls within which all kills come."""
+"""Share of a run's calls within which all kills are made."""
 
 EXTRA_FREEZES = 5
-"""Most workers that are frozen after the last kill, until one wrote something when it woke. A worker that wakes finds out within
-milliseconds that it was fenced and ends itself: about every other one writes something before that."""
+"""Largest number of workers that are frozen after the last kill, until one of them writes something when it wakes. A woken worker ends
+itself within milliseconds, when it finds that it was fenced; about every other one writes something before that."""
 
 Progress = Callable[[], int]
-"""Counts the different calls that are done."""
+"""Returns the number of distinct calls that are done."""
 
 
 @dataclass(slots=True)
 class StallDetector:
-    """Raises ChaosFailed when a run has made no progress for too long."""
+    """Raises ChaosFailed when a run has made no progress for `STUCK_S` seconds."""
 
     rollout: RolloutCommand
     waited_for: str = "the first call"
@@ -49,7 +49,7 @@ class StallDetector:
 
 
 def play(rollout: RolloutCommand, config: dict[str, Any], progress: Progress) -> float:
-    """Plays a run undisturbed and returns its seconds. Errors: ChaosFailed."""
+    """Plays a run undisturbed, and returns how many seconds it took. Errors: ChaosFailed."""
     began, stalls = time.monotonic(), StallDetector(rollout, "its end")
     rollout.start(config)
     while not rollout.has_ended():
@@ -106,7 +106,7 @@ def disturb(
 
 
 def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) -> list[str]:
-    """Waits until no process of these titles (of any, if there are none) is alive, and lists those that are after `within_s`."""
+    """Waits, at most `within_s` seconds, until no process with one of the titles is alive, and lists those that are. No titles mean any."""
     deadline = time.monotonic() + within_s
     while True:
         alive = (
@@ -118,7 +118,7 @@ def survivors(processes: Processes, titles: tuple[str, ...], within_s: float) ->
 
 
 def _next(left: Sequence[Kind], killer: Killer) -> tuple[Kind, psutil.Process | None]:
-    """Finds the first kill of the schedule that has a victim now."""
+    """Finds the first kill of the schedule that has a victim now; without any victim, the first kill and None."""
     for kind in left:
         if (victim := killer.aim(kind)) is not None:
             return kind, victim

@@ -1,6 +1,6 @@
 """Defines a conversation about stones, with tools, and with three threads at once in every third task.
 
-An episode's number of calls depends on its task alone, so that it tells the progress of a run.
+The number of an episode's calls depends on its task only, so the progress of a run can be counted in calls.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Stones:
 
 class StonesOptions(Options):
     first_come: bool = False
-    """True tells the policy the draft that came first, so that a replay in another order would go another way."""
+    """True shows the policy the draft that was finished first, so that a replay in another order would diverge."""
 
 
 class StonesEnvironment(Environment[StonesTask, Stones]):

@@ -1,4 +1,4 @@
-"""Reads a run's journals from outside while it goes on, and what zombies still wrote to theirs."""
+"""Reads the journals of a run while it is played, and finds what zombies wrote after they were fenced."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Recorded:
 
 
 def read_answers(folder: Path) -> list[Recorded]:
-    """Reads all answers that count, of all files that are there now."""
+    """Reads the answers that count in all journals that are there now."""
     while True:
         try:
             return [record for path in sorted(folder.iterdir()) for record in _records_of(path)]
@@ -47,7 +47,7 @@ def read_answers(folder: Path) -> list[Recorded]:
 
 
 def _records_of(path: Path) -> Iterator[Recorded]:
-    """Reads a file's answers. Errors: FileNotFoundError, also if it was fenced meanwhile and may hold more than counts."""
+    """Reads the answers of a journal, up to its fence. Errors: FileNotFoundError if it is gone, or was fenced meanwhile."""
     if path.suffix not in (".journal", ".fencing", ".fenced"):
         return
     data = path.read_bytes()
@@ -62,7 +62,7 @@ def _records_of(path: Path) -> Iterator[Recorded]:
 
 @dataclass(slots=True)
 class Zombies:
-    """Keeps what fenced journals hold, which are removed once nobody needs them: `look` is called again and again."""
+    """Remembers what fenced journals hold. Since a run removes them once it has no need of them, `look` is called often."""
 
     run: Path
     journal: Path
@@ -101,5 +101,5 @@ class Zombies:
         return bool(self.late) or self.count_refused_files() > 0
 
     def count_refused_files(self) -> int:
-        """Counts the staged files that are no part of the run."""
+        """Counts the staged files that did not become part of the run."""
         return len(self.staged - {name_when_staged(path.name) for path in (self.run / EPISODES).glob("*.parquet")})

@@ -1,4 +1,4 @@
-"""Kills processes on a schedule that the seed gives."""
+"""Kills processes of a run on a schedule that is drawn from a seed."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from benchmarks.chaos.processes import Processes, is_alive, send
 from benchmarks.chaos.rollout import RolloutCommand
 
 Kind = Literal["worker", "replica", "controller", "driver", "raylet", "cut off", "freeze"]
-"""Ways of dying: "cut off" stops a raylet, so that its node counts as dead while its workers go on, and kills it after that; "freeze"
-stops a worker until its episodes were leased to another. All others are SIGKILLs."""
+"""Kinds of kills. "cut off" stops a raylet, so that its node counts as dead while its workers live on, and kills it later; "freeze" stops
+a worker until its episodes are leased to another. All others are SIGKILLs."""
 
 SCRIPTED_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller", "cut off", "freeze")
 VLLM_KINDS: tuple[Kind, ...] = ("worker", "replica", "driver", "raylet", "controller")
@@ -31,13 +31,13 @@ TITLES: dict[Kind, str] = {
 }
 
 ZOMBIE_S = 3.0
-"""Seconds that cut-off workers go on after their journals were fenced; their own watchdogs look every second."""
+"""Seconds that cut-off workers live on after their journals were fenced; their own watchdogs look every second."""
 CUT_OFF_S = 25.0
-"""Most seconds that workers are cut off. A driver gives a silent worker up sooner; Ray gives a hanging node up after a minute."""
+"""Largest number of seconds that workers are cut off. A driver gives up a silent worker sooner, Ray a hanging node after a minute."""
 
 
 def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
-    """Draws each kind once, as far as there are kills, and then those that may come again. "cut off" comes early: it takes long."""
+    """Draws a schedule: each kind once, as far as `kills` reaches, then kinds of `MORE`. "cut off" comes early: it takes long."""
     rng = random.Random(seed)
     weights = {kind: weight for kind, weight in MORE.items() if kind in kinds}
     rest = [*kinds[:kills], *rng.choices(list(weights), list(weights.values()), k=max(0, kills - len(kinds)))]
@@ -50,13 +50,13 @@ def schedule(kills: int, seed: int, kinds: tuple[Kind, ...]) -> list[Kind]:
 
 @dataclass(slots=True)
 class Frozen:
-    """Keeps a worker stopped until its episodes are leased to another; then it goes on without knowing of that."""
+    """Keeps a worker stopped until its journals are fenced, since its episodes are leased to another; then wakes it."""
 
     process: psutil.Process
     journals: list[Path]
 
     def look(self) -> bool:
-        """Wakes the worker when its time has come, and tells whether it did."""
+        """Wakes the worker if its journals are fenced, and tells whether it did."""
         if any(path.exists() for path in self.journals) and is_alive(self.process):
             return False
         send(self.process, signal.SIGCONT)
@@ -65,14 +65,14 @@ class Frozen:
 
 @dataclass(slots=True)
 class CutOff:
-    """Keeps a raylet stopped. Its node counts as dead after a while and its episodes are leased again; its workers go on."""
+    """Keeps a raylet stopped. Its node soon counts as dead and its episodes are leased again, while its workers live on."""
 
     raylet: psutil.Process
     journals: list[Path]
     kill_at: float
 
     def look(self) -> bool:
-        """Kills the raylet when its time has come, and tells whether it did."""
+        """Kills the raylet if it is time (`kill_at`, or soon after the journals were fenced), and tells whether it did."""
         now = time.monotonic()
         if not any(path.exists() for path in self.journals):
             self.kill_at = min(self.kill_at, now + ZOMBIE_S)
@@ -83,7 +83,7 @@ class CutOff:
 
 
 class Killer:
-    """Chooses victims, kills them, and brings to an end what takes its time."""
+    """Chooses victims and kills them; later it wakes the frozen worker and kills the cut-off raylet."""
 
     def __init__(self, seed: int, raylets: Raylets, processes: Processes, rollout: RolloutCommand) -> None:
         self._rng = random.Random(seed)
@@ -109,7 +109,7 @@ class Killer:
         return self._rng.choice(victims) if victims else None
 
     def look(self) -> str | None:
-        """Ends what is frozen or cut off when its time has come, and says what that was."""
+        """Wakes the frozen worker or kills the cut-off raylet if it is time, and returns a sentence about it; else None."""
         if self.frozen is not None and self.frozen.look():
             woken, self.frozen = self.frozen, None
             return f"woke process {woken.process.pid}"
@@ -139,7 +139,7 @@ class Killer:
             send(victim, signal.SIGKILL)
 
     def finish(self) -> None:
-        """Ends what is frozen or cut off, for the run is over."""
+        """Wakes the frozen worker and kills the cut-off raylet at once, for the run is over."""
         if self.frozen is not None:
             send(self.frozen.process, signal.SIGCONT)
         if self.cut_off is not None:
@@ -147,7 +147,7 @@ class Killer:
             self._replace(self.cut_off.raylet)
 
     def _replace(self, raylet: psutil.Process) -> None:
-        """Adds a raylet in place of a dead one, which it collects first: the dead one's workers live until then."""
+        """Waits for a dead raylet, whose workers live until then, and adds another in its place."""
         self._raylets.take_out(raylet.pid).wait()
         self._raylets.add()
 
@@ -166,7 +166,7 @@ class Killer:
 
 
 def journals_of(worker: psutil.Process) -> list[Path]:
-    """Finds the journal that a process writes; there is none while it starts, or when it was fenced."""
+    """Lists the journals that a process has open; there are none while it starts, or after it was fenced."""
     try:
         links = [path.readlink() for path in Path(f"/proc/{worker.pid}/fd").iterdir()]
     except OSError:

@@ -1,4 +1,4 @@
-"""Defines the scripted player of both sides, which notes every finished call, so that calls that were made again can be counted."""
+"""Defines the scripted player of both sides. It logs every finished call, so that calls that were made again can be counted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LOOKS_UP_AT = (0, 3)
 
 
 async def player(request: CompletionRequest, rng: random.Random, calls: str, nonce: bool = False) -> Message:
-    """Answers for both sides. `calls` is the folder for the notes; `nonce` puts random bytes into every answer."""
+    """Answers for both sides. `calls` is the folder of the log; `nonce` puts random bytes into every answer."""
     number = count_answers(request.messages)
     secret = f" nonce-{os.urandom(8).hex()}" if nonce else ""
     text = rng.choice(SENTENCES) + secret
@@ -37,7 +37,7 @@ async def player(request: CompletionRequest, rng: random.Random, calls: str, non
 
 
 def _note(folder: Path, line: str) -> None:
-    """Appends a line, whole, to this process's file."""
+    """Appends a line, with a single write, to this process's file."""
     descriptor = os.open(folder / f"{os.getpid()}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         os.write(descriptor, line.encode())
@@ -47,7 +47,7 @@ def _note(folder: Path, line: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CallKey:
-    """Names a call of one try: its seed is derived from the try, the thread and the call's number."""
+    """Identifies a call by its seed, which is derived from the try, the thread and the call's number."""
 
     episode: str
     seed: int
@@ -55,13 +55,15 @@ class CallKey:
 
 @dataclass(frozen=True, slots=True)
 class FinishedCall:
+    """Holds the key of a finished call and its time (seconds of `time.time()`)."""
+
     at: float
     key: CallKey
 
 
 @dataclass(slots=True)
 class FinishedCalls:
-    """Collects the calls that the players have noted; `read` looks for more."""
+    """Collects the calls that the players have logged; `read` looks for more."""
 
     folder: Path
     calls: list[FinishedCall] = field(default_factory=list)

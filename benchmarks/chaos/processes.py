@@ -1,4 +1,4 @@
-"""Finds the processes of a run by the titles that Ray gives them, also after their parents are gone."""
+"""Finds the processes of a run by the titles that Ray gives them, even after their parents are gone."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Processes:
         self._seen: set[psutil.Process] = set()
 
     def alive(self) -> set[psutil.Process]:
-        """Looks for descendants again and gives those that are alive."""
+        """Looks for descendants again, and returns those that are alive."""
         everything = {process: _parent(process) for process in psutil.process_iter()}
         known = {process for process in self._seen if process in everything and is_alive(process)}
         pids, size = {os.getpid(), *(process.pid for process in known)}, 0
@@ -41,7 +41,7 @@ class Processes:
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:
-    """Kills processes, also stopped ones."""
+    """Kills processes, even stopped ones."""
     for process in processes:
         send(process, signal.SIGKILL)
 

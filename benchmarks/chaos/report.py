@@ -1,4 +1,4 @@
-"""Counts what a disturbed run has shown."""
+"""Counts what a disturbed run resumed, replayed, refused and made again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Disturbed:
             self.seen.setdefault((one.episode, one.try_, one.thread, one.number), one)
 
     def count(self) -> dict[str, Any]:
-        """Gives the counts by their names in the command's output."""
+        """Returns the counts by their names in the command's output."""
         rows = {row["episode_id"]: row for row in self.rows}
         answered = {
             (one.episode, one.thread, one.number)
@@ -49,7 +49,7 @@ class Disturbed:
         }
 
     def at_stake(self, calls: FinishedCalls) -> dict[CallKey, bool]:
-        """Gives the calls finished before a kill in an episode under way then, and for each whether it was finished again after."""
+        """Returns the calls that were finished before a kill, in an episode then under way. True means that the call was made again."""
         ended_at = {row["episode_id"]: row["ended_at"] for row in self.rows}
         finished: dict[CallKey, list[float]] = {}
         for call in calls.calls:
@@ -62,7 +62,7 @@ class Disturbed:
         return found
 
     def missing_nonces(self) -> tuple[list[str], int]:
-        """Lists the nonces that a journal held and no row has, and counts those looked for. Tries that were given up don't count."""
+        """Lists the nonces that a journal held and no row has, and counts the nonces looked for. Tries that were given up don't count."""
         tries = {row["episode_id"]: row["try"] for row in self.rows}
         texts = {row["episode_id"]: _text_of(row) for row in self.rows}
         wanted = [one for one in self.seen.values() if one.try_ == tries.get(one.episode)]

@@ -19,18 +19,19 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class ChaosFailed(Exception):
-    """The run did not show what it had to."""
+    """A run failed, got stuck, or did not show what it had to."""
 
 
 @dataclass(slots=True)
 class RolloutCommand:
-    """Runs `name` in the folder `output`, on the cluster at `address`."""
+    """Runs `ray-gym rollout` on the cluster at `address`. The run is `name` in the folder `output`."""
 
     output: Path
     name: str
     address: str
     _driver: subprocess.Popen[bytes] | None = None
     drivers: int = 0
+    """Number of drivers that were started."""
 
     @property
     def directory(self) -> Path:
@@ -75,7 +76,7 @@ class RolloutCommand:
 
     @property
     def pid(self) -> int:
-        """Gives the process id of the driver."""
+        """Returns the process id of the driver."""
         assert self._driver is not None
         return self._driver.pid
 

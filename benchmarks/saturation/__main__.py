@@ -1,7 +1,7 @@
 """Compares an engine's speed under rollouts with its speed when it is asked directly: `python -m benchmarks.saturation --engines 1 2`.
 
-Real vLLM on CPU with the small model. Two language models talk, and the engine's process keeps the requests. Then the same engine gets
-the same requests directly, past workers and Serve, with as many episodes in flight; both several times in turns. Sampling is greedy, so
+vLLM runs the small model on CPU. Two language models talk, and the engine's process records the requests. Then the same engine gets the
+same requests directly, without workers and Serve, with as many episodes in flight. Both are repeated, in turns. Sampling is greedy, so
 that both generate the same and find the same in the cache. Tokens a second count only while the full number of episodes is in flight.
 """
 
@@ -41,12 +41,12 @@ SENTENCE_ENDS = [".", "!", "?"]
 """Stop strings of each message: one that is cut by `max_tokens` would end the conversation."""
 ANSWER_S = 120
 MOST_ROUNDING = 0.02
-"""Share of the tokens by which the two may differ: numbers are rounded differently in another batch."""
+"""Largest share by which the numbers of generated tokens may differ: numbers are rounded differently in another batch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Sets the numbers of engines, episodes and so on, which are the same for rollouts and for direct calls."""
+    """Sets the numbers of engines, episodes and so on, which rollouts and direct calls have in common."""
 
     engines: int
     episodes: int
@@ -55,6 +55,7 @@ class Work:
     least_tokens: int
     """Mean of the least number of tokens that answers have (`replica.least_tokens`)."""
     tokens: int
+    """Largest number of tokens that an answer may have."""
     workers: int
     threads: int
     """Number of OpenMP threads of an engine."""
@@ -80,9 +81,9 @@ class Fed:
     work: Work
     calls: Mapping[str, Sequence[EngineCall]]
     steps: int
-    """Number of steps of all engines: the same work in more steps is more work, however fast the machine is."""
+    """Number of steps of all engines. The same tokens cost more in more steps, on any machine."""
     lags: Lags = field(default_factory=Lags)
-    """Lags while the full number was in flight; of direct calls there are the replicas' only."""
+    """Lags while the full number was in flight; for direct calls, those of replicas only."""
 
     @property
     def all_calls(self) -> list[EngineCall]:
@@ -90,12 +91,12 @@ class Fed:
 
     @property
     def speed(self) -> float:
-        """Gives tokens a second while the full number was in flight. Errors: ValueError if it never was."""
+        """Returns tokens a second while the full number was in flight. Errors: ValueError if it never was."""
         calls = self.all_calls
         return tokens_a_second(calls, full_window(chains(calls), self.work.concurrency))
 
     def figures(self) -> dict[str, Any]:
-        """Gives the round's numbers by the table's headings."""
+        """Returns the round's numbers by the headings of the table."""
         calls = self.all_calls
         episodes = chains(calls)
         window, gaps = full_window(episodes, self.work.concurrency), gaps_ms(episodes)
@@ -158,7 +159,7 @@ def by_rollouts(work: Work, apps: Mapping[str, str], number: int, lags: Path) ->
 
 
 def read_fed(by: str, number: int, work: Work, apps: Mapping[str, str], lags: Path) -> Fed:
-    """Collects what the engines did. Errors: MeasurementFailed if the full number never was in flight."""
+    """Collects the engines' calls, steps and lags of a round. Errors: MeasurementFailed if the full number never was in flight."""
     fed = Fed(by, number, work, ask(apps, "calls"), sum(ask(apps, "steps").values()))
     try:
         full = full_window(chains(fed.all_calls), work.concurrency)
@@ -181,13 +182,13 @@ def directly(fed: Fed, apps: Mapping[str, str], lags: Path) -> Fed:
 
 
 def steps(calls: Mapping[str, Sequence[EngineCall]]) -> list[list[Step]]:
-    """Lists each episode's calls in order, whichever engine made them."""
+    """Lists each episode's calls in their order, whichever engine answered them."""
     where = {id(call): Step(name, number) for name, made in calls.items() for number, call in enumerate(made)}
     return [[where[id(call)] for call in chain] for chain in chains(call for made in calls.values() for call in made)]
 
 
 def ask(apps: Mapping[str, str], method: str, *arguments: Any) -> dict[str, Any]:
-    """Calls a method of every engine's replica, all at once."""
+    """Calls a method of every engine's replica, all at once, and returns the answers by the engines' names."""
     asked = {name: getattr(serve.get_app_handle(app), method).remote(*arguments) for name, app in apps.items()}
     return {name: answer.result(timeout_s=ANSWER_S) for name, answer in asked.items()}
 
@@ -205,7 +206,7 @@ def measure(work: Work, rounds: int, found: list[Fed]) -> None:
 
 
 def ratio(fed: Sequence[Fed]) -> float:
-    """Gives the ratio of the mean speeds, by rollouts over directly, of the rounds that have both."""
+    """Returns the mean speed by rollouts over the mean speed directly, of the rounds that have both."""
     both = speeds(fed)
     return sum(rollouts for rollouts, _ in both) / sum(direct for _, direct in both)
 

@@ -1,4 +1,4 @@
-"""Makes the calls of a round of rollouts directly: with as many episodes in flight, each with its calls one after the other."""
+"""Makes the calls of a round of rollouts directly, with as many episodes in flight. An episode's calls follow one another."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ CALL_DEADLINE_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Names a call by the engine that answered it and its number there."""
+    """Identifies a call by the engine that answered it and its number there."""
 
     engine: str
     number: int
 
 
 class Line:
-    """Sends numbers of calls to one engine's process, and hears which are done."""
+    """Connects to the process of one engine: sends numbers of calls, and reads the numbers of those that are done."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer

@@ -1,4 +1,4 @@
-"""Defines a talk of two language models. Each episode's prompts are its own, so that no cache has them before."""
+"""Defines a talk of two language models. Each episode has prompts of its own, so that no cache holds them in advance."""
 
 from __future__ import annotations
 

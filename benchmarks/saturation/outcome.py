@@ -1,4 +1,4 @@
-"""Checks by a run's rows that its episodes were played to their end."""
+"""Checks, in the rows of a run, that its episodes were played to their end."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from ray_gym.run.directory.storage import EPISODES
 from ray_gym.stop import StopReason
 
 MOST_FAILED = 0.02
-"""Share of episodes that may fail since their user repeated itself until it was cut. Their calls count all the same."""
+"""Largest share of episodes that may fail because their user repeated itself until it was cut. Their calls count all the same."""
 MOST_CUT = 0.05
-"""Share of episodes that may have a cut participant; a cut policy ends them early."""
+"""Largest share of episodes with a cut participant: a cut policy ends its episode early."""
 CUT = (StopReason.MAX_TOKENS, StopReason.CONTEXT_FULL)
 """Stop reasons of an episode whose policy was cut."""
 
 
 def require_completed(run: Path, episodes: int) -> None:
-    """Counts a run's rows. Errors: MeasurementFailed if one failed by another's fault than its user's, or too many were cut."""
+    """Checks a run's rows. Errors: MeasurementFailed if rows are missing, an episode failed by a fault that is not its user's, or too many
+    were cut.
+    """
     rows = pq.read_table(run / EPISODES, columns=["status", "stop_reason", "failure"]).to_pylist()
     failures = [row["failure"] for row in rows if row["status"] != "completed"]
     by_user = sum(failure["kind"] == FailureKind.USER for failure in failures)

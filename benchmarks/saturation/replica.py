@@ -1,4 +1,4 @@
-"""Defines a vLLM replica that keeps the requests to its engine and takes them directly as well, past Serve and workers."""
+"""Defines a vLLM replica that records the requests to its engine, and can make them again without Serve and workers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ray_gym.hosting.application import DeploymentSpec
 
 @dataclass(frozen=True, slots=True)
 class LongRequest(GenerationRequest):
-    """Asks for an answer of at least `min_tokens` tokens. Rollouts can't: it is no sample of the policy's."""
+    """Asks for an answer of at least `min_tokens` tokens. Rollouts have no such option: the answer is no true sample of the policy."""
 
     min_tokens: int = 0
 
@@ -40,16 +40,15 @@ class LongRequest(GenerationRequest):
 
 
 def least_tokens(prompt_ids: Sequence[int], mean: int) -> int:
-    """Derives an answer's least length from its prompt, spread evenly from 1 to twice the mean less one.
+    """Returns the least number of tokens of an answer, derived from its prompt: uniform from 1 to 2 `mean` - 1.
 
-    With one length for all, episodes that began together would stay together: with two engines, all at the one or the
-    other.
+    With one length for all, episodes that began together would stay in step, and of two engines only one would be busy at a time.
     """
     return 1 + zlib.crc32(array("q", prompt_ids).tobytes()) % (2 * mean - 1)
 
 
 class RecordingEngine:
-    """Stands between a completer and its engine, sets the least lengths and keeps the calls."""
+    """Wraps an engine for a completer: sets the least lengths of answers, and records the calls."""
 
     def __init__(self, engine: AsyncLLMEngine) -> None:
         self._engine = engine
@@ -71,7 +70,7 @@ class RecordingEngine:
 
 
 class RecordingReplica(VllmReplica):
-    """Answers the benchmark's own questions beside its calls."""
+    """Records the calls to its engine, and has methods for the benchmark beside those of a replica."""
 
     def __init__(self, options: VllmOptions, uses_tools: bool, name: str) -> None:
         super().__init__(options, uses_tools, name)
@@ -105,9 +104,7 @@ class RecordingReplica(VllmReplica):
         return self._recording.calls
 
     async def open_directly(self, calls: list[EngineCall]) -> int:
-        """Opens a port that takes numbers of calls, one a line, and answers with each number when its call was made
-        again.
-        """
+        """Opens a TCP port and returns it. A client sends numbers of `calls`, one a line, and gets each back when that call is done."""
 
         async def answer_calls(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             async def make(number: int) -> None:
@@ -126,8 +123,8 @@ class RecordingReplica(VllmReplica):
         return port
 
     async def _generate(self, call: EngineCall) -> None:
-        """Makes a call by vLLM alone, with its stop strings: vLLM finds these a step late, which a number of tokens
-        would not be.
+        """Makes a call by vLLM alone, with its stop strings. A number of tokens in their place would save the step by which vLLM finds stop
+        strings too late.
         """
         from vllm import SamplingParams
         from vllm.inputs import TokensPrompt

@@ -1,4 +1,4 @@
-"""Computes what engines did while the full number of episodes was in flight. Pure functions."""
+"""Computes figures of engines for the time while the full number of episodes was in flight."""
 
 from __future__ import annotations
 
@@ -11,22 +11,26 @@ from ray_gym.deployments.chat.token_engine import GenerationRequest
 
 @dataclass(frozen=True, slots=True)
 class EngineCall:
-    """Describes a generation as the engine's process saw it; moments are seconds of `time.time()`."""
+    """Describes a generation as the engine's process saw it. Times are seconds of `time.time()`."""
 
     request: GenerationRequest
     began_at: float
     ended_at: float
     tokens: int
+    """Number of generated tokens."""
     cached: int
+    """Number of the prompt's tokens that the prefix cache had."""
 
     @property
     def computed(self) -> int:
-        """Counts the prompt's tokens that no cache had."""
+        """Returns the number of the prompt's tokens that the cache did not have."""
         return len(self.request.prompt_ids) - self.cached
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
+    """Holds the start and the end of a window, in seconds of `time.time()`."""
+
     start: float
     end: float
 
@@ -35,7 +39,7 @@ class TimeWindow:
         return self.end - self.start
 
     def share(self, call: EngineCall) -> float:
-        """Gives the share of a call's time that lies in the window."""
+        """Returns the share of a call's time that lies in the window."""
         inside = min(self.end, call.ended_at) - max(self.start, call.began_at)
         return max(0.0, inside) / max(call.ended_at - call.began_at, 1e-9)
 
@@ -49,7 +53,7 @@ def chains(calls: Iterable[EngineCall]) -> list[list[EngineCall]]:
 
 
 def gaps_ms(episodes: Iterable[Sequence[EngineCall]]) -> list[float]:
-    """Gives the milliseconds between each answer and the next request of its episode."""
+    """Returns the milliseconds between each answer and the next request of its episode."""
     return [1000 * (after.began_at - call.ended_at) for calls in episodes for call, after in pairwise(calls)]
 
 
@@ -72,4 +76,5 @@ def full_window(episodes: Sequence[Sequence[EngineCall]], concurrency: int) -> T
 
 
 def tokens_a_second(calls: Iterable[EngineCall], window: TimeWindow) -> float:
+    """Returns the generated tokens a second in the window. A call counts by the share of its time that lies in it."""
     return sum(call.tokens * window.share(call) for call in calls) / window.seconds

@@ -1,6 +1,4 @@
-"""Puts load on the service, kills a worker in it, and checks every answer and record: `python -m
-benchmarks.service_load`.
-"""
+"""Puts load on the service, kills one of its workers, and checks every answer and record: `python -m benchmarks.service_load`."""
 
 from __future__ import annotations
 
@@ -27,8 +25,9 @@ from benchmarks.service_load.streams import Followed, RolloutStreams, follow_rol
 from benchmarks.table import table
 
 MOST_GROWTH = 0.10
+"""Largest growth (`memory.growth`) of a process's memory, as a share."""
 WINDING_UP_S = 120.0
-"""Most seconds until games and streams under way are over, and the last rows are written."""
+"""Largest number of seconds until games and streams under way are over, and the last rows are written."""
 WARM_UP = "warm-up"
 COLUMNS = ["episode_id", "attempt", "status", "reward", "events"]
 
@@ -49,6 +48,7 @@ class LoadTest:
     followed: list[Followed] = field(default_factory=list)
     series: dict[int, memory.Series] = field(default_factory=dict)
     killed_at: float | None = None
+    """Time of the kill (seconds of `time.time()`); None before it."""
     unwritten: list[str] = field(default_factory=list)
     """Ids of sessions that are over and not in the table yet."""
 
@@ -97,7 +97,7 @@ async def put_load_on(service: ServiceProcess, given: argparse.Namespace) -> Loa
 
 
 async def _warm_up(service: ServiceProcess) -> str:
-    """Opens a first session, with which the workers come, and waits until all are there. Errors: MeasurementFailed."""
+    """Opens a first session, which starts the workers, waits until all are up, and returns its id. Errors: MeasurementFailed."""
     try:
         async with asyncio.timeout(WINDING_UP_S), ClientConnection.to(service.address, RequestCounts()) as connection:
             opened = await connection.ask(OPEN, "/v1/sessions", {"seed": 0}, key=WARM_UP)

@@ -19,6 +19,8 @@ BUSY = (429, 503)
 
 
 class ClientConnection:
+    """Sends the requests of one client over one HTTP connection."""
+
     def __init__(self, http: aiohttp.ClientSession, counts: RequestCounts) -> None:
         self._http = http
         self._counts = counts
@@ -34,7 +36,10 @@ class ClientConnection:
     async def ask(
         self, route: str, path: str, body: dict[str, Any] | None = None, *, key: str | None = None
     ) -> dict[str, Any]:
-        """Makes a request, which is counted under `route`, a method and a path. Errors: WrongAnswer."""
+        """Makes a request, waits and makes it again while the service says `Retry-After`, and returns the JSON of the answer.
+
+        Answers are counted under `route`, a method and the form of a path. Errors: WrongAnswer.
+        """
         headers = {"Idempotency-Key": key or secrets.token_hex(16)} if route.startswith("POST") else {}
         while True:
             began = time.monotonic()

@@ -15,6 +15,8 @@ class WrongAnswer(Exception):
 
 @dataclass(slots=True)
 class RequestCounts:
+    """Holds the times and the statuses of all answers, by route."""
+
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     """Seconds that each answer took, by route."""
     statuses: dict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
@@ -34,7 +36,7 @@ class RequestCounts:
         return sum(statuses[429] + statuses[503] for statuses in self.statuses.values())
 
     def lines(self) -> list[dict[str, Any]]:
-        """Gives a line of the table for each route."""
+        """Returns a line of the table for each route."""
         return [
             {
                 "route": route,

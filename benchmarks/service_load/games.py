@@ -24,16 +24,18 @@ SCORE = "POST .../score"
 CHAT = "POST .../chat/completions"
 
 GIVEN_UP = 0.1
+"""Share of sessions that are given up."""
 LOOKED_AT = 0.2
+"""Share of rounds after which the client looks at its session."""
 OPENED_AGAIN = 0.1
+"""Share of rounds after which the client opens its session again, under the same key."""
 SAID_AGAIN = 0.1
-"""Shares: of sessions that are given up, and of rounds after which they are looked at, opened again or spoken to again.
-"""
+"""Share of messages that are sent again, under the same key."""
 
 
 @dataclass(slots=True)
 class Game:
-    """Holds what a client knows of a session."""
+    """Holds what a client knows of its session. Times are seconds of `time.time()`."""
 
     key: str
     seed: int
@@ -56,6 +58,7 @@ class ClientPauses:
     over: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def pause(self, rng: random.Random) -> None:
+        """Waits a random time with the mean `pause_s`, or until the load is over."""
         try:
             async with asyncio.timeout(rng.uniform(0, 2 * self.pause_s)):
                 await self.over.wait()
@@ -81,7 +84,7 @@ class GameClient:
     def _path(self) -> str:
         return f"/v1/sessions/{self.game.id}"
 
-    async def whole(self, captured: bool) -> None:
+    async def play(self, captured: bool) -> None:
         game, rng = self.game, self._rng
         view = await self._open()
         messages = view["messages"]
@@ -159,9 +162,7 @@ class GameClient:
         return content
 
     async def _say(self, text: str) -> None:
-        """Says a text to the user, who moves. Now and then it is said again under its key, and must be answered as
-        before.
-        """
+        """Says a text to the user, who moves. Now and then it is sent again under its key, and must get the same answer."""
         await self._pace.pause(self._rng)
         key = f"{self.game.key}-{len(self.game.actions)}"
         answer = await self._connection.ask(MESSAGES, f"{self._path}/messages", {"content": text}, key=key)
@@ -207,7 +208,7 @@ async def play_games(number: int, address: str, counts: Any, pace: ClientPauses,
             game = Game(key=f"{rng.getrandbits(64):016x}", seed=rng.getrandbits(32))
             games.append(game)
             try:
-                await GameClient(game, connection, pace, rng).whole(captured=rng.random() < 0.5)
+                await GameClient(game, connection, pace, rng).play(captured=rng.random() < 0.5)
             except WrongAnswer as error:
                 counts.errors.append(str(error))
                 with suppress(WrongAnswer):

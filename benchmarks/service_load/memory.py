@@ -17,14 +17,14 @@ LOOK_EVERY_S = 0.5
 
 @dataclass(slots=True)
 class Series:
-    """Holds a process's resident bytes at moments in seconds since the load began."""
+    """Holds the resident memory of a process (bytes) at `times`, in seconds since the load began."""
 
     kind: str
     times: list[float] = field(default_factory=list)
     bytes: list[int] = field(default_factory=list)
 
     def median_mb(self, start: float, end: float) -> float | None:
-        """Gives the median of a window in MB; None unless the process lived all that time."""
+        """Returns the median between two times, in MB; None unless the process lived all that time."""
         if not self.times or self.times[0] > start + 2 or self.times[-1] < end - 2:
             return None
         held = [size for at, size in zip(self.times, self.bytes, strict=True) if start <= at <= end]
@@ -32,7 +32,7 @@ class Series:
 
 
 async def watch(service: ServiceProcess, seen: dict[int, Series], stop: asyncio.Event) -> None:
-    """Adds to the series of each process, by its id, until `stop` is set."""
+    """Samples the memory of each process into `seen`, by process id, until `stop` is set."""
     began = time.monotonic()
     while not stop.is_set():
         await asyncio.to_thread(_look, service, seen, began)
@@ -51,7 +51,7 @@ def _look(service: ServiceProcess, seen: dict[int, Series], began: float) -> Non
 
 
 def lines(seen: dict[int, Series], seconds: float, points: int = 12) -> list[dict[str, Any]]:
-    """Gives a line of the table for each process: MB over time, and the growth."""
+    """Returns a line of the table for each process: MB over time, and the growth."""
     step = seconds / points
     return [
         {"process": one.kind}
@@ -62,6 +62,6 @@ def lines(seen: dict[int, Series], seconds: float, points: int = 12) -> list[dic
 
 
 def growth(one: Series, seconds: float) -> float | None:
-    """Gives the share by which the last third of the time has more than the middle one."""
+    """Returns the share by which median memory grew from the middle third of the time to the last; None if a median is missing."""
     middle, last = one.median_mb(seconds / 3, seconds * 2 / 3), one.median_mb(seconds * 2 / 3, seconds)
     return None if middle is None or last is None else last / middle - 1

@@ -1,4 +1,4 @@
-"""Compares the service's records with its clients' knowledge."""
+"""Compares the records of the service with what its clients know."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _actions_of(row: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def check_streams(rollouts: Path, followed: Iterable[Followed], groups: int) -> list[str]:
-    """Lists streams, followed to their end, that did not have each group of their rollout once."""
+    """Lists the streams that were followed to their end and did not have each group of their rollout exactly once."""
     problems, written = [], {}
     for one in followed:
         if not one.state:

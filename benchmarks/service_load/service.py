@@ -39,13 +39,16 @@ KINDS = {
 
 @dataclass(slots=True)
 class ServiceProcess:
+    """Holds a running `ray-gym serve`, and finds the processes that belong to it."""
+
     process: subprocess.Popen[str]
     address: str
     directory: Path
     said: list[str] = field(default_factory=list)
+    """Lines that it has printed."""
 
     def processes(self) -> dict[int, str]:
-        """Gives the kinds of the processes that live as long as the service, by their ids."""
+        """Returns the kinds of the service's long-lived processes, by process id."""
         found = {self.process.pid: "ray-gym serve"}
         for process in psutil.Process(self.process.pid).children(recursive=True):
             with contextlib.suppress(psutil.Error):

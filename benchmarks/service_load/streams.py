@@ -1,4 +1,4 @@
-"""Starts rollouts one after the other, and follows their groups as clients that break off and come back."""
+"""Submits rollouts, and follows their streams of groups as clients that disconnect and reconnect."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ SUBMIT = "POST /v1/rollouts"
 CANCEL = "DELETE /v1/rollouts/{id}"
 STREAM = "GET .../stream"
 STAYS_S = (2.0, 10.0)
-"""Least and most seconds that a client follows before it breaks off, to come back with its cursor."""
+"""Least and most seconds after which a client disconnects, to reconnect with its cursor."""
 AHEAD = 3
-"""Number of rollouts that are playing or queued."""
+"""Number of rollouts that are kept under way, playing or queued."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Followed:
 
 @dataclass(slots=True)
 class RolloutStreams:
-    """Keeps the rollouts that clients can follow."""
+    """Submits rollouts, and lists those that clients can follow."""
 
     groups: int
     """Number of groups of each rollout."""
@@ -66,6 +66,7 @@ class RolloutStreams:
                         raise
 
     def ended(self, rollout: str) -> None:
+        """Notes that a rollout has ended, so that another is submitted."""
         if rollout in self.under_way:
             self.under_way.remove(rollout)
             self.changed.set()
