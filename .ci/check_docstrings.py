@@ -118,7 +118,7 @@ def first_sentence(text: str) -> str:
 
 
 def is_fragment(sentence: str, is_field: bool) -> bool:
-    """Says whether a first sentence lacks a verb, or begins with a word that only goes on with something else."""
+    """Says whether a first sentence lacks a verb, or begins with a word that only continues something else."""
     words = [word.strip("()\"'*,;:.") for word in sentence.lower().split()]
     if sentence.endswith("?"):
         return False

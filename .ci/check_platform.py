@@ -1,4 +1,4 @@
-"""Says at once, before anything is downloaded, where the lock does not fit this platform, and what to set."""
+"""Exits with advice, before anything is downloaded, if the lock does not fit this Python or this platform."""
 
 import platform
 import sys

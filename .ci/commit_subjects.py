@@ -1,4 +1,4 @@
-"""Check that commits say what they do in a subject that fits a line of a log.
+"""Checks that commits say what they do in a subject that fits a line of a log.
 
 python .ci/commit_subjects.py FILE         # a message, as git's hook commit-msg gives it
 python .ci/commit_subjects.py FROM..TO     # the commits of a range
@@ -11,11 +11,12 @@ import sys
 from pathlib import Path
 
 LONGEST = 72
+"""Largest number of characters of a subject."""
 SCISSORS = "# ------------------------ >8 ------------------------"
 
 
 def faults(message: str) -> list[str]:
-    """Name what is wrong with a commit's message. Comments, as an editor shows them, are no part of it."""
+    """Lists what is wrong with a commit's message. The comments that git adds for the editor are no part of it."""
     lines = [line.rstrip() for line in message.partition(SCISSORS)[0].splitlines() if not line.startswith("#")]
     text = "\n".join(lines).strip().splitlines() or [""]
     found = []
@@ -31,7 +32,7 @@ def faults(message: str) -> list[str]:
 
 
 def messages(range_of_commits: str) -> dict[str, str]:
-    """Read the messages of a range, by short hash; merges are left out."""
+    """Reads the messages of a range, by short hash, without those of merges."""
     log = subprocess.run(
         ["git", "log", "--no-merges", "--format=%h%n%B%x00", range_of_commits],
         check=True,

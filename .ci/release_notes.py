@@ -1,4 +1,4 @@
-"""Print what CHANGELOG.md says of a release, or refuse a tag that is not ready: python .ci/release_notes.py v0.2.0"""
+"""Prints the section of CHANGELOG.md for a release, or refuses a tag that is not ready: python .ci/release_notes.py v0.2.0"""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def notes(tag: str, version: str, changelog: str) -> str:
-    """Cut the section of a tag out of the changelog. Errors: ValueError that says what to mend."""
+    """Cuts the section of a tag out of the changelog. Errors: ValueError that says what to mend."""
     if tag != f"v{version}":
         raise ValueError(f"pyproject.toml: version is {version}: tag v{version}, or change it")
     found = re.search(

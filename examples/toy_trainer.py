@@ -1,5 +1,6 @@
-"""Shows the loop of a trainer on a stream of groups: `python -m examples.toy_trainer`. It may be killed at any time,
-and started again.
+"""Shows a trainer's loop over a stream of groups: `python -m examples.toy_trainer`.
+
+It may be killed at any time, and started again.
 """
 
 from __future__ import annotations
