@@ -28,7 +28,7 @@ from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.evaluation import Evaluations
 from ray_gym.stream.group import Finished, groups_of
 from ray_gym.stream.options import StreamOptions
-from ray_gym.stream.outbox import Dropped, Outbox, Shelf
+from ray_gym.stream.outbox import Dropped, GroupQueue, Outbox
 from ray_gym.stream.place import Standing, open_place, read_standing, remove_before
 from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.source import Supply, digest_of, source_of
@@ -139,7 +139,7 @@ class Host:
         """Takes over the groups that an earlier host left, finished or begun."""
         window = self._setup.options.window(self._setup.config)
         self._outbox = Outbox(
-            self._setup.options, window, self._setup.version, self._dropped, Shelf(self._cursor.commit)
+            self._setup.options, window, self._setup.version, self._dropped, GroupQueue(self._cursor.commit)
         )
         self._playing |= stands.begun
         for number in sorted(stands.begun | stands.finished):

@@ -46,7 +46,7 @@ class Dropped:
 
 
 @dataclass(slots=True)
-class Shelf:
+class GroupQueue:
     """Puts the groups of files, which may come out of order, into the order of the files' commits."""
 
     commit: int
@@ -65,7 +65,7 @@ class Shelf:
             self._waiting.extend(self._early.pop(self.commit))
 
     def take(self) -> Finished | None:
-        """Takes the next group off the shelf; None while there is none."""
+        """Takes the next group off the queue; None while there is none."""
         return self._waiting.popleft() if self._waiting else None
 
     def take_out(self, wrong: Callable[[Finished], str | None]) -> list[tuple[Finished, str]]:
@@ -84,7 +84,7 @@ class Outbox:
     window: Window
     version: int
     dropped: Dropped
-    shelf: Shelf
+    queue: GroupQueue
     counts: Counter[str] = field(default_factory=Counter)
     stalest: int = 0
     """Most versions that a delivered group was behind the weights."""
@@ -95,7 +95,7 @@ class Outbox:
 
     async def put(self, commit: int, groups: Sequence[Finished]) -> None:
         """Puts the groups of a committed file into the outbox. Errors: OSError."""
-        self.shelf.put(commit, groups)
+        self.queue.put(commit, groups)
         await self._sort_out()
 
     async def advance(self, version: int) -> None:
@@ -110,7 +110,7 @@ class Outbox:
 
     def take(self) -> Finished | None:
         """Takes the next group, which counts as delivered from now on; None while there is none."""
-        group = self.shelf.take()
+        group = self.queue.take()
         if group is not None:
             self.window.deliver(group.number)
             self._out[group.number] = group
@@ -146,7 +146,7 @@ class Outbox:
             "max_open": self.window.max_open,
             "ahead": len(self.window.ahead),
             "max_ahead": self.window.max_ahead,
-            "waiting": len(self.shelf),
+            "waiting": len(self.queue),
             "out": len(self._out),
             "stalest": self.stalest,
             **{name: self.counts[name] for name in ("delivered", "acknowledged", "stale", "small")},
@@ -154,7 +154,7 @@ class Outbox:
 
     async def _sort_out(self) -> None:
         """Drops the waiting groups that the trainer must not get. Errors: OSError."""
-        for group, reason in self.shelf.take_out(self._wrong_with):
+        for group, reason in self.queue.take_out(self._wrong_with):
             self._unsaid.append(group.number)
             await self._drop(group, reason)
 

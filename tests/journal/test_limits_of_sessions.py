@@ -20,8 +20,8 @@ from ray_gym.play.commands import CallTool
 from ray_gym.play.entrance import TooManyWaiting
 from ray_gym.play.session import Session
 from ray_gym.service.api import ToolCallRequest
-from ray_gym.service.sessions import desk
-from ray_gym.service.sessions.desk import Desk
+from ray_gym.service.sessions import session_table
+from ray_gym.service.sessions.session_table import SessionTable
 
 
 class Slow(Market):
@@ -41,8 +41,8 @@ class Slow(Market):
         return "half of \ud83d"
 
 
-def at_a_desk(held: Session) -> tuple[Desk, asyncio.Task[Any]]:
-    at = Desk("market", 60)
+def in_a_table(held: Session) -> tuple[SessionTable, asyncio.Task[Any]]:
+    at = SessionTable("market", 60)
     return at, asyncio.create_task(at.host("s", held))
 
 
@@ -64,9 +64,9 @@ async def test_what_is_under_way_counts(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 async def test_a_session_has_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "LARGEST", 5_000)
+    monkeypatch.setattr(session_table, "LARGEST", 5_000)
     driven = await opened(tmp_path)
-    at, hosting = at_a_desk(driven.session)
+    at, hosting = in_a_table(driven.session)
     bad = ToolCallRequest(name="buy", arguments="x" * 3_000)
     for key in ("1", "2"):
         assert (await at.call_tool("s", key, bad)).error
@@ -79,7 +79,7 @@ async def test_a_session_has_a_size(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 async def test_arguments_are_as_long_as_text_may_be_however_they_are_written(tmp_path: Path) -> None:
-    at, hosting = at_a_desk((await opened(tmp_path)).session)
+    at, hosting = in_a_table((await opened(tmp_path)).session)
     with pytest.raises(Refused, match=r"longer than 1,000,000 characters"):
         await at.call_tool("s", "1", ToolCallRequest(name="buy", arguments={"item": "x" * 1_000_000}))
     await at.close("s")
@@ -88,7 +88,7 @@ async def test_arguments_are_as_long_as_text_may_be_however_they_are_written(tmp
 
 async def test_text_that_is_none_is_shown_all_the_same(tmp_path: Path) -> None:
     """A tool read bytes that are no UTF-8, say."""
-    at, hosting = at_a_desk((await opened(tmp_path, environment=Slow())).session)
+    at, hosting = in_a_table((await opened(tmp_path, environment=Slow())).session)
     answer = await at.call_tool("s", "1", ToolCallRequest(name="garble", arguments={}))
     assert answer.content == "half of ?"
     info = await at.info("s")
@@ -99,7 +99,7 @@ async def test_text_that_is_none_is_shown_all_the_same(tmp_path: Path) -> None:
 
 async def test_a_key_of_an_agents_call_is_for_that_call(tmp_path: Path) -> None:
     agent = await opened_for_agent(tmp_path, model=Echo())
-    at, hosting = at_a_desk(agent.session)
+    at, hosting = in_a_table(agent.session)
     call = AgentCall((HELLO,), b"hello", is_named=True)
     first = await at.ask("s", "policy", "key", call)
     assert (await at.ask("s", "policy", "key", call))[0] == first[0]

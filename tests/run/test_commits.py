@@ -55,7 +55,7 @@ async def test_a_committed_row_is_something_done_also_of_an_episode_that_is_char
 
 
 async def test_a_session_that_is_charged_is_something_done(commits: Commits, tmp_path: Path) -> None:
-    """A charged session counts as progress. Otherwise many that kill their workers would bring down their hall, and be
+    """A charged session counts as progress. Otherwise many that kill their workers would bring down their run of sessions, and be
     tried again in the next one.
     """
     commits.fences, commits.dispatcher.sessions = Fences(tmp_path, "run"), SuspectSessions()

@@ -19,7 +19,7 @@ from ray_gym.service.api import SessionInfo, SessionList, SessionRequest, to_jso
 from ray_gym.service.pages import Row, find_episode
 from ray_gym.service.service import Service
 from ray_gym.service.sessions import views
-from ray_gym.service.sessions.desk import GONE
+from ray_gym.service.sessions.session_table import GONE
 from ray_gym.service.sessions.sessions import Placed
 
 PATIENCE_S = 60.0
@@ -65,8 +65,8 @@ class SessionRouter:
         return await self._service.ask(Service.sessions, caller, cursor, limit)
 
     async def call_worker(self, caller: str, session_id: str, method: str, *arguments: Any) -> Any:
-        """Calls a method of the worker's `Desk`, and returns its answer. If the worker dies, the command is retried at
-        the next one, under the same key.
+        """Calls a method of the worker's `SessionTable`, and returns its answer. If the worker dies, the command is
+        retried at the next one, under the same key.
 
         If the client disconnects, Serve cancels the request, and Ray the call to the worker: a command that waits there
         is dropped, one that has begun continues. Errors: Refused, SessionEnded.
@@ -81,7 +81,7 @@ class SessionRouter:
                 raise SessionEnded
             try:
                 async with asyncio.timeout(COMMAND_S):
-                    return await placed.worker.desk.remote(method, session_id, *arguments)
+                    return await placed.worker.call_session.remote(method, session_id, *arguments)
             except RayActorError:
                 last = service_unavailable("the session's worker has died", 2)
             except RayTaskError as error:

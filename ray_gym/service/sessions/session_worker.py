@@ -20,7 +20,7 @@ from ray_gym.play.session import Session
 from ray_gym.run.driver.lease import Lease
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.worker import Worker, WorkerSetup
-from ray_gym.service.sessions.desk import Desk
+from ray_gym.service.sessions.session_table import SessionTable
 
 if TYPE_CHECKING:
     from ray_gym.run.driver.driver import MakeWorker
@@ -34,48 +34,53 @@ COMMANDS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class SessionPlayer(LeasePlayer):
-    """Plays sessions at the desk. A session has one try: its caller could not drive another one."""
+    """Plays sessions, which callers reach through the worker's session table.
 
-    desk: Desk
+    A session has one try: its caller could not drive another one.
+    """
+
+    table: SessionTable
     most_waiting: int
     """Most commands that may wait in one session."""
 
     async def play(self, lease: Lease) -> Played:
         if lease.suspect:
-            self.desk.suspects.add(lease.spec.episode_id)
+            self.table.suspects.add(lease.spec.episode_id)
         return await LeasePlayer.play(self, lease)  # no `super()`: a dataclass with slots is made anew
 
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
         history.queued_at = None  # its first call comes when its caller wants it
         patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
         log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
-        played = await self.desk.host(spec.episode_id, Session(spec, self.stage, log, self.most_waiting))
+        played = await self.table.host(spec.episode_id, Session(spec, self.stage, log, self.most_waiting))
         self._record(Over(spec.episode_id, spec.attempt))
         return played
 
     def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
-        """Fails a session before it is played, and shows it at the desk, so that its caller is told why at once."""
+        """Fails a session before it is played, and puts it into the session table, so that its caller is told why at
+        once.
+        """
         played = LeasePlayer._fail_unplayed(self, spec, failure)
-        self.desk.show(spec.episode_id, Session(spec, self.stage, CallLog(), played=played))
+        self.table.show(spec.episode_id, Session(spec, self.stage, CallLog(), played=played))
         return played
 
 
 class SessionWorker(Worker):
-    """A session worker is a worker with a desk, at which callers drive its episodes."""
+    """A session worker is a worker with a session table, through which callers drive its episodes."""
 
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int, offer: str, service: ServiceSection) -> None:
-        self._desk = Desk(offer, service.idle_s)
+        self._table = SessionTable(offer, service.idle_s)
         self._most_waiting = service.max_waiting_commands
         super().__init__(name, setup, concurrency)
 
     def _make_player(
         self, stage: Stage, groups: GroupsSection, journal: Journal | None, histories: HistoryReader | None
     ) -> LeasePlayer:
-        return SessionPlayer(stage, groups, journal, histories, self._desk, self._most_waiting)
+        return SessionPlayer(stage, groups, journal, histories, self._table, self._most_waiting)
 
-    async def desk(self, method: str, *arguments: Any) -> Any:
-        """Calls a method of the worker's `Desk` and returns its answer. Errors: Refused."""
-        return await getattr(self._desk, method)(*arguments)
+    async def call_session(self, method: str, *arguments: Any) -> Any:
+        """Calls a method of the worker's `SessionTable` and returns its answer. Errors: Refused."""
+        return await getattr(self._table, method)(*arguments)
 
 
 def session_workers(offer: str, service: ServiceSection) -> MakeWorker:

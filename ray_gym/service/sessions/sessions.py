@@ -32,8 +32,8 @@ from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
 from ray_gym.service.keys import digest, id_for
 from ray_gym.service.offers import Offer, choose_offer
 from ray_gym.service.pages import newest
-from ray_gym.service.sessions.hall import Hall
 from ray_gym.service.sessions.registry import Registered, Registry
+from ray_gym.service.sessions.session_run import SessionRun
 
 logger = logging.getLogger(__name__)
 
@@ -73,7 +73,7 @@ class Sessions:
         self._folder = root / "sessions"
         self._recorder = recorder
         self._registry = Registry(root / "registry")
-        self._halls: dict[str, Hall] = {}
+        self._runs: dict[str, SessionRun] = {}
         self._open: dict[str, Registered] = {}
         self._ended: OrderedDict[str, Registered] = OrderedDict()
         self._files: dict[str, str | None] = {}
@@ -95,8 +95,8 @@ class Sessions:
             created_at = time.time()
             self._open[session_id] = Registered(caller, offer.name, body, _unknown_spec(session_id), created_at)
             try:
-                hall = await self._hall(offer)
-                spec = await asyncio.to_thread(_spec, session_id, request, hall.plan.environment)
+                run = await self._run_for(offer)
+                spec = await asyncio.to_thread(_spec, session_id, request, run.plan.environment)
                 await self._admit(Registered(caller, offer.name, body, spec, created_at))
             except BaseException:
                 del self._open[session_id]
@@ -117,16 +117,16 @@ class Sessions:
             raise too_many_requests(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
 
     async def _admit(self, session: Registered) -> None:
-        """Records a session and adds it to its hall, to be played. Errors: Refused.
+        """Records a session and adds it to its run, to be played. Errors: Refused.
 
-        If the hall is started anew meanwhile, the session is given to it at its start or added afterwards, never both.
+        If the run is started again meanwhile, the session is given to it at its start or added afterwards, never both.
         """
         session_id = session.spec.episode_id
         try:
             await asyncio.to_thread(self._registry.add, session)
-            async with self._at_hall(self._offers[session.offer]) as hall:
+            async with self._locked_run(self._offers[session.offer]) as run:
                 self._open[session_id] = session
-                hall.add(session.spec)
+                run.add(session.spec)
         except BaseException as error:
             with suppress(OSError):
                 await asyncio.to_thread(self._registry.remove, session_id)
@@ -137,9 +137,9 @@ class Sessions:
     async def place(self, caller: str, session_id: str) -> Placed:
         """Returns the place of a session now. Call it again if the session's worker has died."""
         known = self._own(caller, session_id)
-        hall = await self._hall(self._offers[known.offer])
-        worker = await hall.holder_of(session_id, lambda: session_id not in self._open)
-        return Placed(session_id, known.offer, worker, hall.location, file=self._files.get(session_id))
+        run = await self._run_for(self._offers[known.offer])
+        worker = await run.holder_of(session_id, lambda: session_id not in self._open)
+        return Placed(session_id, known.offer, worker, run.location, file=self._files.get(session_id))
 
     def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
         """Returns a page of the caller's sessions. Sessions that are still being made are not on it."""
@@ -184,42 +184,42 @@ class Sessions:
             if registered.offer in self._offers:
                 self._open[registered.spec.episode_id] = registered
         for name in sorted({registered.offer for registered in self._open.values()}):
-            await self._hall(self._offers[name])
+            await self._run_for(self._offers[name])
 
     async def close(self) -> None:
-        """Closes all halls. Open sessions are resumed when the service is started again."""
-        await asyncio.gather(*(hall.close() for hall in self._halls.values()))
+        """Closes all runs. Open sessions are resumed when the service is started again."""
+        await asyncio.gather(*(run.close() for run in self._runs.values()))
 
-    async def _hall(self, offer: Offer) -> Hall:
-        async with self._at_hall(offer) as hall:
-            return hall
+    async def _run_for(self, offer: Offer) -> SessionRun:
+        async with self._locked_run(offer) as run:
+            return run
 
     @asynccontextmanager
-    async def _at_hall(self, offer: Offer) -> AsyncIterator[Hall]:
-        """Yields the hall of an environment, which no other call starts meanwhile.
+    async def _locked_run(self, offer: Offer) -> AsyncIterator[SessionRun]:
+        """Yields the run of an environment, which no other call starts meanwhile.
 
         It is started with its first session, and again if its workers could not be kept up.
         """
-        async with self._locks.setdefault(f"hall {offer.name}", asyncio.Lock()):
-            hall = self._halls.get(offer.name)
-            if hall is None or not hall.is_up:
-                hall = await self._brought_up(offer)
-            yield hall
+        async with self._locks.setdefault(f"run {offer.name}", asyncio.Lock()):
+            run = self._runs.get(offer.name)
+            if run is None or not run.is_up:
+                run = await self._start_run(offer)
+            yield run
 
-    async def _brought_up(self, offer: Offer) -> Hall:
-        if (ended := self._halls.pop(offer.name, None)) is not None:
+    async def _start_run(self, offer: Offer) -> SessionRun:
+        if (ended := self._runs.pop(offer.name, None)) is not None:
             await ended.close()
         try:
             plan = await asyncio.to_thread(self._plan, offer)
-            hall = Hall(offer.name, plan, self._note_committed, self._recorder)
-            await hall.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
+            run = SessionRun(offer.name, plan, self._note_committed, self._recorder)
+            await run.start([one.spec for one in self._open.values() if one.offer == offer.name and one.spec.task])
         except (UserError, RunFailed, OSError) as error:
             logger.warning("sessions of %s: %s", offer.name, error)
             raise service_unavailable(f"sessions of {offer.name} can't be held now", RETRY_S) from None
-        self._halls[offer.name] = hall
-        for session_id in await asyncio.to_thread(hall.find_committed, set(self._open)):
+        self._runs[offer.name] = run
+        for session_id in await asyncio.to_thread(run.find_committed, set(self._open)):
             await self._note_committed([session_id], None)
-        return hall
+        return run
 
     def _plan(self, offer: Offer) -> Plan:
         service = self._config.service

@@ -54,7 +54,7 @@ FIRST = "first-turn"
 Result = TypeVar("Result")
 
 
-class Desk:
+class SessionTable:
     """Holds the sessions of one worker. All methods but `host` and `show` raise Refused."""
 
     def __init__(self, environment: str, idle_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Checks sessions whose hall is started again, because its driver has ended: none is lost, not even one that is just
+"""Checks sessions whose run is started again, because its driver has ended: none is lost, not even one that is just
 being opened.
 """
 
@@ -28,8 +28,8 @@ from ray_gym.service.api import SessionInfo, SessionRequest
 from ray_gym.service.offers import offers_of
 from ray_gym.service.service import Service
 from ray_gym.service.sessions import sessions as module
-from ray_gym.service.sessions.hall import Hall
 from ray_gym.service.sessions.registry import Registry
+from ray_gym.service.sessions.session_run import SessionRun
 from ray_gym.service.sessions.sessions import Placed, Sessions
 from ray_gym.service.setup import ServiceSetup
 
@@ -69,7 +69,7 @@ def sessions_in(root: Path, **service: Any) -> Sessions:
 async def info(placed: Placed) -> SessionInfo:
     assert placed.worker is not None
     async with asyncio.timeout(60):
-        told: SessionInfo = await placed.worker.desk.remote("info", placed.session_id)
+        told: SessionInfo = await placed.worker.call_session.remote("info", placed.session_id)
     return told
 
 
@@ -97,16 +97,16 @@ async def test_one_that_is_being_opened_meanwhile_is_there_once(
     monkeypatch.setattr(where, name, lambda *arguments: held.take(*arguments))
     opening = asyncio.create_task(sessions.open("ann", SessionRequest(), None))
     assert await asyncio.to_thread(held.reached.wait, 60)
-    before = hall_of(sessions)
+    before = run_of(sessions)
     await end_driver(before)
     assert (await info(await sessions.place("ann", first.session_id))).id == first.session_id
     held.goes_on.set()
     async with asyncio.timeout(60):
         placed = await opening
     assert (await info(placed)).id == placed.session_id
-    hall = hall_of(sessions)
-    assert hall is not before and hall._commits is not None
-    assert hall._commits.dispatcher.in_flight == 2
+    run = run_of(sessions)
+    assert run is not before and run._commits is not None
+    assert run._commits.dispatcher.in_flight == 2
     await sessions.close()
 
 
@@ -120,7 +120,7 @@ async def test_one_caller_leaves_sessions_for_others_and_each_sees_its_own(tmp_p
         await sessions.open("bob", SessionRequest(), None)
     await info(opened[0])
     assert opened[0].worker is not None
-    await opened[0].worker.desk.remote("score", opened[0].session_id, "end")
+    await opened[0].worker.call_session.remote("score", opened[0].session_id, "end")
     async with asyncio.timeout(30):
         assert (await sessions.committed("ann", opened[0].session_id, 30)).worker is None
     page = sessions.listed("ann", None, 1)
@@ -173,10 +173,10 @@ async def test_one_that_cannot_be_recorded_is_not_played(tmp_path: Path, monkeyp
         patched.setattr(Registry, "add", full)
         with pytest.raises(module.Refused, match="can't be recorded now: No space left on device"):
             await sessions.open("ann", SessionRequest(), "a key")
-    hall = hall_of(sessions)
+    run = run_of(sessions)
     assert sessions.counts() == {"sessions.open": 1}
-    assert hall._commits is not None and hall._commits.dispatcher.in_flight == 1
-    assert hall.plan.config.groups == GroupsSection(), "a session that fails is not played again without its caller"
+    assert run._commits is not None and run._commits.dispatcher.in_flight == 1
+    assert run.plan.config.groups == GroupsSection(), "a session that fails is not played again without its caller"
     await info(await sessions.open("ann", SessionRequest(), "a key"))
     await sessions.close()
 
@@ -187,28 +187,28 @@ async def test_an_error_that_nobody_foresaw_ends_no_session(
     sessions = sessions_in(tmp_path)
     ended, going_on = [await sessions.open("ann", SessionRequest(), None) for _ in range(2)]
     await info(going_on)
-    hall = hall_of(sessions)
+    run = run_of(sessions)
 
     def broken(*_: Any) -> None:
         raise OSError(5, "Input/output error")
 
     with monkeypatch.context() as patched:
         patched.setattr(Registry, "remove", broken)
-        assert ended.worker is not None and hall._driving is not None
-        await ended.worker.desk.remote("close", ended.session_id)
-        await asyncio.wait({hall._driving}, timeout=60)
-    assert not hall.is_up
+        assert ended.worker is not None and run._driving is not None
+        await ended.worker.call_session.remote("close", ended.session_id)
+        await asyncio.wait({run._driving}, timeout=60)
+    assert not run.is_up
     assert (await info(await sessions.place("ann", going_on.session_id))).score is None
     assert "sessions of tic_tac_toe: OSError: [Errno 5] Input/output error" in caplog.text
     assert (await sessions.place("ann", ended.session_id)).worker is None, "it is committed"
     await sessions.close()
 
 
-def hall_of(sessions: Sessions) -> Hall:
-    return sessions._halls["tic_tac_toe"]
+def run_of(sessions: Sessions) -> SessionRun:
+    return sessions._runs["tic_tac_toe"]
 
 
-async def end_driver(hall: Hall) -> None:
-    hall._stopping.set()
-    assert hall._driving is not None
-    await asyncio.wait({hall._driving}, timeout=60)
+async def end_driver(run: SessionRun) -> None:
+    run._stopping.set()
+    assert run._driving is not None
+    await asyncio.wait({run._driving}, timeout=60)

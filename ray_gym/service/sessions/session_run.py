@@ -31,8 +31,8 @@ LEASE_S = 30.0
 """Seconds that a session may wait for a worker. A worker that died is replaced in seconds."""
 
 
-class Hall:
-    """A hall holds the open sessions of one environment on workers of its own."""
+class SessionRun:
+    """A run holds the open sessions of one environment on workers of its own."""
 
     def __init__(self, name: str, plan: Plan, on_committed: OnCommitted, recorder: Recorder) -> None:
         """Takes the plan, which has no episodes yet."""

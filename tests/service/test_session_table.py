@@ -1,4 +1,4 @@
-"""Checks the desk of a worker: a caller that asks for a session waits for that one, and for no other."""
+"""Checks the session table of a worker: a caller that asks for a session waits for that one, and for no other."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ray_gym.openai_api.refused import Refused
 from ray_gym.play.play import Played, bare_episode, fail_episode
 from ray_gym.play.session import Session
 from ray_gym.service.api import MessageRequest, ToolCallRequest
-from ray_gym.service.sessions import desk
-from ray_gym.service.sessions.desk import Desk
+from ray_gym.service.sessions import session_table
+from ray_gym.service.sessions.session_table import SessionTable
 
 
 class Opened:
@@ -46,7 +46,7 @@ class LetGoAtOnce(Opened):
         raise asyncio.CancelledError
 
 
-def hosted(at: Desk, session_id: str, session: Any = None) -> tuple[Any, asyncio.Task[Played]]:
+def hosted(at: SessionTable, session_id: str, session: Any = None) -> tuple[Any, asyncio.Task[Played]]:
     session = session or Opened()
     return session, asyncio.create_task(at.host(session_id, session))
 
@@ -59,7 +59,7 @@ async def let_go(*hosting: asyncio.Task[Played]) -> None:
 
 
 async def test_all_who_wait_for_a_session_get_it_and_others_wait_on() -> None:
-    at = Desk("market", idle_s=60)
+    at = SessionTable("market", idle_s=60)
     waiting = [asyncio.create_task(at.find("a")) for _ in range(3)]
     other = asyncio.create_task(at.find("b"))
     await asyncio.sleep(0)
@@ -73,8 +73,8 @@ async def test_all_who_wait_for_a_session_get_it_and_others_wait_on() -> None:
 
 
 async def test_a_session_that_was_let_go_before_anybody_looked_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(desk, "OPENING_S", 0.05)
-    at = Desk("market", idle_s=60)
+    monkeypatch.setattr(session_table, "OPENING_S", 0.05)
+    at = SessionTable("market", idle_s=60)
     waiting = [asyncio.create_task(at.find("a")) for _ in range(2)]
     await asyncio.sleep(0)
     _, hosting = hosted(at, "a", LetGoAtOnce())
@@ -110,7 +110,7 @@ def spec(name: str) -> EpisodeSpec:
 
 
 async def test_suspects_are_resumed_one_at_a_time_and_keep_nobody_else_waiting() -> None:
-    environment, at = Opening(), Desk("opening", idle_s=60)
+    environment, at = Opening(), SessionTable("opening", idle_s=60)
     at.suspects |= {"a", "b"}
     on = stage(environment)
     held = [hosted(at, name, Session(spec(name), on, CallLog(name))) for name in "abc"]
@@ -127,7 +127,7 @@ async def test_suspects_are_resumed_one_at_a_time_and_keep_nobody_else_waiting()
 
 
 async def test_whoever_waits_for_one_that_was_charged_is_told_why() -> None:
-    at, on = Desk("opening", idle_s=60), stage(Opening())
+    at, on = SessionTable("opening", idle_s=60), stage(Opening())
     waiting = asyncio.create_task(at.call_tool("a", "k", ToolCallRequest(name="look", arguments={})))
     await asyncio.sleep(0)
     played = fail_episode(bare_episode(spec("a"), on), Failure(FailureKind.ENVIRONMENT, "worker", "3 workers died"))
