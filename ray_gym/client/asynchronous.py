@@ -15,7 +15,7 @@ from ray_gym.client.address import timeouts
 from ray_gym.client.base import OpenSession, ServiceClient
 from ray_gym.client.calls import Call
 from ray_gym.client.exchanges import Exchange, Pause, Send
-from ray_gym.client.replies import Outcome, Reply
+from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.client.retries import Patience
 from ray_gym.service import api
 
@@ -62,7 +62,7 @@ class AsyncClient(ServiceClient):
     ) -> AsyncIterator[tuple[str, api.GroupDone]]:
         stream, silence = self._group_stream(run_id, cursor, samples), timeouts(self._patience.silence_s)
         while True:
-            broken: Outcome | None = None
+            broken: CallOutcome | None = None
             try:
                 async with self._http.stream(**stream.call().request(), timeout=silence) as response:
                     if response.status_code == 200:
@@ -73,7 +73,7 @@ class AsyncClient(ServiceClient):
                             if stream.ended:
                                 return
                     else:
-                        broken = Reply(response.status_code, await response.aread(), response.headers)
+                        broken = ServiceReply(response.status_code, await response.aread(), response.headers)
             except httpx.RequestError as error:
                 broken = error
             await asyncio.sleep(stream.pause_s(broken))
@@ -114,7 +114,7 @@ class AsyncClient(ServiceClient):
         return await self._run(self._exchanges.of(call))
 
     async def _run(self, exchange: Exchange[T]) -> T:
-        outcome: Outcome | None = None
+        outcome: CallOutcome | None = None
         while True:
             try:
                 step = exchange.send(outcome)
@@ -123,14 +123,14 @@ class AsyncClient(ServiceClient):
                 return answer
             outcome = await self._carry_out(step)
 
-    async def _carry_out(self, step: Send | Pause) -> Outcome | None:
+    async def _carry_out(self, step: Send | Pause) -> CallOutcome | None:
         if isinstance(step, Pause):
             await asyncio.sleep(step.seconds)
             return None
         try:
             async with asyncio.timeout(step.within_s):
                 response = await self._http.request(**step.call.request(), timeout=timeouts(step.within_s))
-            return Reply(response.status_code, response.content, response.headers)
+            return ServiceReply(response.status_code, response.content, response.headers)
         except TimeoutError:
             return httpx.ReadTimeout("the answer did not end")
         except httpx.RequestError as error:

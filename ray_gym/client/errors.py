@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ray_gym.client.replies import Reply
+from ray_gym.client.replies import ServiceReply
 from ray_gym.service.api import ErrorAnswer, Problem
 
 SHOWN = 500
@@ -23,7 +23,7 @@ class ServiceError(Exception):
         return f"{self.status} {self.code}: {f'{self.param}: ' if self.param else ''}{self.message}"
 
 
-def refusal(reply: Reply, tries: int = 1) -> ServiceError:
+def refusal(reply: ServiceReply, tries: int = 1) -> ServiceError:
     problem = _problem(reply)
     return ServiceError(reply.status, problem.code, problem.message, problem.param, tries)
 
@@ -33,7 +33,7 @@ def not_understood(status: int, what: str) -> ServiceError:
     return ServiceError(status, "not_understood", message)
 
 
-def _problem(reply: Reply) -> Problem:
+def _problem(reply: ServiceReply) -> Problem:
     """Reads the error from a reply. A proxy before the service may answer in another form, which is quoted then."""
     try:
         return ErrorAnswer.model_validate_json(reply.body).error

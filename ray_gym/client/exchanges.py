@@ -15,7 +15,7 @@ from ray_gym.client import calls
 from ray_gym.client.address import Address
 from ray_gym.client.calls import Call
 from ray_gym.client.errors import ServiceError, not_understood
-from ray_gym.client.replies import Outcome, Reply
+from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.client.retries import Patience, Retries
 from ray_gym.service.api import EpisodePage, JsonObject, RolloutStatus
 
@@ -29,7 +29,7 @@ LAST_LOOK_S = 1.0
 
 @dataclass(frozen=True)
 class Send:
-    """Asks for a request to be sent within `within_s` seconds. The outcome is a `Reply`, or httpx's error."""
+    """Asks for a request to be sent within `within_s` seconds. The outcome is a `ServiceReply`, or httpx's error."""
 
     call: Call[Any]
     within_s: float
@@ -42,7 +42,7 @@ class Pause:
     seconds: float
 
 
-Exchange = Generator[Send | Pause, Outcome | None, T]
+Exchange = Generator[Send | Pause, CallOutcome | None, T]
 
 
 class Exchanges:
@@ -61,7 +61,7 @@ class Exchanges:
         while True:
             outcome = yield Send(call, retries.left_s())
             assert outcome is not None
-            if isinstance(outcome, Reply):
+            if isinstance(outcome, ServiceReply):
                 if 200 <= outcome.status < 300:
                     return _understood(call, outcome)
                 if outcome.status == call.also:
@@ -132,7 +132,7 @@ class Pages:
         return page.episodes
 
 
-def _understood(call: Call[T], reply: Reply) -> T:
+def _understood(call: Call[T], reply: ServiceReply) -> T:
     try:
         return call.read(reply.body)
     except ValueError as error:

@@ -11,7 +11,7 @@ from ray_gym.client import calls
 from ray_gym.client.calls import Call
 from ray_gym.client.errors import not_understood
 from ray_gym.client.exchanges import Exchanges
-from ray_gym.client.replies import Outcome
+from ray_gym.client.replies import CallOutcome
 from ray_gym.client.retries import Patience
 from ray_gym.service.api import GroupDone
 
@@ -54,7 +54,7 @@ class GroupStream:
         self.ended = event.event == "end"
         return (event.id, _group(event.data)) if event.event == "group" else None
 
-    def pause_s(self, outcome: Outcome | None) -> float:
+    def pause_s(self, outcome: CallOutcome | None) -> float:
         """Returns the seconds to wait before the next connection. Errors: those of `Retries`."""
         if self._went_on or self._duration_s(outcome) >= self._patience.lasting_s:
             self._retries = self._exchanges.retries(self.call())
@@ -62,7 +62,7 @@ class GroupStream:
         cut_off = httpx.RemoteProtocolError("the stream ended before the rollout did")
         return max(self._retries.pause_s(outcome or cut_off), min(self._told_pause_s, self._patience.silence_s))
 
-    def _duration_s(self, outcome: Outcome | None) -> float:
+    def _duration_s(self, outcome: CallOutcome | None) -> float:
         """Returns the seconds for which the connection was of use; -inf if there was none.
 
         The silence at the end that made the client give up does not count.

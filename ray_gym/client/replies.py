@@ -11,7 +11,7 @@ import httpx
 
 
 @dataclass(frozen=True)
-class Reply:
+class ServiceReply:
     """A reply is the service's HTTP response to a request."""
 
     status: int
@@ -34,5 +34,5 @@ class Reply:
             return None
 
 
-Outcome = Reply | httpx.RequestError
+CallOutcome = ServiceReply | httpx.RequestError
 """Reply to a request, or httpx's error if none came back."""

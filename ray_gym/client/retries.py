@@ -9,7 +9,7 @@ import httpx
 
 from ray_gym.aio import backoff
 from ray_gym.client.errors import refusal
-from ray_gym.client.replies import Outcome, Reply
+from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.errors import describe
 
 PASSING = frozenset({429, 502, 503, 504})
@@ -52,7 +52,7 @@ class Retries:
     def left_s(self) -> float:
         return max(self._ends - time.monotonic(), 0.01)
 
-    def pause_s(self, outcome: Outcome) -> float:
+    def pause_s(self, outcome: CallOutcome) -> float:
         """Returns the seconds to wait before the next try.
 
         Errors: ServiceError, ConnectionError, TimeoutError if there is no next try.
@@ -63,9 +63,9 @@ class Retries:
             raise self._error_of(outcome)
         return pause_s
 
-    def _pause_s(self, outcome: Outcome) -> float | None:
+    def _pause_s(self, outcome: CallOutcome) -> float | None:
         patience = self._patience
-        if isinstance(outcome, Reply):
+        if isinstance(outcome, ServiceReply):
             told_s = outcome.retry_after_s
             if outcome.status not in PASSING and not (outcome.status == NOT_YET and told_s is not None):
                 return None
@@ -74,8 +74,8 @@ class Retries:
         self._failures += 1
         return backoff.pause_s(self._failures - 1, patience.first_pause_s) if self._failures < patience.tries else None
 
-    def _error_of(self, outcome: Outcome) -> Exception:
-        if isinstance(outcome, Reply):
+    def _error_of(self, outcome: CallOutcome) -> Exception:
+        if isinstance(outcome, ServiceReply):
             return refusal(outcome, self._tries)
         if isinstance(outcome, httpx.TimeoutException):
             return TimeoutError(f"{self._what}: no answer in time ({describe(outcome)}), in {self._tries} tries")

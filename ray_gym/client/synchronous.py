@@ -15,7 +15,7 @@ from ray_gym.client.address import timeouts
 from ray_gym.client.base import OpenSession, ServiceClient
 from ray_gym.client.calls import Call
 from ray_gym.client.exchanges import Exchange, Pause, Send
-from ray_gym.client.replies import Outcome, Reply
+from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.client.retries import Patience
 from ray_gym.service import api
 
@@ -75,7 +75,7 @@ class Client(ServiceClient):
         """Yields each group as it finishes, after the cursor to go on from, until the rollout has ended."""
         stream, silence = self._group_stream(run_id, cursor, samples), timeouts(self._patience.silence_s)
         while True:
-            broken: Outcome | None = None
+            broken: CallOutcome | None = None
             try:
                 with self._http.stream(**stream.call().request(), timeout=silence) as response:
                     if response.status_code == 200:
@@ -86,7 +86,7 @@ class Client(ServiceClient):
                             if stream.ended:
                                 return
                     else:
-                        broken = Reply(response.status_code, response.read(), response.headers)
+                        broken = ServiceReply(response.status_code, response.read(), response.headers)
             except httpx.RequestError as error:
                 broken = error
             time.sleep(stream.pause_s(broken))
@@ -130,7 +130,7 @@ class Client(ServiceClient):
         return self._run(self._exchanges.of(call))
 
     def _run(self, exchange: Exchange[T]) -> T:
-        outcome: Outcome | None = None
+        outcome: CallOutcome | None = None
         while True:
             try:
                 step = exchange.send(outcome)
@@ -139,7 +139,7 @@ class Client(ServiceClient):
                 return answer
             outcome = self._carry_out(step)
 
-    def _carry_out(self, step: Send | Pause) -> Outcome | None:
+    def _carry_out(self, step: Send | Pause) -> CallOutcome | None:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
@@ -151,7 +151,7 @@ class Client(ServiceClient):
                     parts.append(part)
                     if time.monotonic() > ends:
                         return httpx.ReadTimeout("the answer did not end")
-                return Reply(response.status_code, b"".join(parts), response.headers)
+                return ServiceReply(response.status_code, b"".join(parts), response.headers)
         except httpx.RequestError as error:
             return error
 

@@ -14,7 +14,7 @@ from ray_gym.openai_api.request import ApiRequest
 from ray_gym.openai_api.response_ids import ResponseId
 from ray_gym.play.capture import Capture, canonical, canonical_tools
 from ray_gym.play.commands import Ask, StoredMessage, in_openai_form
-from ray_gym.play.session import Session
+from ray_gym.play.session import CommandSession
 
 
 class TurnIsOver(Exception):
@@ -66,7 +66,7 @@ class AgentCall:
         )
 
 
-def command_of(call: AgentCall, participant: str, session: Session) -> Ask:
+def command_of(call: AgentCall, participant: str, session: CommandSession) -> Ask:
     """Makes the command of a call. Errors: TurnIsOver; UnknownAnswer; ValueError if a call of a tool has no result, or
     the reverse.
     """
@@ -92,7 +92,7 @@ def command_of(call: AgentCall, participant: str, session: Session) -> Ask:
     )
 
 
-def _whole(call: AgentCall, participant: str, session: Session) -> tuple[Message, ...]:
+def _whole(call: AgentCall, participant: str, session: CommandSession) -> tuple[Message, ...]:
     """Returns the conversation that a call continues. As in OpenAI's API, instructions are those of one call. Errors:
     as `command_of`.
     """

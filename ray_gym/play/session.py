@@ -69,7 +69,7 @@ class KeyReused(Exception):
     """A command was given under the key of another one."""
 
 
-class Session:
+class CommandSession:
     """Carries out the commands of one episode. `played` is set once the episode is over and scored, was given up, or
     has failed.
     """

@@ -86,14 +86,14 @@ _CURSOR = re.compile(r"([0-9]{1,12})\.([0-9]{1,12})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Cursor:
+class EpisodeCursor:
     """A cursor is a place in a run: after so many rows of a commit. Its text is `COMMIT.ROW`."""
 
     commit: int = 0
     row: int = 0
 
     @classmethod
-    def parse(cls, text: str | None) -> Cursor:
+    def parse(cls, text: str | None) -> EpisodeCursor:
         """Reads a cursor from its text; None gives the start of the run. Errors: Refused."""
         if text is None:
             return cls()
@@ -139,7 +139,7 @@ def episodes_after(
     weight = 0
     for commit, part, start in _parts(location, cursor, commits):
         table = part.rows(samples).slice(start, limit - len(found))
-        found += [EpisodeAt(str(Cursor(commit, start + n)), row) for n, row in enumerate(_plain(table), start=1)]
+        found += [EpisodeAt(str(EpisodeCursor(commit, start + n)), row) for n, row in enumerate(_plain(table), start=1)]
         weight += table.nbytes
         if len(found) >= limit or weight >= PAGE_BYTES:
             break
@@ -164,7 +164,7 @@ def groups_after(
             ends.pop()
         rows = _plain(table.slice(first, ends[-1] - first))
         return [
-            GroupAt(str(Cursor(commit, end)), group[0]["group_id"], group[0]["task_id"], group)
+            GroupAt(str(EpisodeCursor(commit, end)), group[0]["group_id"], group[0]["task_id"], group)
             for start, end in zip([first, *ends], ends, strict=False)
             if (group := rows[start - first : end - first])
         ]
@@ -229,17 +229,17 @@ def _parts(location: str, cursor: str | None, commits: int) -> Iterator[tuple[in
 
     Files that were read whole already are left out. Errors: Refused.
     """
-    place = Cursor.parse(cursor)
+    place = EpisodeCursor.parse(cursor)
     storage = storage_at(location)
     committed = _committed_files(storage, commits)
     last = max(commits, max(committed, default=0))
-    if place not in (Cursor(), Cursor(last + 1)):
+    if place not in (EpisodeCursor(), EpisodeCursor(last + 1)):
         if not 1 <= place.commit <= last:
             raise _bad(str(place))
         if place.row > (count := _part(storage, committed, place.commit).count()):
             raise _bad(str(place))
         if place.row == count:
-            place = Cursor(place.commit + 1)
+            place = EpisodeCursor(place.commit + 1)
     for number in range(max(place.commit, 1), last + 1):
         yield number, _part(storage, committed, number), place.row if number == place.commit else 0
 

@@ -22,8 +22,8 @@ from ray_gym.service.api import (
     SessionRequest,
 )
 from ray_gym.service.offers import offers_of
-from ray_gym.service.rollouts.queue import Rollouts
-from ray_gym.service.sessions.sessions import Placed, Sessions
+from ray_gym.service.rollouts.queue import RolloutQueue
+from ray_gym.service.sessions.sessions import SessionPlace, Sessions
 from ray_gym.service.setup import ServiceSetup
 
 
@@ -42,7 +42,7 @@ class Service:
         recorder = Recorder()
         self._pulse = Pulse(recorder, "service", RayExport())
         rollouts = setup.directory / "rollouts"
-        self._rollouts = Rollouts(setup.config, setup.folder, setup.engines, offers, rollouts, recorder)
+        self._rollouts = RolloutQueue(setup.config, setup.folder, setup.engines, offers, rollouts, recorder)
         self._sessions = Sessions(setup.config, setup.engines, offers, setup.directory, recorder)
         self._state: Readiness = Readiness(status="starting", models=self._models)
 
@@ -96,15 +96,15 @@ class Service:
 
     # ---- sessions ----
 
-    async def open_session_text(self, caller: str, text: bytes, key: str | None) -> Placed:
+    async def open_session_text(self, caller: str, text: bytes, key: str | None) -> SessionPlace:
         """Opens a session and returns its place. `text` is a SessionRequest as `api.to_json` writes it."""
         return await self._sessions.open(caller, await asyncio.to_thread(wire.read, SessionRequest, text), key)
 
     async def sessions(self, caller: str, cursor: str | None, limit: int) -> SessionList:
         return self._sessions.listed(caller, cursor, limit)
 
-    async def place(self, caller: str, session_id: str) -> Placed:
+    async def place(self, caller: str, session_id: str) -> SessionPlace:
         return await self._sessions.place(caller, session_id)
 
-    async def committed(self, caller: str, session_id: str, within_s: float) -> Placed:
+    async def committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
         return await self._sessions.committed(caller, session_id, within_s)

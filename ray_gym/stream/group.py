@@ -30,7 +30,7 @@ COLUMNS = [
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedGroup:
     """Describes a group whose episodes are all over, and the place of its rows: `rows` of them in `file`, from `start`
     on.
     """
@@ -48,7 +48,7 @@ class Finished:
     """
 
 
-def groups_of(storage: Storage, file: str) -> list[Finished]:
+def groups_of(storage: Storage, file: str) -> list[FinishedGroup]:
     """Returns the groups of a committed file.
 
     Blocks. Errors: OSError; ValueError for a file that is none of a stream's.
@@ -64,7 +64,7 @@ def groups_of(storage: Storage, file: str) -> list[Finished]:
         usable = [row for row in group if row["status"] == "completed"]
         versions = [version for row in usable for version in _versions(row)]
         found.append(
-            Finished(
+            FinishedGroup(
                 number=number_of(group_id),
                 group_id=group_id,
                 task_id=group[0]["task_id"],
@@ -125,7 +125,7 @@ class Files:
         self._filesystem = LocalFileSystem(use_mmap=True) if is_local else storage.filesystem
         self._tables: OrderedDict[str, pa.Table] = OrderedDict()
 
-    def group(self, found: Finished) -> Group:
+    def group(self, found: FinishedGroup) -> Group:
         """Reads a group. Errors: OSError."""
         rows = self._table(found.file).slice(found.start, found.rows)
         return Group(found.number, found.group_id, found.task_id, found.version, rows)

@@ -26,10 +26,10 @@ from ray_gym.run.driver.lease import LeaseGroup
 from ray_gym.run.plan import Plan
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.evaluation import Evaluations
-from ray_gym.stream.group import Finished, groups_of
+from ray_gym.stream.group import FinishedGroup, groups_of
 from ray_gym.stream.options import StreamOptions
-from ray_gym.stream.outbox import Dropped, GroupQueue, Outbox
-from ray_gym.stream.place import Standing, open_place, read_standing, remove_before
+from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
+from ray_gym.stream.place import StreamState, open_place, read_state, remove_before
 from ray_gym.stream.served import LOOK_S, ServedVersions
 from ray_gym.stream.source import Supply, digest_of, source_of
 
@@ -48,7 +48,7 @@ class HostSetup:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedStream:
     """Describes a stream that was opened. `dropped` holds the numbers of dropped groups from the cursor's `next` on."""
 
     name: str
@@ -65,7 +65,7 @@ class Delivery:
     now.
     """
 
-    group: Finished | None
+    group: FinishedGroup | None
     dropped: tuple[int, ...]
     version: int
 
@@ -91,23 +91,23 @@ class Host:
 
     # ---- from start to end ----
 
-    async def open(self) -> Opened:
+    async def open(self) -> OpenedStream:
         """Checks the config, its tasks and the cursor, and takes the stream's directory.
 
         Errors: UserError, RunFailed, OSError.
         """
         return await asyncio.to_thread(self._open)
 
-    def _open(self) -> Opened:
+    def _open(self) -> OpenedStream:
         setup, config, file = self._setup, self._setup.config, str(self._setup.config_file)
         self._plan = Plan.of(config, file, engines=setup.engines.__getitem__)
         self._source = source_of(config, setup.config_file.parent, self._plan.environment, setup.options.epochs)
         self._directory, self._identity, self._cursor = open_place(config, digest_of(self._source), setup.cursor)
         self._is_open = True
-        self._dropped = Dropped(self._directory.storage)
+        self._dropped = DroppedGroups(self._directory.storage)
         self._known = frozenset(number for number in self._dropped.numbers() if number >= self._cursor.next)
         where = self._directory
-        return Opened(where.name, where.location, self._cursor, self._known)
+        return OpenedStream(where.name, where.location, self._cursor, self._known)
 
     async def start(self, engines: Mapping[str, Engine]) -> dict[str, int]:
         """Starts playing, now that the models are up.
@@ -116,9 +116,7 @@ class Host:
         """
         self._plan = replace(self._plan, engines=dict(engines))
         metrics = RunMetrics(self._recorder, self._plan.config.environment.id)
-        stands = await asyncio.to_thread(
-            read_standing, self._directory, self._source, self._cursor, self._known, metrics
-        )
+        stands = await asyncio.to_thread(read_state, self._directory, self._source, self._cursor, self._known, metrics)
         self._commits = stands.commits
         for problem in self._commits.fences.problems:
             print(f"journal: {problem}", file=sys.stderr, flush=True)
@@ -135,7 +133,7 @@ class Host:
         self._tasks = [asyncio.create_task(self._watch(work)) for work in works]
         return versions
 
-    async def _take_up(self, stands: Standing) -> None:
+    async def _take_up(self, stands: StreamState) -> None:
         """Takes over the groups that an earlier host left, finished or begun."""
         window = self._setup.options.window(self._setup.config)
         self._outbox = Outbox(

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ray_gym.run.directory.storage import Storage
-from ray_gym.stream.group import Finished
+from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.options import StreamOptions
 from ray_gym.stream.window import Window
 
@@ -22,7 +22,7 @@ DROPPED = "dropped"
 
 
 @dataclass(frozen=True, slots=True)
-class Dropped:
+class DroppedGroups:
     """Keeps the dropped groups on disk, each in a small file. Its methods block and raise OSError."""
 
     storage: Storage
@@ -30,7 +30,7 @@ class Dropped:
     def numbers(self) -> set[int]:
         return {int(stem) for name in self.storage.names(DROPPED) if (stem := PurePath(name).stem).isdigit()}
 
-    def add(self, group: Finished, reason: str, version: int) -> None:
+    def add(self, group: FinishedGroup, reason: str, version: int) -> None:
         said = {
             "group_id": group.group_id,
             "reason": reason,
@@ -51,24 +51,24 @@ class GroupQueue:
 
     commit: int
     """Number of the newest file that was put here with all before it."""
-    _waiting: deque[Finished] = field(default_factory=deque)
-    _early: dict[int, Sequence[Finished]] = field(default_factory=dict)
+    _waiting: deque[FinishedGroup] = field(default_factory=deque)
+    _early: dict[int, Sequence[FinishedGroup]] = field(default_factory=dict)
     """Groups of the files that came before an older one, by the file's number."""
 
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def put(self, commit: int, groups: Sequence[Finished]) -> None:
+    def put(self, commit: int, groups: Sequence[FinishedGroup]) -> None:
         self._early[commit] = groups
         while self.commit + 1 in self._early:
             self.commit += 1
             self._waiting.extend(self._early.pop(self.commit))
 
-    def take(self) -> Finished | None:
+    def take(self) -> FinishedGroup | None:
         """Takes the next group off the queue; None while there is none."""
         return self._waiting.popleft() if self._waiting else None
 
-    def take_out(self, wrong: Callable[[Finished], str | None]) -> list[tuple[Finished, str]]:
+    def take_out(self, wrong: Callable[[FinishedGroup], str | None]) -> list[tuple[FinishedGroup, str]]:
         """Takes out the waiting groups for which `wrong` gives a reason, and returns each with its reason."""
         found = [(group, reason) for group in self._waiting if (reason := wrong(group)) is not None]
         gone = {group.number for group, _ in found}
@@ -83,17 +83,17 @@ class Outbox:
     options: StreamOptions
     window: Window
     version: int
-    dropped: Dropped
+    dropped: DroppedGroups
     queue: GroupQueue
     counts: Counter[str] = field(default_factory=Counter)
     stalest: int = 0
     """Most versions that a delivered group was behind the weights."""
-    _out: dict[int, Finished] = field(default_factory=dict)
+    _out: dict[int, FinishedGroup] = field(default_factory=dict)
     """Groups that are delivered and not acknowledged, by number."""
     _unsaid: list[int] = field(default_factory=list)
     """Numbers of the dropped groups that the trainer was not told of yet."""
 
-    async def put(self, commit: int, groups: Sequence[Finished]) -> None:
+    async def put(self, commit: int, groups: Sequence[FinishedGroup]) -> None:
         """Puts the groups of a committed file into the outbox. Errors: OSError."""
         self.queue.put(commit, groups)
         await self._sort_out()
@@ -108,7 +108,7 @@ class Outbox:
             self.window.advance()
             await self._sort_out()
 
-    def take(self) -> Finished | None:
+    def take(self) -> FinishedGroup | None:
         """Takes the next group, which counts as delivered from now on; None while there is none."""
         group = self.queue.take()
         if group is not None:
@@ -158,10 +158,10 @@ class Outbox:
             self._unsaid.append(group.number)
             await self._drop(group, reason)
 
-    def _wrong_with(self, group: Finished) -> str | None:
+    def _wrong_with(self, group: FinishedGroup) -> str | None:
         return self.options.wrong_with(group.completed, group.version, self.version)
 
-    async def _drop(self, group: Finished, reason: str) -> None:
+    async def _drop(self, group: FinishedGroup, reason: str) -> None:
         self.window.drop(group.number)
         self.counts[reason] += 1
         await asyncio.to_thread(self.dropped.add, group, reason, self.version)

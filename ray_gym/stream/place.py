@@ -30,17 +30,17 @@ from ray_gym.run.driver.fences import Fences
 from ray_gym.run.driver.tally import Tally
 from ray_gym.run.resume import MAY_CHANGE, meaning_diff
 from ray_gym.stream.cursor import Cursor
-from ray_gym.stream.group import Finished, groups_of
-from ray_gym.stream.outbox import Dropped
+from ray_gym.stream.group import FinishedGroup, groups_of
+from ray_gym.stream.outbox import DroppedGroups
 from ray_gym.stream.source import GroupSource, number_of
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StreamState:
     """Describes how a stream stands when a host takes it up."""
 
     commits: Commits
-    files: dict[int, list[Finished]]
+    files: dict[int, list[FinishedGroup]]
     """Finished groups that are not settled yet, by commit; commits without one are there, too."""
     begun: set[int]
     """Numbers of the groups that are partly played. They are pending again, and resume from the journals."""
@@ -50,9 +50,9 @@ class Standing:
         return {group.number for groups in self.files.values() for group in groups}
 
 
-def read_standing(
+def read_state(
     directory: RunDirectory, source: GroupSource, cursor: Cursor, dropped: Set[int], metrics: RunMetrics
-) -> Standing:
+) -> StreamState:
     """Finds how a stream stands at a cursor, from its files and journals.
 
     Errors: OSError, UserError from the generator.
@@ -71,10 +71,10 @@ def read_standing(
     tally = Tally(len(specs))
     dispatcher = Dispatcher.of(specs, leases)
     commits = Commits(directory, dispatcher, fences, tally, lambda tally, in_flight: None, metrics=metrics)
-    return Standing(commits, files, set(begun))
+    return StreamState(commits, files, set(begun))
 
 
-def _files_after(commit: int, directory: RunDirectory) -> dict[int, list[Finished]]:
+def _files_after(commit: int, directory: RunDirectory) -> dict[int, list[FinishedGroup]]:
     storage = directory.storage
     names = {number: name for name in storage.names(EPISODES) if (number := commit_of(name) or 0) > commit}
     with ThreadPoolExecutor(READERS) as pool:
@@ -207,7 +207,7 @@ def _clear_half_made(storage: Storage) -> None:
 
 
 def remove_before(
-    cursor: Cursor, identity: Identity, directory: RunDirectory, dropped: Dropped
+    cursor: Cursor, identity: Identity, directory: RunDirectory, dropped: DroppedGroups
 ) -> tuple[Identity, int]:
     """Deletes the files whose groups are all settled at a cursor. Returns the new identity and the number of the files.
 

@@ -35,7 +35,7 @@ from ray_gym.run.plan import Plan, check_plan
 from ray_gym.run.resume import with_absolute_path
 from ray_gym.stream.cursor import Cursor, Progress
 from ray_gym.stream.group import Files, Group
-from ray_gym.stream.host import Delivery, Host, HostSetup, Opened
+from ray_gym.stream.host import Delivery, Host, HostSetup, OpenedStream
 from ray_gym.stream.options import StreamOptions
 from ray_gym.weights.client import Weights
 
@@ -101,7 +101,7 @@ class Stream:
         )
         self._host = _make_host(setup)
         self._started.push_async_callback(self._end_host)
-        opened: Opened = await _answer(self._host.open.remote(), OPEN_S)
+        opened: OpenedStream = await _answer(self._host.open.remote(), OPEN_S)
         for name, engine in engines.items():
             blocking.callback(engine.stop)
             await asyncio.to_thread(Application().delete_if_changed, opened.name, name)

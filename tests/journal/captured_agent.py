@@ -28,7 +28,7 @@ from ray_gym.messages import ToolSchema
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.openai_api.request import ApiRequest
 from ray_gym.play.agent_call import AgentCall, command_of
-from ray_gym.play.session import Done, Session
+from ray_gym.play.session import CommandSession, Done
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile
 
@@ -130,7 +130,7 @@ class Aloud(Echo):
 class Agent:
     """Makes the calls that an agent in another process would make by HTTP."""
 
-    session: Session
+    session: CommandSession
     model: Echo
     file: Path
 
@@ -188,7 +188,7 @@ async def opened(folder: Path, *adopted: str, model: Echo | None = None, **limit
     history.started_at = history.started_at or 1.0
     spec = EpisodeSpec("e", "g", "t", 0, 7, "{}", attempt=len(adopted))
     journal.append(Begun("e", 0, spec.attempt, history.started_at, adopted))
-    session = Session(
+    session = CommandSession(
         spec, Stage(Shop(), cast, {"m": model}, section), CallLog("e", 0, spec.attempt, journal, history, 5)
     )
     await session.open()

@@ -24,7 +24,7 @@ from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Begun
 from ray_gym.models.base import Completion, CompletionRequest
 from ray_gym.play.commands import Command
-from ray_gym.play.session import Session
+from ray_gym.play.session import CommandSession
 from ray_gym.record.rows import row_of
 from ray_gym.record.schema import without_volatile
 
@@ -90,7 +90,7 @@ _files = itertools.count()
 
 @dataclass
 class Driven:
-    session: Session
+    session: CommandSession
     model: Voices
     file: Path
 
@@ -124,7 +124,7 @@ async def opened(
     history.started_at = history.started_at or 1.0
     journal.append(Begun("e", 0, spec.attempt, history.started_at, adopted))
     log = CallLog("e", 0, spec.attempt, journal, history, patience_s=5)
-    session = Session(spec, Stage(environment, cast, {"m": model}, section), log, most_waiting)
+    session = CommandSession(spec, Stage(environment, cast, {"m": model}, section), log, most_waiting)
     await session.open()
     if settled:
         await session.settle()

@@ -18,7 +18,7 @@ from ray_gym.play import session
 from ray_gym.play.agent_call import AgentCall
 from ray_gym.play.commands import CallTool
 from ray_gym.play.entrance import TooManyWaiting
-from ray_gym.play.session import Session
+from ray_gym.play.session import CommandSession
 from ray_gym.service.api import ToolCallRequest
 from ray_gym.service.sessions import session_table
 from ray_gym.service.sessions.session_table import SessionTable
@@ -41,7 +41,7 @@ class Slow(Market):
         return "half of \ud83d"
 
 
-def in_a_table(held: Session) -> tuple[SessionTable, asyncio.Task[Any]]:
+def in_a_table(held: CommandSession) -> tuple[SessionTable, asyncio.Task[Any]]:
     at = SessionTable("market", 60)
     return at, asyncio.create_task(at.host("s", held))
 

@@ -19,7 +19,7 @@ from ray_gym.journal.call_log import CallLog
 from ray_gym.journal.history import HistoryReader, fence
 from ray_gym.journal.records import SETUP
 from ray_gym.play.commands import CallTool, Command, End, OpenThread, Reply, TakeTurn, Tell
-from ray_gym.play.session import LetGo, Session
+from ray_gym.play.session import CommandSession, LetGo
 from ray_gym.stop import EpisodeOver
 
 numbers = itertools.count()
@@ -223,7 +223,7 @@ async def test_setup_that_fails_is_the_sessions_failure(tmp_path: Path) -> None:
     cast = {
         name: Cast.from_config(name, ParticipantSection(model="m"), section) for name in ("policy", "user", "judge")
     }
-    session = Session(SPEC, Stage(Closed(), cast, {"m": Voices()}, section), CallLog("e"))
+    session = CommandSession(SPEC, Stage(Closed(), cast, {"m": Voices()}, section), CallLog("e"))
     await session.open()
     assert session.played is not None and session.played.failure is not None
     assert (session.played.status, session.played.failure.where) == ("failed", "Closed.setup")

@@ -20,7 +20,7 @@ from ray_gym.errors import EpisodeFailure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.logs import about, configure, is_json, last_words
 from ray_gym.play.commands import TakeTurn
-from ray_gym.play.session import Session
+from ray_gym.play.session import CommandSession
 from ray_gym.run.driver.lease import EpisodeKey, Lease
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.report import Report, StagedFile
@@ -138,7 +138,7 @@ async def test_lines_of_a_session_name_it_whoever_gives_the_commands(capsys: Sai
 
     configure(LogSection(format="json"))
     cast = {"policy": Participant.from_config("policy", ParticipantSection(model="m"), LIMITS)}
-    session = Session(SPECS[3], Stage(Watchful(), cast, {"m": Walker()}, LIMITS), CallLog("e3"))
+    session = CommandSession(SPECS[3], Stage(Watchful(), cast, {"m": Walker()}, LIMITS), CallLog("e3"))
     await session.open()
     capsys.readouterr()
     await session.perform("k", TakeTurn("policy"))

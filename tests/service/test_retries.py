@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from ray_gym.client.errors import ServiceError
-from ray_gym.client.replies import Outcome, Reply
+from ray_gym.client.replies import CallOutcome, ServiceReply
 from ray_gym.client.retries import Patience, Retries
 
 
@@ -17,9 +17,9 @@ def retries(patience: Patience | None = None, within_s: float | None = None) -> 
     return Retries("GET http://service/v1/rollouts", patience or Patience(), within_s)
 
 
-def refusal(status: int, retry_after: str | None = None) -> Reply:
+def refusal(status: int, retry_after: str | None = None) -> ServiceReply:
     headers = {} if retry_after is None else {"retry-after": retry_after}
-    return Reply(status, b"", httpx.Headers(headers))
+    return ServiceReply(status, b"", httpx.Headers(headers))
 
 
 @pytest.mark.parametrize("status", [429, 502, 503, 504])
@@ -76,13 +76,13 @@ def test_a_time_to_come_back_is_seconds_or_a_date() -> None:
 
 @pytest.mark.parametrize("said", ["", "-1", "soon", "1.5", "\u0663", "Mon, 99 Nov 99999 00:00:00 GMT"])
 def test_any_other_is_none(said: str) -> None:
-    assert Reply(503, b"", {"Retry-After": said}).retry_after_s is None
+    assert ServiceReply(503, b"", {"Retry-After": said}).retry_after_s is None
 
 
 @pytest.mark.parametrize(
     ("outcome", "error"),
     [(httpx.ReadTimeout("late"), TimeoutError), (httpx.ReadError("broken"), ConnectionError)],
 )
-def test_the_deadline_is_that_of_all_tries(outcome: Outcome, error: type[Exception]) -> None:
+def test_the_deadline_is_that_of_all_tries(outcome: CallOutcome, error: type[Exception]) -> None:
     with pytest.raises(error, match="in 1 tries"):
         retries(within_s=0).pause_s(outcome)

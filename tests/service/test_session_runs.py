@@ -30,7 +30,7 @@ from ray_gym.service.service import Service
 from ray_gym.service.sessions import sessions as module
 from ray_gym.service.sessions.registry import Registry
 from ray_gym.service.sessions.session_run import SessionRun
-from ray_gym.service.sessions.sessions import Placed, Sessions
+from ray_gym.service.sessions.sessions import SessionPlace, Sessions
 from ray_gym.service.setup import ServiceSetup
 
 pytestmark = pytest.mark.ray
@@ -66,7 +66,7 @@ def sessions_in(root: Path, **service: Any) -> Sessions:
     return Sessions(made.config, made.engines, offers_of(made.config), root, Recorder())
 
 
-async def info(placed: Placed) -> SessionInfo:
+async def info(placed: SessionPlace) -> SessionInfo:
     assert placed.worker is not None
     async with asyncio.timeout(60):
         told: SessionInfo = await placed.worker.call_session.remote("info", placed.session_id)

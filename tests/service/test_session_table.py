@@ -18,7 +18,7 @@ from ray_gym.errors import Failure, FailureKind
 from ray_gym.journal.call_log import CallLog
 from ray_gym.openai_api.refused import Refused
 from ray_gym.play.play import Played, bare_episode, fail_episode
-from ray_gym.play.session import Session
+from ray_gym.play.session import CommandSession
 from ray_gym.service.api import MessageRequest, ToolCallRequest
 from ray_gym.service.sessions import session_table
 from ray_gym.service.sessions.session_table import SessionTable
@@ -113,7 +113,7 @@ async def test_suspects_are_resumed_one_at_a_time_and_keep_nobody_else_waiting()
     environment, at = Opening(), SessionTable("opening", idle_s=60)
     at.suspects |= {"a", "b"}
     on = stage(environment)
-    held = [hosted(at, name, Session(spec(name), on, CallLog(name))) for name in "abc"]
+    held = [hosted(at, name, CommandSession(spec(name), on, CallLog(name))) for name in "abc"]
     for event in (environment.may["c"], environment.may["b"]):
         event.set()
     await at.find("c")
@@ -131,7 +131,7 @@ async def test_whoever_waits_for_one_that_was_charged_is_told_why() -> None:
     waiting = asyncio.create_task(at.call_tool("a", "k", ToolCallRequest(name="look", arguments={})))
     await asyncio.sleep(0)
     played = fail_episode(bare_episode(spec("a"), on), Failure(FailureKind.ENVIRONMENT, "worker", "3 workers died"))
-    at.show("a", Session(spec("a"), on, CallLog(), played=played))
+    at.show("a", CommandSession(spec("a"), on, CallLog(), played=played))
     with pytest.raises(Refused) as refused:
         await waiting
     assert (refused.value.status, refused.value.code) == (409, "episode_is_over")

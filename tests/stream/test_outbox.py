@@ -6,20 +6,20 @@ import json
 from pathlib import Path
 
 from ray_gym.run.directory.posix_storage import PosixStorage
-from ray_gym.stream.group import Finished
+from ray_gym.stream.group import FinishedGroup
 from ray_gym.stream.options import StreamOptions
-from ray_gym.stream.outbox import Dropped, GroupQueue, Outbox
+from ray_gym.stream.outbox import DroppedGroups, GroupQueue, Outbox
 from ray_gym.stream.window import Window
 
 
-def group(number: int, version: int | None = 0, completed: int = 2, commit: int = 1) -> Finished:
-    return Finished(number, f"{number}-x", "t", commit, f"part-{commit}", 0, 2, completed, version)
+def group(number: int, version: int | None = 0, completed: int = 2, commit: int = 1) -> FinishedGroup:
+    return FinishedGroup(number, f"{number}-x", "t", commit, f"part-{commit}", 0, 2, completed, version)
 
 
 def outbox_at(folder: Path, version: int = 0) -> Outbox:
     folder.mkdir(exist_ok=True)
     options = StreamOptions(max_staleness=1, min_group_size=2)
-    return Outbox(options, Window(100), version, Dropped(PosixStorage.of(folder)), GroupQueue(0))
+    return Outbox(options, Window(100), version, DroppedGroups(PosixStorage.of(folder)), GroupQueue(0))
 
 
 def taken(outbox: Outbox) -> list[int]:

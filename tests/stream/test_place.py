@@ -17,7 +17,7 @@ from ray_gym.record.schema import SCHEMA
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.run.submit import resume
 from ray_gym.stream.cursor import Cursor
-from ray_gym.stream.outbox import Dropped
+from ray_gym.stream.outbox import DroppedGroups
 from ray_gym.stream.place import Identity, open_place, remove_before
 
 
@@ -111,7 +111,7 @@ def test_one_whose_maker_was_killed_is_made_anew(tmp_path: Path, there: list[str
 
 def test_files_before_a_cursor_are_removed_but_for_the_newest(tmp_path: Path, made: tuple[Identity, Cursor]) -> None:
     directory, identity, _ = open_place(config_of(tmp_path), "tasks", None)
-    dropped = Dropped(directory.storage)
+    dropped = DroppedGroups(directory.storage)
     for number in (1, 9):
         directory.storage.write(f"dropped/{number}.json", b"{}")
     identity, count = remove_before(Cursor(stream=identity.id, commit=2, next=5), identity, directory, dropped)

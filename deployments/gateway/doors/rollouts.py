@@ -19,7 +19,7 @@ from ray_gym.deployments.gateway.guards.pace import PACED
 from ray_gym.deployments.gateway.remote_service import ANSWER_S, SUBMIT_S, RemoteService
 from ray_gym.openai_api.refused import Refused
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus, to_json
-from ray_gym.service.pages import Cursor, episodes_after, has_more
+from ray_gym.service.pages import EpisodeCursor, episodes_after, has_more
 from ray_gym.service.service import Service
 
 KEEP_ALIVE_S = 15.0
@@ -28,7 +28,7 @@ UNPACED_BYTES = 4 * 2**20
 """Bytes after which a stream ends if Serve's proxy does not limit how far it is ahead of its reader (see `pace`): under
 a Serve that another program has started.
 """
-START = str(Cursor())
+START = str(EpisodeCursor())
 EVENT_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {"id": {"type": "string"}, "event": {"enum": ["group", "end"]}, "data": {"type": "string"}},

@@ -20,7 +20,7 @@ from ray_gym.service.pages import Row, find_episode
 from ray_gym.service.service import Service
 from ray_gym.service.sessions import views
 from ray_gym.service.sessions.session_table import GONE
-from ray_gym.service.sessions.sessions import Placed
+from ray_gym.service.sessions.sessions import SessionPlace
 
 PATIENCE_S = 60.0
 """Seconds for which a command is retried while workers die. A worker is replaced within seconds."""
@@ -41,7 +41,7 @@ class SessionRouter:
 
     def __init__(self, service: RemoteService) -> None:
         self._service = service
-        self._known: OrderedDict[tuple[str, str], Placed] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], SessionPlace] = OrderedDict()
         self._detached: set[asyncio.Task[None]] = set()
 
     async def run_detached(self, step: Coroutine[Any, Any, None]) -> None:
@@ -53,7 +53,7 @@ class SessionRouter:
         task.add_done_callback(self._detached.discard)
         await asyncio.shield(task)
 
-    async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+    async def open(self, caller: str, request: SessionRequest, key: str | None) -> SessionPlace:
         """Opens a session, or finds the one that was opened under the same idempotency key. Errors: Refused."""
         text = await asyncio.to_thread(to_json, request)
         placed = await self._service.ask_within(SUBMIT_S, Service.open_session_text, caller, text, key)
@@ -121,7 +121,7 @@ class SessionRouter:
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
         return views.of_row(session_id, placed.offer, await self.read_episode(caller, session_id))
 
-    def _remember(self, caller: str, placed: Placed) -> None:
+    def _remember(self, caller: str, placed: SessionPlace) -> None:
         self._known[caller, placed.session_id] = placed
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)

@@ -31,8 +31,8 @@ from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.keys import digest, id_for
 from ray_gym.service.offers import Offer, choose_offer
 from ray_gym.service.pages import newest
-from ray_gym.service.rollouts.remembered import Remembered
 from ray_gym.service.rollouts.rollout import CANCELLED, Rollout
+from ray_gym.service.rollouts.rollout_store import RolloutStore
 from ray_gym.service.rollouts.submission import plan_again, submission_of
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ RETRY_S = 5.0
 LONGEST_WAIT_S = 60.0
 
 
-class Rollouts:
+class RolloutQueue:
     """Holds the rollouts of all callers, and plays those in the queue.
 
     Use it on one event loop. Its methods raise Refused.
@@ -65,7 +65,7 @@ class Rollouts:
         self._offers = offers
         self._folder = folder
         self._recorder = recorder
-        self._rollouts = Remembered(folder)
+        self._rollouts = RolloutStore(folder)
         self._queue: deque[Rollout] = deque()
         self._making: Counter[str] = Counter()
         """Number of each caller's rollouts that are being made."""

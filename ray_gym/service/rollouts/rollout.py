@@ -32,7 +32,7 @@ CANCELLED = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class RolloutCounts:
     """Counts the episodes of a rollout that are over, by status and by stop reason, with the mean of their rewards."""
 
     statuses: dict[str, int] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Counts:
     reward_mean: float | None = None
 
     @classmethod
-    def of(cls, summary: dict[str, Any]) -> Counts:
+    def of(cls, summary: dict[str, Any]) -> RolloutCounts:
         return cls(summary["status"], summary["stop_reasons"], summary["mean_reward"])
 
 
@@ -63,7 +63,7 @@ class Rollout:
     """True if its end is on disk. Else the rollout is resumed when the service is started again."""
     failure: str | None = None
     commits: int = 0
-    counts: Counts = Counts()
+    counts: RolloutCounts = RolloutCounts()
     """Counts of the episodes that earlier services played; of all episodes, once the rollout has ended."""
     tally: Tally | None = None
     """Counts of the run while it is played; None before and after."""
@@ -76,7 +76,9 @@ class Rollout:
 
     def status(self) -> RolloutStatus:
         tally = self.tally
-        counts = Counts(dict(+tally.by_status), dict(+tally.by_stop), tally.mean_reward) if tally else self.counts
+        counts = (
+            RolloutCounts(dict(+tally.by_status), dict(+tally.by_stop), tally.mean_reward) if tally else self.counts
+        )
         return RolloutStatus(
             id=self.id,
             environment=self.environment,
@@ -116,7 +118,7 @@ class Rollout:
 
         An interrupted rollout is queued again, to be resumed, unless it was cancelled.
         """
-        self.counts = Counts.of(outcome.tally.summary())
+        self.counts = RolloutCounts.of(outcome.tally.summary())
         if self.state != "cancelled":
             self.failure = outcome.failure
             self.state = "failed" if outcome.failure else "queued" if outcome.interrupted else "done"
@@ -161,7 +163,7 @@ def read_rollout(folder: Path) -> Rollout | None:
 
 
 def _stand_as_summed_up(rollout: Rollout, summary: dict[str, Any]) -> None:
-    rollout.counts = Counts.of(summary)
+    rollout.counts = RolloutCounts.of(summary)
     rollout.started_at, rollout.ended_at = summary.get("started_at"), summary.get("ended_at")
     if summary.get("cancelled"):
         rollout.state = "cancelled"
@@ -179,5 +181,5 @@ def _stand_as_cancelled(rollout: Rollout, folder: Path) -> None:
     Its counts are those of its committed episodes.
     """
     done = RunDirectory(storage_at(str(folder))).committed()
-    rollout.counts = Counts.of(Tally.of_resumed(rollout.episodes, done).summary())
+    rollout.counts = RolloutCounts.of(Tally.of_resumed(rollout.episodes, done).summary())
     rollout.state, rollout.ended_at = "cancelled", (folder / CANCELLED).stat().st_mtime

@@ -12,7 +12,7 @@ from ray_gym.episode.spec import EpisodeSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class SessionRecord:
     """Holds all that is needed to make a session again."""
 
     caller: str
@@ -33,7 +33,7 @@ class Registry:
 
     folder: Path
 
-    def add(self, session: Registered) -> None:
+    def add(self, session: SessionRecord) -> None:
         """Writes a session's file whole or not at all. Errors: OSError."""
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self._path(session.spec.episode_id)
@@ -47,11 +47,11 @@ class Registry:
     def remove(self, session_id: str) -> None:
         self._path(session_id).unlink(missing_ok=True)
 
-    def all(self) -> Iterator[Registered]:
+    def all(self) -> Iterator[SessionRecord]:
         """Yields all sessions in the registry. Errors: OSError, ValueError for a broken file."""
         for path in sorted(self.folder.glob("*.json")):
             fields = json.loads(path.read_text())
-            yield Registered(**{**fields, "spec": EpisodeSpec(**fields["spec"])})
+            yield SessionRecord(**{**fields, "spec": EpisodeSpec(**fields["spec"])})
 
     def _path(self, session_id: str) -> Path:
         return self.folder / f"{session_id}.json"

@@ -19,7 +19,7 @@ from ray_gym.play.agent_call import AgentCall, TurnIsOver, UnknownAnswer, comman
 from ray_gym.play.commands import CallTool, Close, Command, End, Say, TakeTurn
 from ray_gym.play.entrance import TooManyWaiting
 from ray_gym.play.play import Played
-from ray_gym.play.session import Done, KeyReused, LetGo, Session
+from ray_gym.play.session import CommandSession, Done, KeyReused, LetGo
 from ray_gym.seeds import stable_id
 from ray_gym.service.api import (
     LONGEST_TEXT,
@@ -60,8 +60,8 @@ class SessionTable:
     def __init__(self, environment: str, idle_s: float) -> None:
         self._environment = environment
         self._idle_s = idle_s
-        self._open: dict[str, Session] = {}
-        self._ended: OrderedDict[str, Session] = OrderedDict()
+        self._open: dict[str, CommandSession] = {}
+        self._ended: OrderedDict[str, CommandSession] = OrderedDict()
         self._gone: OrderedDict[str, None] = OrderedDict()
         self._arrivals: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         """Events of the sessions that calls wait for, by id.
@@ -75,7 +75,7 @@ class SessionTable:
         """
         self._one_suspect = asyncio.Lock()
 
-    async def host(self, session_id: str, session: Session) -> Played:
+    async def host(self, session_id: str, session: CommandSession) -> Played:
         """Opens a session and waits until it has ended.
 
         If this is cancelled, the session is released, to go on elsewhere.
@@ -92,12 +92,12 @@ class SessionTable:
             if self._open.pop(session_id, None) is not None and session.played is not None:
                 self._keep(session_id, session)
 
-    def show(self, session_id: str, session: Session) -> None:
+    def show(self, session_id: str, session: CommandSession) -> None:
         """Lets callers ask for a session that failed before it was open."""
         self._keep(session_id, session)
         self._tell_of(session_id)
 
-    async def _make(self, session_id: str, session: Session) -> None:
+    async def _make(self, session_id: str, session: CommandSession) -> None:
         if session_id not in self.suspects:
             await session.open()
             return
@@ -113,7 +113,7 @@ class SessionTable:
         if (arrival := self._arrivals.pop(session_id, None)) is not None:
             arrival.set()
 
-    async def _until_ended(self, session: Session) -> Played:
+    async def _until_ended(self, session: CommandSession) -> Played:
         while session.played is None:
             left_s = self._idle_s - session.idle_s
             try:
@@ -124,14 +124,14 @@ class SessionTable:
                     await session.perform("idle", Close(f"nothing was said for {self._idle_s:g} s"))
         return session.played
 
-    def _keep(self, session_id: str, session: Session) -> None:
+    def _keep(self, session_id: str, session: CommandSession) -> None:
         self._ended[session_id] = session
         if len(self._ended) > KEPT:
             self._gone[self._ended.popitem(last=False)[0]] = None
         if len(self._gone) > REMEMBERED:
             self._gone.popitem(last=False)
 
-    async def find(self, session_id: str) -> Session:
+    async def find(self, session_id: str) -> CommandSession:
         with suppress(TimeoutError):
             async with asyncio.timeout(OPENING_S):
                 while True:
@@ -237,7 +237,7 @@ class SessionTable:
         if (session := self._open.get(session_id)) is not None:
             session.deliveries.settle(key, delivered)
 
-    async def _perform(self, session: Session, key: str, command: Command) -> Done:
+    async def _perform(self, session: CommandSession, key: str, command: Command) -> Done:
         session.touch()
         if not isinstance(command, End | Close):
             _require_room(session)
@@ -252,7 +252,7 @@ class SessionTable:
             raise unprocessable_content(str(error), "participant") from None
 
 
-def _require_room(session: Session) -> None:
+def _require_room(session: CommandSession) -> None:
     """Checks that a session has room for another command. Errors: Refused."""
     if session.given >= COMMANDS:
         raise Refused(409, "too_many_commands", f"a session takes {COMMANDS} commands: score it, or close it")

@@ -16,7 +16,7 @@ from ray_gym.journal.history import History, HistoryReader
 from ray_gym.journal.journal import Journal
 from ray_gym.journal.records import Over
 from ray_gym.play.play import Played
-from ray_gym.play.session import Session
+from ray_gym.play.session import CommandSession
 from ray_gym.run.driver.lease import Lease
 from ray_gym.run.worker.player import LeasePlayer
 from ray_gym.run.worker.worker import Worker, WorkerSetup
@@ -52,7 +52,7 @@ class SessionPlayer(LeasePlayer):
         history.queued_at = None  # its first call comes when its caller wants it
         patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
         log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
-        played = await self.table.host(spec.episode_id, Session(spec, self.stage, log, self.most_waiting))
+        played = await self.table.host(spec.episode_id, CommandSession(spec, self.stage, log, self.most_waiting))
         self._record(Over(spec.episode_id, spec.attempt))
         return played
 
@@ -61,7 +61,7 @@ class SessionPlayer(LeasePlayer):
         once.
         """
         played = LeasePlayer._fail_unplayed(self, spec, failure)
-        self.table.show(spec.episode_id, Session(spec, self.stage, CallLog(), played=played))
+        self.table.show(spec.episode_id, CommandSession(spec, self.stage, CallLog(), played=played))
         return played
 
 

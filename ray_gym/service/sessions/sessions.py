@@ -32,7 +32,7 @@ from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
 from ray_gym.service.keys import digest, id_for
 from ray_gym.service.offers import Offer, choose_offer
 from ray_gym.service.pages import newest
-from ray_gym.service.sessions.registry import Registered, Registry
+from ray_gym.service.sessions.registry import Registry, SessionRecord
 from ray_gym.service.sessions.session_run import SessionRun
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ LONGEST_WAIT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class SessionPlace:
     """Tells the place of a session: a worker (an actor) or, once its episode is committed, the run at `location`."""
 
     session_id: str
@@ -74,15 +74,15 @@ class Sessions:
         self._recorder = recorder
         self._registry = Registry(root / "registry")
         self._runs: dict[str, SessionRun] = {}
-        self._open: dict[str, Registered] = {}
-        self._ended: OrderedDict[str, Registered] = OrderedDict()
+        self._open: dict[str, SessionRecord] = {}
+        self._ended: OrderedDict[str, SessionRecord] = OrderedDict()
         self._files: dict[str, str | None] = {}
         """Names of the files that ended sessions were committed in, by session id; None if not known."""
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._commits: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
         """Events of the sessions whose commit a call waits for, by session id."""
 
-    async def open(self, caller: str, request: SessionRequest, key: str | None) -> Placed:
+    async def open(self, caller: str, request: SessionRequest, key: str | None) -> SessionPlace:
         session_id = id_for(caller, key)
         body = await asyncio.to_thread(lambda: digest(request.model_dump_json()))  # a task may be large
         async with self._locks.setdefault(session_id, asyncio.Lock()):
@@ -93,16 +93,16 @@ class Sessions:
             self._refuse_if_full(caller)
             offer = choose_offer(self._offers, request.environment)
             created_at = time.time()
-            self._open[session_id] = Registered(caller, offer.name, body, _unknown_spec(session_id), created_at)
+            self._open[session_id] = SessionRecord(caller, offer.name, body, _unknown_spec(session_id), created_at)
             try:
                 run = await self._run_for(offer)
                 spec = await asyncio.to_thread(_spec, session_id, request, run.plan.environment)
-                await self._admit(Registered(caller, offer.name, body, spec, created_at))
+                await self._admit(SessionRecord(caller, offer.name, body, spec, created_at))
             except BaseException:
                 del self._open[session_id]
                 raise
         placed = await self.place(caller, session_id)
-        return Placed(session_id, placed.offer, placed.worker, placed.location, is_new=True)
+        return SessionPlace(session_id, placed.offer, placed.worker, placed.location, is_new=True)
 
     def _refuse_if_full(self, caller: str) -> None:
         """Checks that the service, and this caller's share of it, have room for a session. Errors: Refused."""
@@ -116,7 +116,7 @@ class Sessions:
         if own >= most:
             raise too_many_requests(f"{own} sessions of yours are open, and {most} may be", RETRY_S)
 
-    async def _admit(self, session: Registered) -> None:
+    async def _admit(self, session: SessionRecord) -> None:
         """Records a session and adds it to its run, to be played. Errors: Refused.
 
         If the run is started again meanwhile, the session is given to it at its start or added afterwards, never both.
@@ -134,12 +134,12 @@ class Sessions:
                 raise service_unavailable(f"the session can't be recorded now: {error.strerror}") from None
             raise
 
-    async def place(self, caller: str, session_id: str) -> Placed:
+    async def place(self, caller: str, session_id: str) -> SessionPlace:
         """Returns the place of a session now. Call it again if the session's worker has died."""
         known = self._own(caller, session_id)
         run = await self._run_for(self._offers[known.offer])
         worker = await run.holder_of(session_id, lambda: session_id not in self._open)
-        return Placed(session_id, known.offer, worker, run.location, file=self._files.get(session_id))
+        return SessionPlace(session_id, known.offer, worker, run.location, file=self._files.get(session_id))
 
     def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
         """Returns a page of the caller's sessions. Sessions that are still being made are not on it."""
@@ -147,7 +147,7 @@ class Sessions:
         page = newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
         return SessionList(sessions=[self._entry(one) for one in page.items], next=page.next)
 
-    def _entry(self, session: Registered) -> SessionEntry:
+    def _entry(self, session: SessionRecord) -> SessionEntry:
         return SessionEntry(
             id=session.id,
             environment=session.offer,
@@ -156,7 +156,7 @@ class Sessions:
             created_at=session.created_at,
         )
 
-    async def committed(self, caller: str, session_id: str, within_s: float) -> Placed:
+    async def committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
         """Waits until a session is committed, or the time is up, and returns its place."""
         self._own(caller, session_id)
         with suppress(TimeoutError):
@@ -165,7 +165,7 @@ class Sessions:
                     await self._commits.setdefault(session_id, asyncio.Event()).wait()
         return await self.place(caller, session_id)
 
-    def _own(self, caller: str, session_id: str) -> Registered:
+    def _own(self, caller: str, session_id: str) -> SessionRecord:
         """Finds a session of this caller by its id.
 
         Errors: Refused if there is none, also if it is another caller's.

@@ -8,7 +8,7 @@ from typing import Any
 from ray_gym.events import Event
 from ray_gym.messages import Message, utf8
 from ray_gym.play.play import Played
-from ray_gym.play.session import Done, Session
+from ray_gym.play.session import CommandSession, Done
 from ray_gym.record.columns import encodable
 from ray_gym.record.rows import facts_of
 from ray_gym.service.api import (
@@ -31,7 +31,7 @@ The others are simulated here, and callers don't see their views.
 """
 
 
-def info(session_id: str, environment: str, session: Session) -> SessionInfo:
+def info(session_id: str, environment: str, session: CommandSession) -> SessionInfo:
     episode = session.episode
     return SessionInfo(
         id=session_id,
@@ -64,7 +64,7 @@ def why(stop: Stop | StopInfo | None) -> str:
     return f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
 
 
-def tool_answer(done: Done, session: Session) -> ToolCallAnswer:
+def tool_answer(done: Done, session: CommandSession) -> ToolCallAnswer:
     """Makes the answer to a tool call. It has no result if the tool's failure, or a limit, has ended the episode."""
     result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)
     if result is None:
@@ -74,7 +74,7 @@ def tool_answer(done: Done, session: Session) -> ToolCallAnswer:
     return ToolCallAnswer(content=utf8(result.content), error=error, stop=stop_info(session.episode.stop))
 
 
-def message_answer(done: Done, participant: str, session: Session) -> MessageAnswer:
+def message_answer(done: Done, participant: str, session: CommandSession) -> MessageAnswer:
     heard = [_to_seen(Message("user", event.content)) for event in done.events if _is_heard(event, participant)]
     return MessageAnswer(messages=heard, stop=stop_info(session.episode.stop))
 
@@ -106,7 +106,7 @@ def _seen_messages(events: list[dict[str, Any]]) -> list[SeenMessage]:
     return seen
 
 
-def _view(session: Session) -> View:
+def _view(session: CommandSession) -> View:
     episode = session.episode
     tools = (
         () if session.played is not None or episode.state is None else episode.tools_of(episode.participants[DRIVEN])[1]

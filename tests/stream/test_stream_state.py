@@ -17,7 +17,7 @@ from ray_gym.record.schema import as_table, failed_row
 from ray_gym.run.directory.directory import RunDirectory
 from ray_gym.stream.cursor import Cursor
 from ray_gym.stream.group import Files, Group, groups_of
-from ray_gym.stream.place import open_place, read_standing
+from ray_gym.stream.place import open_place, read_state
 from ray_gym.stream.source import GroupSource, number_of
 
 UNSEEN = RunMetrics(Recorder(), "ask")
@@ -81,7 +81,7 @@ def test_what_is_finished_what_is_half_played_and_what_is_neither(directory: Run
     journal.append(Begun("4-of-somebody-else", 0, 0, 1.0))
     journal.close()
     cursor = Cursor(stream="s", commit=1, next=1, beyond=[3])
-    stands = read_standing(directory, SOURCE, cursor, frozenset({5, 6}), UNSEEN)
+    stands = read_state(directory, SOURCE, cursor, frozenset({5, 6}), UNSEEN)
     assert {number: [group.number for group in groups] for number, groups in stands.files.items()} == {2: [1], 3: [7]}
     assert stands.finished == {1, 7} and stands.begun == {2}
     [group] = stands.commits.dispatcher.pending
@@ -95,5 +95,5 @@ def test_a_journal_that_nobody_needs_goes(directory: RunDirectory) -> None:
     journal = Journal(directory.journal / "1-0.journal", directory.name, flush=False)
     journal.append(Begun(SOURCE.group(0)[0].episode_id, 0, 0, 1.0))
     journal.close()
-    stands = read_standing(directory, SOURCE, Cursor(stream="s"), frozenset(), UNSEEN)
+    stands = read_state(directory, SOURCE, Cursor(stream="s"), frozenset(), UNSEEN)
     assert not stands.begun and not list(directory.journal.iterdir())

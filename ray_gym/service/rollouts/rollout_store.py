@@ -19,7 +19,7 @@ REMEMBERED = 1000
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 
 
-class Remembered:
+class RolloutStore:
     """Remembers rollouts by their ids."""
 
     def __init__(self, folder: Path, most: int = REMEMBERED) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from ray_gym.service.rollouts.remembered import Remembered
 from ray_gym.service.rollouts.rollout import CANCELLED, Rollout
+from ray_gym.service.rollouts.rollout_store import RolloutStore
 
 
 def name(n: int) -> str:
@@ -27,7 +27,7 @@ def kept(folder: Path, n: int, caller: str = "ann", *, over: bool = True) -> Rol
 
 
 async def test_old_rollouts_are_read_from_disk(tmp_path: Path) -> None:
-    remembered = Remembered(tmp_path, most=3)
+    remembered = RolloutStore(tmp_path, most=3)
     for n in range(10):
         remembered.add(kept(tmp_path, n, over=n != 1))
         remembered.forget_old("ann")
@@ -46,7 +46,7 @@ async def test_after_a_restart_as_few_are_in_memory(tmp_path: Path) -> None:
         kept(tmp_path, n, over=n not in (0, 3))
     (tmp_path / name(2) / CANCELLED).touch()
     (tmp_path / name(77)).mkdir()
-    remembered = Remembered(tmp_path, most=2)
+    remembered = RolloutStore(tmp_path, most=2)
     assert [one.created_at for one in await remembered.recover()] == [0, 3]
     assert sorted(one.created_at for one in remembered.of("ann")) == [0, 3, 4, 5]
     assert await remembered.find(name(1)) is not None
