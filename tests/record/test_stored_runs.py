@@ -25,7 +25,7 @@ from ray_gym.record.schema import SCHEMA, VERSION
 from ray_gym.record.versions import READERS, version_of
 from ray_gym.run.directory.posix_storage import PosixStorage
 from ray_gym.run.driver.tally import Tally
-from ray_gym.service.pages import episodes_after, find_episode, groups_after
+from ray_gym.service.pages import find_episode, read_episodes, read_groups
 from ray_gym.stream.group import Files, FinishedGroup
 
 VERSIONS = Path(__file__).parent / "versions"
@@ -152,10 +152,10 @@ def test_it_is_exported_in_each_form(version: int, command: Command, tmp_path: P
 @pytest.mark.parametrize("version", STORED)
 def test_its_pages_are_read_by_the_service(version: int) -> None:
     run = VERSIONS / str(version) / "finished"
-    pages = episodes_after(str(run), None, 10)
+    pages = read_episodes(str(run), None, 10)
     assert [one.row for one in pages] == rows_of(run)
     assert find_episode(str(run), pages[-1].row["episode_id"]) == pages[-1].row
-    assert len(groups_after(str(run), None, 10, samples=False)) >= 1
+    assert len(read_groups(str(run), None, 10, samples=False)) >= 1
 
 
 @pytest.mark.parametrize("version", STORED)

@@ -19,7 +19,7 @@ from ray_gym.record import rows as record
 from ray_gym.record.schema import READ_SINCE_KEY, SCHEMA, VERSION, VERSION_KEY, as_table, failed_row
 from ray_gym.record.versions import READERS
 from ray_gym.run.directory.parquet import open_rows, write_rows
-from ray_gym.service.pages import episodes_after
+from ray_gym.service.pages import read_episodes
 
 LATER = {VERSION_KEY: "99", READ_SINCE_KEY: "7.1.0"}
 
@@ -80,7 +80,7 @@ def test_a_file_of_a_later_version_is_refused_in_a_line(
         with pytest.raises(UserError, match=told):
             read()
     with pytest.raises(Refused, match="the episodes of commit 2 are lost or damaged"):
-        episodes_after(str(run), None, 10)
+        read_episodes(str(run), None, 10)
     monkeypatch.setattr("sys.argv", ["ray-gym", "show", str(run)])
     capsys.readouterr()  # what the service logs of it
     with pytest.raises(SystemExit) as ended:

@@ -10,7 +10,7 @@ from ray_gym.episode.spec import EpisodeSpec
 from ray_gym.record.schema import as_table, failed_row
 from ray_gym.run.directory.commit_order import name_when_committed
 from ray_gym.run.directory.posix_storage import PosixStorage
-from ray_gym.service.pages import episodes_after, groups_after
+from ray_gym.service.pages import read_episodes, read_groups
 
 
 def row(episode_id: str, group_id: str, **changes: Any) -> dict[str, Any]:
@@ -38,8 +38,8 @@ class CommittedRun:
         return Path(self.location) / "episodes" / name_when_committed(commit, "part-1-0-00000.parquet")
 
     def ids(self, cursor: str | None, limit: int) -> list[str]:
-        return [one.row["episode_id"] for one in episodes_after(self.location, cursor, limit)]
+        return [one.row["episode_id"] for one in read_episodes(self.location, cursor, limit)]
 
     def groups(self, cursor: str | None, limit: int) -> list[tuple[str, list[str]]]:
-        found = groups_after(self.location, cursor, limit)
+        found = read_groups(self.location, cursor, limit)
         return [(one.cursor, [episode["episode_id"] for episode in one.episodes]) for one in found]

@@ -13,7 +13,7 @@ from ray_gym.openai_api.refused import Refused
 from ray_gym.record.schema import as_table
 from ray_gym.run.directory.commit_order import name_when_committed
 from ray_gym.service import pages
-from ray_gym.service.pages import episodes_after, find_episode, groups_after, has_more, last_commit
+from ray_gym.service.pages import find_episode, find_last_commit, has_more, read_episodes, read_groups
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def test_pages_of_any_size_give_every_episode_once_in_commit_order(run: Committe
     assert run.ids(None, 100) == whole
     for size in (1, 2, 4, 33):
         seen, cursor = [], None
-        while page := episodes_after(run.location, cursor, size):
+        while page := read_episodes(run.location, cursor, size):
             assert len(page) == size or len(seen) + len(page) == len(whole)
             seen += [one.row["episode_id"] for one in page]
             cursor = page[-1].cursor
@@ -43,21 +43,21 @@ def test_groups_are_whole_and_a_place_within_one_leads_to_its_start(run: Committ
     assert run.groups("1.6", 9) == [("2.1", ["d1"])]
     assert run.groups("2.1", 9) == []
     assert run.groups("1.1", 1) == [("1.3", ["a1", "a2", "a3"])], "also a cursor of the pages of episodes"
-    assert groups_after(run.location, None, 1)[0].task_id == "t-a1"
+    assert read_groups(run.location, None, 1)[0].task_id == "t-a1"
 
 
 def test_whoever_has_seen_everything_goes_on_with_what_comes(run: CommittedRun) -> None:
-    assert run.ids(None, 9) == [] and run.ids("0.0", 9) == [] and last_commit(run.location) == 0
+    assert run.ids(None, 9) == [] and run.ids("0.0", 9) == [] and find_last_commit(run.location) == 0
     run.commit(["a"])
     assert run.ids("0.0", 9) == ["a"] and run.ids("1.1", 9) == []
     run.commit(["b"])
-    assert run.ids("1.1", 9) == ["b"] and last_commit(run.location) == 2
+    assert run.ids("1.1", 9) == ["b"] and find_last_commit(run.location) == 2
 
 
 @pytest.mark.parametrize("cursor", ["", "1", "1.", "a.b", "-1.0", "1.2.3", "٣.1", "9.0", "1.2", "0.1", "1" * 99 + ".0"])
 def test_a_cursor_that_no_answer_gave_is_refused(run: CommittedRun, cursor: str) -> None:
     run.commit(["a"])
-    for read in (episodes_after, groups_after, lambda location, cursor, _: has_more(location, cursor)):
+    for read in (read_episodes, read_groups, lambda location, cursor, _: has_more(location, cursor)):
         with pytest.raises(Refused, match="is no place in this run") as refused:
             read(run.location, cursor, 1)
         assert (refused.value.status, refused.value.param) == (422, "cursor")
@@ -76,7 +76,7 @@ def test_rows_are_json_also_where_numbers_are_not_finite(run: CommittedRun) -> N
     numbers = [-1.5, math.nan, -math.inf]
     sample = {"thread": "policy", "token_ids": [1, 2, 3], "logprobs": numbers, "reward": math.inf}
     run.commit_rows([row("a", "a", reward=math.nan, samples=[sample], usage={"model_calls": 2})])
-    (found,) = episodes_after(run.location, None, 1)
+    (found,) = read_episodes(run.location, None, 1)
     read = json.loads(json.dumps(found.row, allow_nan=False))
     assert read["reward"] is None and read["samples"][0]["reward"] is None
     assert read["samples"][0]["logprobs"] == [-1.5, None, None] and read["samples"][0]["token_ids"] == [1, 2, 3]
@@ -85,8 +85,8 @@ def test_rows_are_json_also_where_numbers_are_not_finite(run: CommittedRun) -> N
 
 def test_samples_are_left_out_if_nobody_wants_them(run: CommittedRun) -> None:
     run.commit(["a"])
-    (without,) = episodes_after(run.location, None, 1, samples=False)
-    (whole,) = episodes_after(run.location, None, 1)
+    (without,) = read_episodes(run.location, None, 1, samples=False)
+    (whole,) = read_episodes(run.location, None, 1)
     assert whole.row == {**without.row, "samples": []} and "samples" not in without.row
 
 
@@ -94,11 +94,11 @@ def test_paging_over_a_file_reads_it_once_and_earlier_ones_not_at_all(run: Commi
     for commit in range(3):
         run.commit(*([f"{commit}-{n}"] for n in range(10)))
     (tmp_path / "run" / "episodes" / name_when_committed(1, "part-1-0-00000.parquet")).write_bytes(b"not looked into")
-    before = pages._read.cache_info().misses
+    before = pages._read_table.cache_info().misses
     for at in range(9):
         assert run.ids(f"2.{at}", 1) == [f"1-{at}"]
         assert run.groups(f"2.{at}", 1) == [(f"2.{at + 1}", [f"1-{at}"])]
-    assert pages._read.cache_info().misses == before + 1
+    assert pages._read_table.cache_info().misses == before + 1
 
 
 def test_an_episode_is_found_by_its_id_and_the_newest_row_counts(run: CommittedRun) -> None:
@@ -157,13 +157,13 @@ def test_the_last_file_is_missed_too_by_whoever_knows_that_it_was_committed(run:
     run.commit(["a"])
     run.commit(["b"])
     run.file_of(2).unlink()
-    assert [one.cursor for one in episodes_after(run.location, None, 1, commits=2)] == ["1.1"]
-    for read in (episodes_after, groups_after):
+    assert [one.cursor for one in read_episodes(run.location, None, 1, commits=2)] == ["1.1"]
+    for read in (read_episodes, read_groups):
         with pytest.raises(Refused, match=r"the cursor 3\.0 leaves them out"):
             read(run.location, "1.1", 9, commits=2)
     with pytest.raises(Refused, match="commit 2"):
         has_more(run.location, "1.1", commits=2)
-    assert episodes_after(run.location, "3.0", 9, commits=2) == []
+    assert read_episodes(run.location, "3.0", 9, commits=2) == []
 
 
 def test_several_groups_are_read_at_once_unless_they_are_large(

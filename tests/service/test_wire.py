@@ -9,7 +9,7 @@ import pytest
 from ray_gym.openai_api.sampling import SamplingChange
 from ray_gym.service import api as wire
 from ray_gym.service.api import RolloutRequest, SessionRequest
-from ray_gym.service.pages import newest
+from ray_gym.service.pages import list_newest
 
 
 @dataclass(frozen=True)
@@ -24,18 +24,18 @@ def made(number: int, created_at: float) -> One:
 
 def test_every_page_goes_on_where_the_one_before_has_ended() -> None:
     kept = [made(n, 1_795_000_000 + n // 3) for n in range(10)]  # three at a time
-    page = newest(kept, None, 4)
+    page = list_newest(kept, None, 4)
     found = list(page.items)
     kept = [*kept[1:], made(99, 1_795_000_100)]  # the oldest is forgotten, and one comes
     while page.next is not None:
-        page = newest(kept, page.next, 4)
+        page = list_newest(kept, page.next, 4)
         found += page.items
     assert [one.id for one in found] == [made(n, 0).id for n in range(9, 0, -1)]
 
 
 def test_one_page_is_all_that_there_is() -> None:
-    assert newest([], None, 1).next is None
-    page = newest([made(1, 5), made(2, 6)], None, 2)
+    assert list_newest([], None, 1).next is None
+    page = list_newest([made(1, 5), made(2, 6)], None, 2)
     assert [one.created_at for one in page.items] == [6, 5] and page.next is None
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from ray_gym.service.pages import groups_after
+from ray_gym.service.pages import read_groups
 
 GROUPS_AT_ONCE = 8
 """Largest number of groups that are encoded together."""
@@ -77,7 +77,7 @@ def encode_event(kind: Literal["group", "end"], data: bytes, cursor: str | None 
 
 
 def _encode_groups(location: str, cursor: str, samples: bool, commits: int) -> Events | None:
-    groups = groups_after(location, cursor, GROUPS_AT_ONCE, samples, commits)
+    groups = read_groups(location, cursor, GROUPS_AT_ONCE, samples, commits)
     if not groups:
         return None
     made = (

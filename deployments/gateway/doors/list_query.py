@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Query
 
-from ray_gym.service.pages import CURSOR
+from ray_gym.service.pages import LIST_CURSOR
 
-ListCursor = Annotated[str | None, Query(pattern=CURSOR, description="Of the next page, from an answer.")]
+ListCursor = Annotated[str | None, Query(pattern=LIST_CURSOR, description="Of the next page, from an answer.")]
 ListLimit = Annotated[int, Query(ge=1, le=1000)]

@@ -19,7 +19,7 @@ from ray_gym.deployments.gateway.guards.pace import PACED
 from ray_gym.deployments.gateway.remote_service import ANSWER_S, SUBMIT_S, RemoteService
 from ray_gym.openai_api.refused import Refused
 from ray_gym.service.api import EpisodePage, ErrorAnswer, RolloutList, RolloutRequest, RolloutStatus, to_json
-from ray_gym.service.pages import EpisodeCursor, episodes_after, has_more
+from ray_gym.service.pages import EpisodeCursor, has_more, read_episodes
 from ray_gym.service.service import Service
 
 KEEP_ALIVE_S = 15.0
@@ -191,7 +191,7 @@ def _encode_page(location: str, cursor: str, limit: int, samples: bool, ended: b
     """Returns a page of episodes as JSON, with the cursor of the next page; None after the last page of an ended
     rollout. Errors: Refused.
     """
-    found = episodes_after(location, cursor, limit, samples, commits)
+    found = read_episodes(location, cursor, limit, samples, commits)
     following = found[-1].cursor if found else cursor
     is_last = ended and not has_more(location, following, commits)
     return msgspec.json.encode({"episodes": [one.row for one in found], "next": None if is_last else following})

@@ -30,7 +30,7 @@ from ray_gym.run.plan import Plan
 from ray_gym.service.api import RolloutList, RolloutRequest, RolloutStatus
 from ray_gym.service.keys import digest, id_for
 from ray_gym.service.offers import Offer, choose_offer
-from ray_gym.service.pages import newest
+from ray_gym.service.pages import list_newest
 from ray_gym.service.rollouts.rollout import CANCELLED, Rollout
 from ray_gym.service.rollouts.rollout_store import RolloutStore
 from ray_gym.service.rollouts.submission import plan_again, submission_of
@@ -88,7 +88,7 @@ class RolloutQueue:
         return await asyncio.shield(task)
 
     def listed(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
-        page = newest(self._rollouts.of(caller), cursor, limit)
+        page = list_newest(self._rollouts.of(caller), cursor, limit)
         return RolloutList(rollouts=[rollout.status() for rollout in page.items], next=page.next)
 
     async def status(self, caller: str, run_id: str) -> RolloutStatus:

@@ -18,7 +18,7 @@ from ray_gym.run.directory.storage import SUMMARY
 from ray_gym.run.driver.driver import Outcome
 from ray_gym.run.driver.tally import Tally
 from ray_gym.service.api import RolloutState, RolloutStatus
-from ray_gym.service.pages import last_commit
+from ray_gym.service.pages import find_last_commit
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ def read_rollout(folder: Path) -> Rollout | None:
         kept = json.loads((folder / REQUEST).read_bytes())
         summary = read_summary((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
         kept = {name: kept[name] for name in ("caller", "body", "environment", "episodes", "created_at")}
-        rollout = Rollout(folder.name, **kept, commits=last_commit(str(folder)))
+        rollout = Rollout(folder.name, **kept, commits=find_last_commit(str(folder)))
         if summary is not None:
             _stand_as_summed_up(rollout, summary)
         if rollout.state == "queued" and (folder / CANCELLED).exists():

@@ -31,7 +31,7 @@ from ray_gym.seeds import derive_seed
 from ray_gym.service.api import SessionEntry, SessionList, SessionRequest
 from ray_gym.service.keys import digest, id_for
 from ray_gym.service.offers import Offer, choose_offer
-from ray_gym.service.pages import newest
+from ray_gym.service.pages import list_newest
 from ray_gym.service.sessions.registry import Registry, SessionRecord
 from ray_gym.service.sessions.session_run import SessionRun
 
@@ -144,7 +144,7 @@ class Sessions:
     def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
         """Returns a page of the caller's sessions. Sessions that are still being made are not on it."""
         of_all = [*self._open.values(), *self._ended.values()]
-        page = newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
+        page = list_newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
         return SessionList(sessions=[self._entry(one) for one in page.items], next=page.next)
 
     def _entry(self, session: SessionRecord) -> SessionEntry:
