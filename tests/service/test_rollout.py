@@ -95,11 +95,11 @@ async def test_whoever_waits_hears_of_every_change(directory: RunDirectory) -> N
 
     async def listen() -> None:
         while one.ended_at is None:
-            await one.news()
+            await one.wait_for_change()
             heard.append(one.commits)
 
     listening = asyncio.create_task(listen())
-    for step in (lambda: one.committed(1), lambda: one.committed(1), lambda: one.committed(2)):
+    for step in (lambda: one.note_commit(1), lambda: one.note_commit(1), lambda: one.note_commit(2)):
         await asyncio.sleep(0)
         step()
     await asyncio.sleep(0)

@@ -27,18 +27,18 @@ def kept(folder: Path, n: int, caller: str = "ann", *, over: bool = True) -> Rol
 
 
 async def test_old_rollouts_are_read_from_disk(tmp_path: Path) -> None:
-    remembered = RolloutStore(tmp_path, most=3)
+    store = RolloutStore(tmp_path, most=3)
     for n in range(10):
-        remembered.add(kept(tmp_path, n, over=n != 1))
-        remembered.forget_old("ann")
-    remembered.add(kept(tmp_path, 10, "bob"))
-    assert sorted(one.created_at for one in remembered.of("ann")) == [1, 7, 8, 9], "who is not over is never forgotten"
-    assert remembered.counts() == {"done": 10, "queued": 1} and len(list(remembered.here())) == 5
-    found = await remembered.find(name(4))
+        store.add(kept(tmp_path, n, over=n != 1))
+        store.forget_old("ann")
+    store.add(kept(tmp_path, 10, "bob"))
+    assert sorted(one.created_at for one in store.list_of("ann")) == [1, 7, 8, 9], "who is not over is never forgotten"
+    assert store.count_states() == {"done": 10, "queued": 1} and len(list(store.in_memory)) == 5
+    found = await store.find(name(4))
     assert found is not None and (found.caller, found.state, found.ended_at) == ("ann", "done", 4.5)
-    assert found.status().reward_mean == 4 and len(list(remembered.here())) == 5
+    assert found.status().reward_mean == 4 and len(list(store.in_memory)) == 5
     for unknown in ("0" * 31 + "f", "../" + name(4), "", name(4) + "/."):
-        assert await remembered.find(unknown) is None
+        assert await store.find(unknown) is None
 
 
 async def test_after_a_restart_as_few_are_in_memory(tmp_path: Path) -> None:
@@ -46,10 +46,10 @@ async def test_after_a_restart_as_few_are_in_memory(tmp_path: Path) -> None:
         kept(tmp_path, n, over=n not in (0, 3))
     (tmp_path / name(2) / CANCELLED).touch()
     (tmp_path / name(77)).mkdir()
-    remembered = RolloutStore(tmp_path, most=2)
-    assert [one.created_at for one in await remembered.recover()] == [0, 3]
-    assert sorted(one.created_at for one in remembered.of("ann")) == [0, 3, 4, 5]
-    assert await remembered.find(name(1)) is not None
+    store = RolloutStore(tmp_path, most=2)
+    assert [one.created_at for one in await store.recover()] == [0, 3]
+    assert sorted(one.created_at for one in store.list_of("ann")) == [0, 3, 4, 5]
+    assert await store.find(name(1)) is not None
     assert not (tmp_path / name(77)).exists(), "it was never promised to anybody"
 
 
@@ -57,7 +57,7 @@ async def test_what_is_not_on_disk_stays_in_memory(tmp_path: Path) -> None:
     """The rollout could not be opened: a later service resumes it."""
     remembered = Remembered(tmp_path, most=0)
     rollout = kept(tmp_path, 1, over=False)
-    remembered.add(rollout)
+    store.add(rollout)
     rollout.fail("no space")
-    remembered.forget_old("ann")
-    assert await remembered.find(rollout.id) is rollout
+    store.forget_old("ann")
+    assert await store.find(rollout.id) is rollout

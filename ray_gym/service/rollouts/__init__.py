@@ -1,1 +1,1 @@
-"""Plays the rollouts that callers submit."""
+"""Queues and plays the rollouts that callers submit, and remembers them after their end."""

@@ -1,6 +1,6 @@
 """Queues and plays the service's rollouts.
 
-Each is a run of its own. A driver on this event loop plays it, and it is resumed after a restart of the service.
+Each rollout is a run of its own. A driver on this event loop plays it. After a restart of the service it is resumed.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ PLANNED_AT_ONCE = 2
 RETRY_S = 5.0
 """Seconds after which a caller is told to try again if the queue is full or files can't be written."""
 LONGEST_WAIT_S = 60.0
+"""Most seconds for which a call waits for a rollout to change."""
 
 
 class RolloutQueue:
-    """Holds the rollouts of all callers, and plays those in the queue.
+    """A queue holds the rollouts of all callers and plays them in their order, a few at once.
 
-    Use it on one event loop. Its methods raise Refused.
+    Use it on one event loop. Its methods raise Refused, also for another caller's rollout.
     """
 
     def __init__(
@@ -59,6 +60,11 @@ class RolloutQueue:
         folder: Path,
         recorder: Recorder,
     ) -> None:
+        """Takes the service's config, the engines of its models, and its offers by name.
+
+        `config_dir`: folder where relative paths of task files are looked for. `folder`: directory in which each
+        rollout has its own.
+        """
         self._config = config.model_copy(update={"output": config.output.model_copy(update={"dir": str(folder)})})
         self._config_dir = config_dir
         self._engines = engines
@@ -80,29 +86,32 @@ class RolloutQueue:
     async def submit(self, caller: str, request: RolloutRequest, key: str | None) -> tuple[RolloutStatus, bool]:
         """Makes a rollout and queues it. Returns its status, and True if it is new: its key was not used before.
 
-        It is made also if the caller goes away meanwhile.
+        The rollout is made also if the call is cancelled meanwhile.
         """
         task = asyncio.create_task(self._submit(caller, request, key))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(task)
 
-    def listed(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
-        page = list_newest(self._rollouts.of(caller), cursor, limit)
+    def list_page(self, caller: str, cursor: str | None, limit: int) -> RolloutList:
+        """Returns a page of the caller's rollouts: at most `limit`, the newest first, from a cursor on."""
+        page = list_newest(self._rollouts.list_of(caller), cursor, limit)
         return RolloutList(rollouts=[rollout.status() for rollout in page.items], next=page.next)
 
     async def status(self, caller: str, run_id: str) -> RolloutStatus:
-        return (await self._own(caller, run_id)).status()
+        """Returns the status of a rollout."""
+        return (await self._find_own(caller, run_id)).status()
 
     async def location(self, caller: str, run_id: str) -> str:
-        return str(self._folder / (await self._own(caller, run_id)).id)
+        """Returns the path of the directory of a rollout's run."""
+        return str(self._folder / (await self._find_own(caller, run_id)).id)
 
     async def cancel(self, caller: str, run_id: str) -> RolloutStatus:
         """Cancels a rollout and returns its status. Its finished episodes are kept.
 
-        It is cancelled for good when this returns, though workers may still be stopping.
+        The cancellation is on disk when this returns. Workers may still be stopping then.
         """
-        rollout = await self._own(caller, run_id)
+        rollout = await self._find_own(caller, run_id)
         if rollout.is_over:
             raise Refused(409, "already_over", f"rollout {run_id!r} is {rollout.state} already")
         before, rollout.state = rollout.state, "cancelled"
@@ -116,26 +125,28 @@ class RolloutQueue:
             self._queue.remove(rollout)
             rollout.ended_at, rollout.is_on_disk = time.time(), True
             self._rollouts.forget_old(caller)
-        rollout.tell()
+        rollout.notify()
         return rollout.status()
 
     async def wait(self, caller: str, run_id: str, commits: int, timeout_s: float) -> tuple[RolloutStatus, int]:
         """Waits until more than `commits` files are committed, the rollout has ended, or the time is up.
 
-        Returns the status and the number of committed files.
+        The time is `timeout_s` seconds, but at most LONGEST_WAIT_S. Returns the status and the number of committed
+        files.
         """
-        rollout = await self._own(caller, run_id)
+        rollout = await self._find_own(caller, run_id)
         try:
             async with asyncio.timeout(min(timeout_s, LONGEST_WAIT_S)):
                 while rollout.ended_at is None and rollout.commits <= commits:
                     self._refuse_if_closing()
-                    await rollout.news()
+                    await rollout.wait_for_change()
         except TimeoutError:
             pass
         return rollout.status(), rollout.commits
 
     def counts(self) -> dict[str, float]:
-        states = self._rollouts.counts()
+        """Returns the number of rollouts in each state, by the names `rollouts.STATE`."""
+        states = self._rollouts.count_states()
         return {f"rollouts.{state}": states[state] for state in ("queued", "running", "done", "failed", "cancelled")}
 
     # ---- from start to end ----
@@ -146,15 +157,15 @@ class RolloutQueue:
         self._play_next()
 
     async def close(self) -> None:
-        """Stops all rollouts, and waits for them. Those under way are resumed when the service is started again."""
+        """Stops all rollouts and waits for them. Unfinished ones are resumed when the service is started again."""
         self._closing = True
-        for rollout in self._rollouts.here():
+        for rollout in self._rollouts.in_memory:
             rollout.stopping.set()
-            rollout.tell()
+            rollout.notify()
         if pending := [*self._tasks, *self._playing.values()]:
             await asyncio.wait(pending)
 
-    async def _own(self, caller: str, run_id: str) -> Rollout:
+    async def _find_own(self, caller: str, run_id: str) -> Rollout:
         """Finds a rollout of this caller by its id.
 
         Errors: Refused if there is none, also if it is another caller's.
@@ -192,7 +203,7 @@ class RolloutQueue:
         places = service.queued_rollouts + service.active_rollouts
         if self._making.total() + len(self._queue) + len(self._playing) >= places:
             raise too_many_requests(f"{service.queued_rollouts} rollouts are waiting already; come back later", RETRY_S)
-        own = self._making[caller] + sum(not rollout.is_over for rollout in self._rollouts.of(caller))
+        own = self._making[caller] + sum(not rollout.is_over for rollout in self._rollouts.list_of(caller))
         if own >= service.most_of_one(places):
             raise too_many_requests(
                 f"{own} rollouts of yours are not over, as many as there may be; come back later", RETRY_S
@@ -204,6 +215,7 @@ class RolloutQueue:
             raise service_unavailable("the service is stopping")
 
     async def _make(self, run_id: str, caller: str, body: str, request: RolloutRequest, key: str | None) -> Rollout:
+        """Checks a request, writes the directory of its run, and returns the rollout. Errors: Refused."""
         offer = choose_offer(self._offers, request.environment)
         async with self._planning:
             submission = await asyncio.to_thread(
@@ -218,12 +230,14 @@ class RolloutQueue:
         return rollout
 
     def _unwritable(self, error: Exception) -> Refused:
+        """Logs that a file could not be written, and returns the refusal."""
         logger.error("rollouts can't be written: %s", describe(error))
         return service_unavailable("the service can't write its files now", RETRY_S)
 
     # ---- playing them ----
 
     def _play_next(self) -> None:
+        """Begins the next rollouts of the queue, as many as may be played at once."""
         while self._queue and len(self._playing) < self._config.service.active_rollouts and not self._closing:
             rollout = self._queue.popleft()
             self._playing[rollout.id] = asyncio.create_task(self._play(rollout))
@@ -234,6 +248,7 @@ class RolloutQueue:
         self._play_next()
 
     async def _play(self, rollout: Rollout) -> None:
+        """Plays a rollout to its end. Any error makes it a failed one."""
         try:
             await self._carry_out(rollout)
         except (UserError, RunFailed, OSError) as error:
@@ -252,12 +267,15 @@ class RolloutQueue:
         """
         plan, directory = await asyncio.to_thread(self._open, self._folder / rollout.id)
         try:
-            notify = self._notify(rollout, directory)
-            commits = await asyncio.to_thread(load_commits, plan, directory, notify, self._recorder)
+
+            def note_progress(tally: Tally, in_flight: int) -> None:
+                rollout.note_commit(directory.order.last)
+
+            commits = await asyncio.to_thread(load_commits, plan, directory, note_progress, self._recorder)
             for problem in commits.fences.problems:
                 logger.warning("rollout %s: journal: %s", rollout.id, problem)
             rollout.begin(commits.tally)
-            outcome = await self._driven(plan, directory, commits, rollout.stopping)
+            outcome = await self._drive(plan, directory, commits, rollout.stopping)
             own = rollout.end(outcome)
             await asyncio.to_thread(directory.write_summary, {**summary_of(plan, directory.name, outcome), **own})
             rollout.is_on_disk = rollout.is_over
@@ -265,7 +283,7 @@ class RolloutQueue:
             await asyncio.to_thread(directory.close)
 
     def _open(self, folder: Path) -> tuple[Plan, RunDirectory]:
-        """Opens a rollout's directory and plans its run, as a resume does, also if it is played for the first time.
+        """Plans a rollout's run and opens its directory. Both are done as for a resume, also the first time.
 
         Blocks. Errors: UserError, OSError.
         """
@@ -279,7 +297,8 @@ class RolloutQueue:
             began.check(Fingerprint.of(plan), folder.name, "its source")
         return plan, reopen(folder, config.output)
 
-    async def _driven(self, plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
+    async def _drive(self, plan: Plan, directory: RunDirectory, commits: Commits, stopping: asyncio.Event) -> Outcome:
+        """Drives a run and returns its outcome, also if the run fails or was to stop before it began."""
         if stopping.is_set():
             return Outcome(commits.tally, interrupted=True)
         try:
@@ -288,19 +307,15 @@ class RolloutQueue:
             return Outcome(commits.tally, interrupted=True, failure=self._reason(error))
         return outcome if outcome.failure is None else Outcome(outcome.tally, True, self._without_path(outcome.failure))
 
-    def _notify(self, rollout: Rollout, directory: RunDirectory) -> Any:
-        def notify(tally: Tally, in_flight: int) -> None:
-            rollout.committed(directory.order.last)
-
-        return notify
-
     def _reason(self, error: Exception) -> str:
+        """Returns the reason of a failure, as callers may read it."""
         return self._without_path(str(error) if isinstance(error, UserError | RunFailed) else describe(error))
 
     def _without_path(self, text: str) -> str:
-        """Removes the path of the service's files from a message: callers are not to see it."""
+        """Removes the path of the service's files from a message, since callers must not see it."""
         return text.replace(f"{self._folder}/", "").replace("--resume: ", "")
 
 
 def _hash_of(request: RolloutRequest) -> str:
+    """Returns a digest of a request, by which two requests with the same idempotency key are compared."""
     return digest(json.dumps(request.model_dump(exclude_defaults=True), sort_keys=True))

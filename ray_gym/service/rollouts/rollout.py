@@ -1,4 +1,4 @@
-"""Keeps one rollout of the service: its caller, its state, and the part of both that is in its directory."""
+"""Keeps the caller and the state of one rollout of the service, in memory and in the files of its directory."""
 
 from __future__ import annotations
 
@@ -25,22 +25,26 @@ logger = logging.getLogger(__name__)
 REQUEST = "request.json"
 """Name of the file that is written last when a rollout is made.
 
-A directory without it was never promised to a caller.
+The caller gets the rollout's id afterwards, so a directory without the file may be deleted.
 """
 CANCELLED = "cancelled"
-"""Name of the file that marks a cancelled rollout. It is written before its caller is told."""
+"""Name of the file that marks a cancelled rollout. It is written before the cancelling call returns."""
 
 
 @dataclass(frozen=True, slots=True)
 class RolloutCounts:
-    """Counts the episodes of a rollout that are over, by status and by stop reason, with the mean of their rewards."""
+    """Counts the episodes of a rollout that are over."""
 
     statuses: dict[str, int] = field(default_factory=dict)
+    """Number of episodes, by status."""
     stop_reasons: dict[str, int] = field(default_factory=dict)
+    """Number of episodes, by the reason why they stopped."""
     reward_mean: float | None = None
+    """Mean of the episodes' rewards; None if no episode has one."""
 
     @classmethod
     def of(cls, summary: dict[str, Any]) -> RolloutCounts:
+        """Takes the counts from the content of a `summary.json`."""
         return cls(summary["status"], summary["stop_reasons"], summary["mean_reward"])
 
 
@@ -49,32 +53,41 @@ class Rollout:
     """A rollout is a run that a caller asked for; its id is the name of the run."""
 
     id: str
+    """Name of the run: 32 hexadecimal digits."""
     caller: str
     body: str
-    """Hash of the request. A request with the same key and another body is refused."""
+    """Hash of the request. A request with the same idempotency key and another hash is refused."""
     environment: str
+    """Name of the offer that is played."""
     episodes: int
+    """Number of episodes that the rollout has."""
     created_at: float
+    """Seconds of `time.time()`, as in the two fields below."""
     state: RolloutState = "queued"
     started_at: float | None = None
     ended_at: float | None = None
-    """Seconds of `time.time()`; None as long as more may be committed."""
+    """None as long as more episodes may be committed."""
     is_on_disk: bool = False
-    """True if its end is on disk. Else the rollout is resumed when the service is started again."""
+    """True if the rollout's end is on disk. Else it is resumed when the service is started again."""
     failure: str | None = None
+    """Reason of the failure; None if the rollout has not failed."""
     commits: int = 0
+    """Number of files that are committed."""
     counts: RolloutCounts = RolloutCounts()
     """Counts of the episodes that earlier services played; of all episodes, once the rollout has ended."""
     tally: Tally | None = None
     """Counts of the run while it is played; None before and after."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
-    _news: asyncio.Event = field(default_factory=asyncio.Event)
+    """Event that tells the driver to stop: the rollout was cancelled, or the service stops."""
+    _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def is_over(self) -> bool:
+        """Says whether the rollout has ended: it is not resumed then."""
         return self.state in ("done", "failed", "cancelled")
 
     def status(self) -> RolloutStatus:
+        """Returns the status as callers see it."""
         tally = self.tally
         counts = (
             RolloutCounts(dict(+tally.by_status), dict(+tally.by_stop), tally.mean_reward) if tally else self.counts
@@ -93,28 +106,31 @@ class Rollout:
             ended_at=self.ended_at,
         )
 
-    async def news(self) -> None:
+    async def wait_for_change(self) -> None:
         """Waits until a file is committed or the state changes."""
-        await self._news.wait()
+        await self._changed.wait()
 
-    def tell(self) -> None:
-        told, self._news = self._news, asyncio.Event()
-        told.set()
+    def notify(self) -> None:
+        """Wakes the calls that wait for a change."""
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
-    def committed(self, number: int) -> None:
+    def note_commit(self, number: int) -> None:
+        """Notes the number of the newest commit."""
         if number != self.commits:
             self.commits = number
-            self.tell()
+            self.notify()
 
     def begin(self, tally: Tally) -> None:
+        """Notes that the rollout is played from now on. `tally` counts its episodes meanwhile."""
         self.tally = tally
         self.started_at = self.started_at or time.time()
         if self.state == "queued":
             self.state = "running"
-        self.tell()
+        self.notify()
 
     def end(self, outcome: Outcome) -> dict[str, Any]:
-        """Takes over the outcome, and returns the fields that the rollout adds to its run's summary.
+        """Takes over the outcome of the run, and returns the fields that the rollout adds to the run's summary.
 
         An interrupted rollout is queued again, to be resumed, unless it was cancelled.
         """
@@ -134,25 +150,25 @@ class Rollout:
     def release(self) -> None:
         """Drops the tally, since the rollout is not played any more. Its status stays in memory."""
         self.tally = None
-        self.tell()
+        self.notify()
 
     def as_json(self, request: dict[str, Any], key: str | None) -> bytes:
-        """Returns the content of its file `request.json`. `key` is a hash of the idempotency key."""
+        """Returns the content of the file `request.json`. `key` is a hash of the idempotency key, None without one."""
         kept = {name: getattr(self, name) for name in ("caller", "body", "environment", "episodes", "created_at")}
         return json.dumps({**kept, "key": key, "request": request}, indent=2).encode()
 
 
 def read_rollout(folder: Path) -> Rollout | None:
-    """Reads a rollout from its directory; None if the directory holds none, or can't be read. Blocks."""
+    """Reads a rollout from its directory. None means that the directory holds none, or can't be read. Blocks."""
     try:
         kept = json.loads((folder / REQUEST).read_bytes())
         summary = read_summary((folder / SUMMARY).read_bytes()) if (folder / SUMMARY).exists() else None
         kept = {name: kept[name] for name in ("caller", "body", "environment", "episodes", "created_at")}
         rollout = Rollout(folder.name, **kept, commits=find_last_commit(str(folder)))
         if summary is not None:
-            _stand_as_summed_up(rollout, summary)
+            _apply_summary(rollout, summary)
         if rollout.state == "queued" and (folder / CANCELLED).exists():
-            _stand_as_cancelled(rollout, folder)
+            _apply_cancellation(rollout, folder)
         rollout.is_on_disk = rollout.is_over
     except FileNotFoundError:
         return None
@@ -162,7 +178,8 @@ def read_rollout(folder: Path) -> Rollout | None:
     return rollout
 
 
-def _stand_as_summed_up(rollout: Rollout, summary: dict[str, Any]) -> None:
+def _apply_summary(rollout: Rollout, summary: dict[str, Any]) -> None:
+    """Sets the state and the counts of a rollout from its run's summary."""
     rollout.counts = RolloutCounts.of(summary)
     rollout.started_at, rollout.ended_at = summary.get("started_at"), summary.get("ended_at")
     if summary.get("cancelled"):
@@ -175,10 +192,10 @@ def _stand_as_summed_up(rollout: Rollout, summary: dict[str, Any]) -> None:
         rollout.ended_at = time.time()
 
 
-def _stand_as_cancelled(rollout: Rollout, folder: Path) -> None:
-    """Sets the state of a cancelled rollout without a summary, since the service ended before it was written.
+def _apply_cancellation(rollout: Rollout, folder: Path) -> None:
+    """Sets the state of a cancelled rollout that has no summary, since the service ended before it was written.
 
-    Its counts are those of its committed episodes.
+    The counts are those of the committed episodes. Errors: OSError.
     """
     done = RunDirectory(storage_at(str(folder))).committed()
     rollout.counts = RolloutCounts.of(Tally.of_resumed(rollout.episodes, done).summary())

@@ -1,6 +1,6 @@
 """Makes a run's config and tasks from a caller's request, and checks them. Blocks.
 
-Mistakes are told in the words of the request.
+Messages about mistakes name the fields of the request.
 """
 
 from __future__ import annotations
@@ -42,21 +42,25 @@ _FIELD = re.compile(r"([A-Za-z_][\w.\[\]-]*): ", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A submission is a run that can be played: its config as it is kept, and the files beside it."""
+    """A submission is a checked run, with the content of the files that its directory gets."""
 
     config: RunConfig
+    """Config of the run, with the folder of the rollouts as `output.dir`."""
     fingerprint: Fingerprint
+    """Fingerprint of the run's episodes, by which a resume recognises them."""
     tasks: bytes | None
     """Content of the file `tasks.jsonl` with the tasks that came with the request; None if none came."""
 
     @property
     def episodes(self) -> int:
+        """Returns the number of episodes."""
         return self.fingerprint.episodes
 
     def write(self, request: bytes) -> None:
         """Makes the run's directory with its files, and closes it. Blocks.
 
-        Errors: UserError, RunFailed, OSError; nothing of the directory is left then.
+        `request` is the content of the file `request.json`. Errors: UserError, RunFailed, OSError; the directory is
+        removed then.
         """
         directory = plan_directory(self.config, Path(REQUEST))
         create(directory)
@@ -83,7 +87,8 @@ def submission_of(
 ) -> Submission:
     """Makes a run from a request, and checks it. Errors: Refused.
 
-    `config` is the service's, with the folder of its rollouts as output.dir.
+    `config` is the service's, with the folder of the rollouts as `output.dir`. Relative paths of task files are looked
+    for in `config_dir` first. `engines`: engines of all models by name, which are not changed.
     """
     try:
         wanted = _config(request, offer, config, config_dir, run_id)
@@ -95,12 +100,12 @@ def submission_of(
         )
         check_plan(plan, REQUEST)
     except UserError as error:
-        raise refused(error, request) from None
+        raise refusal_of(error, request) from None
     return Submission(wanted, Fingerprint.of(plan), _as_lines(request.tasks) if request.tasks else None)
 
 
 def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -> Plan:
-    """Makes the plan of a run from the config that was kept in its directory. Errors: UserError."""
+    """Makes the plan of a run from the config in its directory `folder`. Errors: UserError."""
 
     def engine(name: str) -> Engine:
         if name not in engines:
@@ -110,8 +115,8 @@ def plan_again(config: RunConfig, folder: Path, engines: Mapping[str, Engine]) -
     return Plan.of(config, "run.yaml", tasks=tasks_of(config, folder), engines=engine)
 
 
-def refused(error: UserError, request: RolloutRequest) -> Refused:
-    """Turns a mistake in the config of a run into a refusal that tells what is wrong in the request for the run."""
+def refusal_of(error: UserError, request: RolloutRequest) -> Refused:
+    """Turns an error about the config of a run into a refusal that names the field of the request."""
     lines = [line.removeprefix(f"{REQUEST}: ") for line in str(error).splitlines()]
     if request.generate is not None:
         lines = [line.replace("tasks.generate: ", "generate: ", 1) for line in lines]
@@ -124,12 +129,12 @@ def refused(error: UserError, request: RolloutRequest) -> Refused:
 
 
 def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir: Path, run_id: str) -> RunConfig:
-    """Makes the config of the run that is asked for. Errors: Refused."""
+    """Makes the config of the run that a request asks for. Errors: Refused."""
     wanted = offer.config(
         config,
         run=RunSection(name=run_id, seed=request.seed),
-        tasks=_section(request, offer),
-        participants=_participants(request.participants, offer, config),
+        tasks=_tasks_section(request, offer),
+        participants=_change_participants(request.participants, offer, config),
         service=ServiceSection(),
     )
     if request.tasks is not None:
@@ -140,7 +145,7 @@ def _config(request: RolloutRequest, offer: Offer, config: RunConfig, config_dir
         raise _broken_source(request, error) from None
 
 
-def _section(request: RolloutRequest, offer: Offer) -> TasksSection:
+def _tasks_section(request: RolloutRequest, offer: Offer) -> TasksSection:
     """Makes the section `tasks` of the run's config. Errors: Refused."""
     given = [name for name in ("tasks", "generate", "source") if getattr(request, name) is not None]
     if len(given) > 1:
@@ -160,7 +165,7 @@ def _section(request: RolloutRequest, offer: Offer) -> TasksSection:
     return source.model_copy(update={"limit": min(limits, default=None), "repeats": request.repeats})
 
 
-def _participants(
+def _change_participants(
     changes: Mapping[str, ParticipantChange], offer: Offer, config: RunConfig
 ) -> dict[str, ParticipantSection]:
     """Returns the offer's participants with the changes of the request. Errors: Refused."""
@@ -182,12 +187,14 @@ def _participants(
 
 
 def _change_participant(section: ParticipantSection, change: ParticipantChange) -> ParticipantSection:
+    """Returns a participant's section with the fields that the change gives."""
     plain = {name: value for name in type(change).model_fields if (value := getattr(change, name)) is not None}
     plain["sampling"] = _change_sampling(section.sampling, change.sampling)
     return section.model_copy(update=plain)
 
 
 def _change_sampling(sampling: Sampling, change: SamplingChange) -> Sampling:
+    """Returns sampling with the fields that the change gives."""
     given = change.model_dump(exclude_none=True)
     if "stop" in given:
         given["stop"] = tuple(given["stop"])
@@ -204,22 +211,22 @@ def _tasks(
     section = config.tasks
     if request.tasks is not None:
         given = request.tasks[: request.limit]
-        _limit(len(given) * request.repeats, most)
-        return list(with_ids(_inline(given, environment)))
+        _check_count(len(given) * request.repeats, most)
+        return list(with_ids(_check_given(given, environment)))
     if section.generate is not None:
-        _limit(min(section.generate, section.limit or section.generate) * request.repeats, most)
+        _check_count(min(section.generate, section.limit or section.generate) * request.repeats, most)
     try:
         rows = read_tasks(section, environment, request.seed, config_dir)
     except UserError as error:
         if section.path is None:
             raise
         raise _broken_source(request, error) from None
-    _limit(len(rows) * request.repeats, most)
+    _check_count(len(rows) * request.repeats, most)
     return rows
 
 
-def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:
-    """Yields the tasks of the request with their places, once all are checked. Errors: UserError with every mistake."""
+def _check_given(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> Iterator[Placed]:
+    """Checks the tasks of a request, then yields them with their places. Errors: UserError with every mistake."""
     found: list[Placed] = []
     problems: list[str] = []
     for index, fields in enumerate(given):
@@ -229,22 +236,24 @@ def _inline(given: list[dict[str, Any]], environment: Environment[Any, Any]) -> 
                 (place, task_of(FileRow(place, index, None if (bad := not_json(fields)) else fields, bad), environment))
             )
         except BadRow as error:
-            problems += [_with_place(place, problem) for problem in error.problems]
+            problems += [_place_problem(place, problem) for problem in error.problems]
     if problems:
         more = f"\n... and {len(problems) - MAX_PROBLEMS} more" if len(problems) > MAX_PROBLEMS else ""
         raise UserError("\n".join(problems[:MAX_PROBLEMS]) + more)
     yield from found
 
 
-def _with_place(place: str, problem: str) -> str:
+def _place_problem(place: str, problem: str) -> str:
+    """Puts the place of a task before a problem in it."""
     return f"{place}: {problem.removeprefix('(top level): ')}" if problem.startswith("(") else f"{place}.{problem}"
 
 
 def _as_lines(tasks: list[dict[str, Any]]) -> bytes:
+    """Returns tasks as JSON lines."""
     return b"".join(json.dumps(task, ensure_ascii=False).encode() + b"\n" for task in tasks)
 
 
-def _limit(episodes: int, most: int) -> None:
+def _check_count(episodes: int, most: int) -> None:
     """Checks that a rollout has at most `most` episodes. Errors: Refused."""
     if episodes > most:
         raise unprocessable_content(
