@@ -122,15 +122,15 @@ async def test_one_caller_leaves_sessions_for_others_and_each_sees_its_own(tmp_p
     assert opened[0].worker is not None
     await opened[0].worker.call_session.remote("score", opened[0].session_id, "end")
     async with asyncio.timeout(30):
-        assert (await sessions.committed("ann", opened[0].session_id, 30)).worker is None
-    page = sessions.listed("ann", None, 1)
-    rest = sessions.listed("ann", page.next, 1)
+        assert (await sessions.wait_until_committed("ann", opened[0].session_id, 30)).worker is None
+    page = sessions.list_page("ann", None, 1)
+    rest = sessions.list_page("ann", page.next, 1)
     assert rest.next is None
     assert [(one.id, one.state) for one in (*page.sessions, *rest.sessions)] == [
         (opened[1].session_id, "open"),
         (opened[0].session_id, "committed"),
     ]
-    assert [one.id for one in sessions.listed("bob", None, 9).sessions] == [other.session_id]
+    assert [one.id for one in sessions.list_page("bob", None, 9).sessions] == [other.session_id]
     assert len({one.created_at for one in (*page.sessions, *rest.sessions)}) == 2
     await sessions.open("ann", SessionRequest(seed=2), None)
     await sessions.close()
@@ -155,7 +155,7 @@ async def test_an_episode_is_there_once_it_is_committed_and_until_then_says_when
             assert (early.status_code, early.json()["error"]["code"]) == (409, "not_committed")
             assert early.headers["Retry-After"] == "1"
         assert (await http.post(f"/v1/sessions/{second}/score")).status_code == 200
-        assert (await service.committed("ann", first, 30)).worker is None
+        assert (await service.wait_until_committed("ann", first, 30)).worker is None
         for session_id in (first, second):
             row = await http.get(f"/v1/sessions/{session_id}/episode")
             assert row.status_code == 200 and row.json()["episode_id"] == session_id

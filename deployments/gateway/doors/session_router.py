@@ -107,7 +107,9 @@ class SessionRouter:
                 if info.score is None:
                     raise Refused(409, "not_ended", "the session has not ended: score it, or close it")
             within_s = COMMIT_S + SUBMIT_S
-            placed = await self._service.ask_within(within_s, Service.committed, caller, session_id, COMMIT_S)
+            placed = await self._service.ask_within(
+                within_s, Service.wait_until_committed, caller, session_id, COMMIT_S
+            )
         if placed.worker is not None:
             message = "the session's episode is not committed yet: ask again"
             raise Refused(409, "not_committed", message, retry_after_s=1)
@@ -119,7 +121,7 @@ class SessionRouter:
     async def describe_ended(self, caller: str, session_id: str) -> SessionInfo:
         """Returns the state of a session whose episode is committed. Errors: Refused."""
         placed = await self._service.ask_within(SUBMIT_S, Service.place, caller, session_id)
-        return views.of_row(session_id, placed.offer, await self.read_episode(caller, session_id))
+        return views.info_of_row(session_id, placed.offer, await self.read_episode(caller, session_id))
 
     def _remember(self, caller: str, placed: SessionPlace) -> None:
         self._known[caller, placed.session_id] = placed

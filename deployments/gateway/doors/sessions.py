@@ -230,7 +230,9 @@ async def _run_command(
         return await session_router.call_worker(caller, session_id, method, *arguments)
     except SessionEnded:
         info = await session_router.describe_ended(caller, session_id)
-        raise Refused(409, "episode_is_over", f"the episode is over{views.why(info.stop)}, and committed") from None
+        raise Refused(
+            409, "episode_is_over", f"the episode is over{views.format_stop(info.stop)}, and committed"
+        ) from None
 
 
 async def _settle(session_router: SessionRouter, caller: str, session_id: str, key: str, delivered: bool) -> None:

@@ -1,1 +1,1 @@
-"""Runs the sessions that callers play."""
+"""Runs sessions, which are episodes that callers drive command by command."""

@@ -1,4 +1,4 @@
-"""Registers open sessions, each in a small file, from which it is made again after a restart of the service. Blocks."""
+"""Registers open sessions, each in a small file. After a restart of the service they are resumed from it. Blocks."""
 
 from __future__ import annotations
 
@@ -13,17 +13,20 @@ from ray_gym.episode.spec import EpisodeSpec
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """Holds all that is needed to make a session again."""
+    """Holds everything that is needed to resume a session."""
 
     caller: str
     offer: str
+    """Name of the offer that the session plays."""
     body: str
-    """Hash of the request that opened it."""
+    """Hash of the request that opened the session."""
     spec: EpisodeSpec
     created_at: float = 0.0
+    """Seconds of `time.time()`."""
 
     @property
     def id(self) -> str:
+        """Returns the id of the session, which is also that of its episode."""
         return self.spec.episode_id
 
 
@@ -45,6 +48,7 @@ class Registry:
         scratch.rename(path)
 
     def remove(self, session_id: str) -> None:
+        """Deletes a session's file, if there is one. Errors: OSError."""
         self._path(session_id).unlink(missing_ok=True)
 
     def all(self) -> Iterator[SessionRecord]:

@@ -1,7 +1,4 @@
-"""Holds the sessions of one environment.
-
-They are a run whose episodes are added one by one, with workers of its own.
-"""
+"""Plays the sessions of one environment as a run, to which episodes are added one by one. It has workers of its own."""
 
 from __future__ import annotations
 
@@ -32,10 +29,13 @@ LEASE_S = 30.0
 
 
 class SessionRun:
-    """A run holds the open sessions of one environment on workers of its own."""
+    """A session run plays the open sessions of one environment. `start` is called first, `close` last."""
 
     def __init__(self, name: str, plan: Plan, on_committed: OnCommitted, recorder: Recorder) -> None:
-        """Takes the plan, which has no episodes yet."""
+        """Takes the name of the offer, and a plan without episodes.
+
+        `on_committed` is called with the ids of the sessions that a file has, and the file's name, once it is committed.
+        """
         self.name = name
         self.plan = plan
         self._on_committed = on_committed
@@ -45,19 +45,20 @@ class SessionRun:
         self._driver: Driver | None = None
         self._driving: asyncio.Task[Any] | None = None
         self._stopping = asyncio.Event()
-        self._moved = asyncio.Condition()
 
     @property
     def is_up(self) -> bool:
+        """Says whether the driver is running. It has ended after `close`, and after an error."""
         return self._driving is not None and not self._driving.done()
 
     @property
     def location(self) -> str:
+        """Returns the location of the run's directory, once the run was started."""
         assert self._directory is not None
         return self._directory.location
 
     async def start(self, specs: Sequence[EpisodeSpec]) -> None:
-        """Starts the workers, with the sessions that were open when an earlier service ended.
+        """Opens the run's directory and starts the driver with its workers. `specs`: sessions that are open already.
 
         Errors: UserError, RunFailed, OSError.
         """
@@ -69,8 +70,9 @@ class SessionRun:
         self._driving = asyncio.create_task(self._drive(self._driver))
 
     async def _make_driver(self, specs: Sequence[EpisodeSpec]) -> Driver:
+        """Opens the directory and makes the driver. Errors: UserError, RunFailed, OSError."""
         plan = replace(self.plan, specs=list(specs))
-        self._directory = await asyncio.to_thread(_directory_of, plan)
+        self._directory = await asyncio.to_thread(_open_directory, plan)
         self._commits = await asyncio.to_thread(
             load_commits, plan, self._directory, lambda tally, in_flight: None, self._recorder
         )
@@ -85,20 +87,20 @@ class SessionRun:
         return Driver(setup, self._directory, self._commits, self._stopping, make, open_ended=True)
 
     def add(self, spec: EpisodeSpec) -> None:
-        """Adds a session that `start` was not given."""
+        """Adds a session to be played, which is not among those that `start` got."""
         assert self._commits is not None and self._driver is not None
         self._commits.dispatcher.add(spec)
         self._driver.wake()
 
     def find_committed(self, ids: set[str]) -> list[str]:
-        """Returns the ids among these whose sessions are committed. Blocks."""
+        """Finds which of these sessions are committed. Blocks."""
         assert self._directory is not None
         return [found for one in self._directory.committed() if (found := one.episode.episode_id) in ids] if ids else []
 
     async def holder_of(self, session_id: str, has_ended: Callable[[], bool]) -> Any | None:
-        """Returns the worker (an actor) that holds a session; None if the session has ended.
+        """Waits until a worker (an actor) has leased a session, and returns the worker; None if the session has ended.
 
-        Errors: Refused if no worker has it within LEASE_S seconds.
+        Errors: Refused if no worker has leased it within LEASE_S seconds, or the driver has ended.
         """
         assert self._commits is not None and self._driver is not None
         with contextlib.suppress(TimeoutError):
@@ -115,7 +117,7 @@ class SessionRun:
         raise service_unavailable("no worker has the session now", retry_after_s=2)
 
     async def close(self) -> None:
-        """Stops the workers. Open sessions stay recorded, and are resumed when the service is started again."""
+        """Stops the driver and its workers, and closes the directory. Open sessions can be resumed."""
         self._stopping.set()
         if self._driving is not None:
             await asyncio.wait({self._driving})
@@ -125,17 +127,18 @@ class SessionRun:
             await asyncio.to_thread(self._directory.close)
 
     async def _drive(self, driver: Driver) -> None:
+        """Runs the driver until it ends. Errors: RunFailed."""
         outcome = await driver.run()
         if outcome.failure:
             raise RunFailed(outcome.failure)
 
 
-def _directory_of(plan: Plan) -> RunDirectory:
+def _open_directory(plan: Plan) -> RunDirectory:
     """Opens the directory of the sessions, or makes it. Errors: UserError, OSError."""
     there = Path(plan.config.output.dir) / str(plan.config.run.name)
     if (there / CONFIG).exists():
         return reopen(there, plan.config.output)
-    shutil.rmtree(there, ignore_errors=True)  # an earlier service was killed while it made it
+    shutil.rmtree(there, ignore_errors=True)  # a service was killed while it made this directory
     directory = plan_directory(plan.config, there)
     create(directory)
     directory.write_config(plan.config)

@@ -1,6 +1,6 @@
 """Holds the sessions of one worker and carries out their callers' commands.
 
-A session is closed when its caller has said nothing for long.
+A session is closed when it has got no command for `service.idle_s` seconds.
 """
 
 from __future__ import annotations
@@ -33,58 +33,62 @@ from ray_gym.service.sessions import views
 from ray_gym.stop import Closed, EpisodeOver
 
 OPENING_S = 60.0
-"""Seconds that a session may take to be there: its lease is on its way, or it is being replayed from its journal."""
+"""Seconds for which a call waits for its session, which is about to be leased or is replayed from its journal."""
 COMMANDS = 10_000
-"""Most commands that one session takes, since each is remembered until its end."""
+"""Most commands that one session takes, since each is kept until the session's end."""
 LARGEST = 64 * 2**20
 """Most characters of all commands and answers of one session."""
 KEPT = 200
-"""Number of ended sessions whose answers can still be asked for."""
+"""Number of ended sessions that callers can still ask about."""
 REMEMBERED = 100_000
-"""Number of further sessions of which it is only known that they have ended."""
+"""Number of further ended sessions whose ids are kept."""
 GONE = "session_has_ended"
+"""Error code for a session of which only the id is kept."""
 CLOSED = "session_closed"
+"""Error code for a command that was cut since its session was closed."""
 BUSY_S = 1.0
 """Seconds after which a caller is told to try again if too many commands of a session wait."""
 REFUSED_FIELDS = frozenset({"response_format", "tools"})
-"""Fields of a model call that a model may refuse and that have the same name in the caller's request."""
+"""Fields of a model call that a model may refuse, and that have the same name in the caller's request."""
 FIRST = "first-turn"
-"""Key of the command by which participants speak before the caller's first turn."""
+"""Key of the command by which other participants speak before the policy's first turn."""
 
 Result = TypeVar("Result")
 
 
 class SessionTable:
-    """Holds the sessions of one worker. All methods but `host` and `show` raise Refused."""
+    """A session table holds the sessions of one worker by their ids, and carries out their callers' commands.
+
+    The worker calls `host` and `show`. The other methods are for callers, and raise Refused. They wait for a session
+    that this worker does not have yet.
+    """
 
     def __init__(self, environment: str, idle_s: float) -> None:
+        """Takes the name of the offer, and the seconds without a command after which a session is closed."""
         self._environment = environment
         self._idle_s = idle_s
         self._open: dict[str, CommandSession] = {}
         self._ended: OrderedDict[str, CommandSession] = OrderedDict()
         self._gone: OrderedDict[str, None] = OrderedDict()
         self._arrivals: WeakValueDictionary[str, asyncio.Event] = WeakValueDictionary()
-        """Events of the sessions that calls wait for, by id.
-
-        Each has its own, so that an arrival wakes only its calls.
-        """
+        """Events that wake the calls which wait for a session, by the session's id."""
         self.suspects: set[str] = set()
         """Ids of sessions that may have killed a worker.
 
-        They are resumed one at a time, and callers wait until all is replayed.
+        They are resumed one at a time, and their callers wait until all commands are replayed.
         """
         self._one_suspect = asyncio.Lock()
 
     async def host(self, session_id: str, session: CommandSession) -> Played:
         """Opens a session and waits until it has ended.
 
-        If this is cancelled, the session is released, to go on elsewhere.
+        If this call is cancelled, the session can be resumed by another worker.
         """
         try:
-            await self._make(session_id, session)
+            await self._open_session(session_id, session)
             self._open[session_id] = session
-            self._tell_of(session_id)
-            return await self._until_ended(session)
+            self._wake_waiting(session_id)
+            return await self._wait_until_ended(session)
         except asyncio.CancelledError:
             await session.close()
             raise
@@ -93,27 +97,29 @@ class SessionTable:
                 self._keep(session_id, session)
 
     def show(self, session_id: str, session: CommandSession) -> None:
-        """Lets callers ask for a session that failed before it was open."""
+        """Adds a session that failed before it was open, so that its caller reads the reason."""
         self._keep(session_id, session)
-        self._tell_of(session_id)
+        self._wake_waiting(session_id)
 
-    async def _make(self, session_id: str, session: CommandSession) -> None:
+    async def _open_session(self, session_id: str, session: CommandSession) -> None:
+        """Opens a session. A suspect one waits until no other suspect is being opened."""
         if session_id not in self.suspects:
             await session.open()
             return
-        session.episode.clock.set_resting(True)  # until it is its turn
+        session.episode.clock.set_resting(True)
         async with self._one_suspect:
             session.episode.clock.set_resting(False)
             await session.open()
             await session.settle()
         self.suspects.discard(session_id)
 
-    def _tell_of(self, session_id: str) -> None:
+    def _wake_waiting(self, session_id: str) -> None:
         """Wakes the calls that wait for this session."""
         if (arrival := self._arrivals.pop(session_id, None)) is not None:
             arrival.set()
 
-    async def _until_ended(self, session: CommandSession) -> Played:
+    async def _wait_until_ended(self, session: CommandSession) -> Played:
+        """Waits until a session has ended, and closes it when it has got no command for too long."""
         while session.played is None:
             left_s = self._idle_s - session.idle_s
             try:
@@ -125,6 +131,7 @@ class SessionTable:
         return session.played
 
     def _keep(self, session_id: str, session: CommandSession) -> None:
+        """Keeps an ended session. Of older ones only the ids are kept."""
         self._ended[session_id] = session
         if len(self._ended) > KEPT:
             self._gone[self._ended.popitem(last=False)[0]] = None
@@ -132,6 +139,10 @@ class SessionTable:
             self._gone.popitem(last=False)
 
     async def find(self, session_id: str) -> CommandSession:
+        """Waits until a session is open or has ended, and returns it.
+
+        Errors: Refused (410) for a session of which only the id is kept; Refused (503) after OPENING_S seconds.
+        """
         with suppress(TimeoutError):
             async with asyncio.timeout(OPENING_S):
                 while True:
@@ -142,15 +153,16 @@ class SessionTable:
                     await self._arrivals.setdefault(session_id, asyncio.Event()).wait()
         raise service_unavailable("the session is not here (any more); ask again")
 
-    # ---- what callers ask ----
+    # ---- commands of callers ----
 
     async def info(self, session_id: str) -> SessionInfo:
+        """Returns the state of a session."""
         return views.info(session_id, self._environment, await self.find(session_id))
 
     async def begin(self, session_id: str) -> SessionInfo:
-        """Waits until the session is open and, if another participant speaks before the policy, until it has spoken.
+        """Waits until a session is open and it is the policy's turn, and returns the session's state.
 
-        Returns the session's state.
+        Participants that speak before the policy do so now.
         """
         session = await self.find(session_id)
         first = session.episode.first
@@ -159,6 +171,7 @@ class SessionTable:
         return views.info(session_id, self._environment, session)
 
     async def call_tool(self, session_id: str, key: str, request: ToolCallRequest) -> ToolCallAnswer:
+        """Calls a tool for a participant and returns its answer. `key`: idempotency key, as for all commands."""
         session = await self.find(session_id)
         call_id = request.id or f"call_{stable_id(session_id, key)[:24]}"
         arguments = views.arguments_text(request.arguments)
@@ -169,22 +182,24 @@ class SessionTable:
         return views.tool_answer(done, session)
 
     async def say(self, session_id: str, key: str, request: MessageRequest) -> MessageAnswer:
+        """Says something for a participant and returns the messages that it hears in reply."""
         session = await self.find(session_id)
         done = await self._perform(session, key, Say(request.participant, request.content))
         return views.message_answer(done, request.participant, session)
 
     async def score(self, session_id: str, key: str) -> SessionInfo:
-        """Ends and scores a session, and returns its state. One that has ended already keeps its score."""
+        """Ends and scores a session, and returns its state. A session that has ended already keeps its score."""
         session = await self.find(session_id)
         if session.played is None:
             try:
                 await self._perform(session, key, End())
             except Refused as refused:
-                if session.played is None or refused.code == CLOSED:  # else two at once: the other one was first
+                if session.played is None or refused.code == CLOSED:  # else another call has scored it first
                     raise
         return views.info(session_id, self._environment, session)
 
     async def close(self, session_id: str) -> None:
+        """Closes a session for its caller. A session that has ended already stays as it is."""
         session = await self.find(session_id)
         if session.played is None:
             try:
@@ -198,8 +213,8 @@ class SessionTable:
     ) -> tuple[Completion | None, str | None]:
         """Makes a black-box agent's model call, and returns the completion and a name for it.
 
-        Both are None if the episode is over: no model is called after its end. The asker calls `settle` afterwards, to
-        say whether the answer has reached the agent.
+        Both are None if the episode is over: no model is called after its end. `key` names the call. The gateway calls
+        `settle` afterwards, to say whether the answer has reached the agent.
         """
         session = await self.find(session_id)
         if participant not in session.episode.environment.participants:
@@ -211,7 +226,7 @@ class SessionTable:
         try:
             deliveries = session.deliveries
             own = key if call.is_named else await deliveries.key_for(call.digest, key, call.is_again)
-            done = await _wait(session.perform(own, lambda: command_of(call, participant, session)))
+            done = await _await_step(session.perform(own, lambda: command_of(call, participant, session)))
             deliveries.note_answered(key)
         except EpisodeOver:
             return None, None
@@ -230,24 +245,25 @@ class SessionTable:
         return done.told.completion, str(ResponseId(done.told.thread, done.told.length, call.instructed))
 
     async def settle(self, session_id: str, key: str, delivered: bool) -> None:
-        """Notes whether the answer of an agent's call has reached it whole.
+        """Notes whether an agent has received the whole answer to its call.
 
-        If not, the same request again is the same call.
+        If it has not, the same request again gets the same answer.
         """
         if (session := self._open.get(session_id)) is not None:
             session.deliveries.settle(key, delivered)
 
     async def _perform(self, session: CommandSession, key: str, command: Command) -> Done:
+        """Carries out a command and returns its result. Errors: Refused."""
         session.touch()
         if not isinstance(command, End | Close):
             _require_room(session)
         try:
-            return await _wait(session.perform(key, command))
+            return await _await_step(session.perform(key, command))
         except EpisodeOver as over:
-            why = views.why(session.episode.stop)
+            reason = views.format_stop(session.episode.stop)
             if isinstance(over, Closed):
-                raise Refused(409, CLOSED, f"the session was closed before this command was done{why}") from None
-            raise Refused(409, "episode_is_over", f"the episode is over{why}: it can only be scored") from None
+                raise Refused(409, CLOSED, f"the session was closed before this command was done{reason}") from None
+            raise Refused(409, "episode_is_over", f"the episode is over{reason}: it can only be scored") from None
         except ValueError as error:
             raise unprocessable_content(str(error), "participant") from None
 
@@ -260,7 +276,8 @@ def _require_room(session: CommandSession) -> None:
         raise Refused(409, "session_too_large", f"a session holds {LARGEST:,} characters: score it, or close it")
 
 
-async def _wait(step: Awaitable[Result]) -> Result:
+async def _await_step(step: Awaitable[Result]) -> Result:
+    """Awaits a step of a session, and returns its result. Errors: Refused instead of the session's errors."""
     try:
         return await step
     except KeyReused:

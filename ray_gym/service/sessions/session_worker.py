@@ -1,4 +1,4 @@
-"""Defines the worker whose episodes are sessions, which callers outside drive."""
+"""Defines the worker whose episodes are sessions, which callers drive from outside."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
     from ray_gym.run.driver.driver import MakeWorker
 
 PATIENCE_S = 15.0
-"""Seconds by which a replay may wait longer for a recorded call than a tool may take, before it counts as another play.
+"""Seconds that a replay may wait for a recorded call, on top of the seconds that a tool may take.
+
+After that the replay counts as diverged from the record.
 """
 COMMANDS = 10_000
-"""Most commands under way in one worker at once."""
+"""Most commands that run in one worker at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +46,21 @@ class SessionPlayer(LeasePlayer):
     """Most commands that may wait in one session."""
 
     async def play(self, lease: Lease) -> Played:
+        """Plays a session until it has ended, and returns its only try. Never raises, cancellation apart."""
         if lease.suspect:
             self.table.suspects.add(lease.spec.episode_id)
         return await LeasePlayer.play(self, lease)  # no `super()`: a dataclass with slots is made anew
 
     async def _tries(self, spec: EpisodeSpec, history: History) -> Played:
-        history.queued_at = None  # its first call comes when its caller wants it
-        patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # somebody waits for the session
+        history.queued_at = None  # the caller decides when the first call comes
+        patience_s = self.stage.limits.tool_deadline_s + PATIENCE_S  # a caller waits for the session
         log = CallLog(spec.episode_id, spec.try_, spec.attempt, self.journal, history, patience_s)
         played = await self.table.host(spec.episode_id, CommandSession(spec, self.stage, log, self.most_waiting))
         self._record(Over(spec.episode_id, spec.attempt))
         return played
 
     def _fail_unplayed(self, spec: EpisodeSpec, failure: Failure) -> Played:
-        """Fails a session before it is played, and puts it into the session table, so that its caller is told why at
-        once.
-        """
+        """Fails a session before it is played, and puts it into the session table, where its caller reads the reason."""
         played = LeasePlayer._fail_unplayed(self, spec, failure)
         self.table.show(spec.episode_id, CommandSession(spec, self.stage, CallLog(), played=played))
         return played
@@ -69,6 +70,7 @@ class SessionWorker(Worker):
     """A session worker is a worker with a session table, through which callers drive its episodes."""
 
     def __init__(self, name: str, setup: WorkerSetup, concurrency: int, offer: str, service: ServiceSection) -> None:
+        """Makes the worker. `offer`: name of the environment that its sessions play."""
         self._table = SessionTable(offer, service.idle_s)
         self._most_waiting = service.max_waiting_commands
         super().__init__(name, setup, concurrency)
@@ -79,11 +81,13 @@ class SessionWorker(Worker):
         return SessionPlayer(stage, groups, journal, histories, self._table, self._most_waiting)
 
     async def call_session(self, method: str, *arguments: Any) -> Any:
-        """Calls a method of the worker's `SessionTable` and returns its answer. Errors: Refused."""
+        """Calls a method of the worker's `SessionTable` by name, and returns its answer. Errors: Refused."""
         return await getattr(self._table, method)(*arguments)
 
 
 def session_workers(offer: str, service: ServiceSection) -> MakeWorker:
+    """Returns a function that starts session workers as Ray actors, for a driver."""
+
     async def make(name: str, setup: WorkerSetup, concurrency: int, strategy: Any) -> Any:
         options = {
             "num_cpus": setup.fanout.cpus_per_worker,

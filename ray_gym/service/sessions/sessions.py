@@ -1,6 +1,6 @@
-"""Opens the service's sessions for callers and places them on workers.
+"""Opens sessions for callers, and says which worker has each.
 
-They are resumed after a restart, and remembered for a while after their end.
+Open sessions are resumed after a restart of the service. Ended ones are remembered for a while.
 """
 
 from __future__ import annotations
@@ -38,26 +38,35 @@ from ray_gym.service.sessions.session_run import SessionRun
 logger = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
-"""Number of ended sessions that can still be asked for. Their episodes stay in the run."""
+"""Number of ended sessions that callers can still ask for. Their episodes stay in the run."""
 RETRY_S = 5.0
+"""Seconds after which a caller is told to try again if sessions can't be opened now."""
 LONGEST_WAIT_S = 60.0
+"""Most seconds for which a call waits for a commit."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionPlace:
-    """Tells the place of a session: a worker (an actor) or, once its episode is committed, the run at `location`."""
+    """Says where a session is: at a worker or, once its episode is committed, in a file of the run."""
 
     session_id: str
     offer: str
+    """Name of the offer that the session plays."""
     worker: Any | None
+    """Ray actor of the worker that has the session; None if the session has ended and is committed."""
     location: str
+    """Location of the run that the session's episode belongs to."""
     is_new: bool = False
+    """True if this call has opened the session."""
     file: str | None = None
-    """Name of the file that its episode was committed in; None if that is not known."""
+    """Name of the file that the episode was committed in; None if that is not known."""
 
 
 class Sessions:
-    """Holds the sessions of all callers. Use it on one event loop. Its methods raise Refused."""
+    """Holds the sessions of all callers, and a run of sessions for each environment.
+
+    Use it on one event loop. Its methods raise Refused, also for another caller's session.
+    """
 
     def __init__(
         self,
@@ -67,6 +76,7 @@ class Sessions:
         root: Path,
         recorder: Recorder,
     ) -> None:
+        """Takes the service's config, the engines of its models, its offers by name, and its directory `root`."""
         self._config = config
         self._engines = engines
         self._offers = offers
@@ -83,6 +93,7 @@ class Sessions:
         """Events of the sessions whose commit a call waits for, by session id."""
 
     async def open(self, caller: str, request: SessionRequest, key: str | None) -> SessionPlace:
+        """Opens a session and returns its place. `key`: idempotency key, with which the same call opens it once."""
         session_id = id_for(caller, key)
         body = await asyncio.to_thread(lambda: digest(request.model_dump_json()))  # a task may be large
         async with self._locks.setdefault(session_id, asyncio.Lock()):
@@ -135,19 +146,22 @@ class Sessions:
             raise
 
     async def place(self, caller: str, session_id: str) -> SessionPlace:
-        """Returns the place of a session now. Call it again if the session's worker has died."""
-        known = self._own(caller, session_id)
+        """Returns the present place of a session. Call it again if the session's worker has died."""
+        known = self._find_own(caller, session_id)
         run = await self._run_for(self._offers[known.offer])
         worker = await run.holder_of(session_id, lambda: session_id not in self._open)
         return SessionPlace(session_id, known.offer, worker, run.location, file=self._files.get(session_id))
 
-    def listed(self, caller: str, cursor: str | None, limit: int) -> SessionList:
-        """Returns a page of the caller's sessions. Sessions that are still being made are not on it."""
+    def list_page(self, caller: str, cursor: str | None, limit: int) -> SessionList:
+        """Returns a page of the caller's sessions: at most `limit`, the newest first, from a cursor on.
+
+        Sessions that are still being opened are not on it.
+        """
         of_all = [*self._open.values(), *self._ended.values()]
         page = list_newest([one for one in of_all if one.caller == caller and one.spec.task], cursor, limit)
-        return SessionList(sessions=[self._entry(one) for one in page.items], next=page.next)
+        return SessionList(sessions=[self._entry_of(one) for one in page.items], next=page.next)
 
-    def _entry(self, session: SessionRecord) -> SessionEntry:
+    def _entry_of(self, session: SessionRecord) -> SessionEntry:
         return SessionEntry(
             id=session.id,
             environment=session.offer,
@@ -156,16 +170,16 @@ class Sessions:
             created_at=session.created_at,
         )
 
-    async def committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
-        """Waits until a session is committed, or the time is up, and returns its place."""
-        self._own(caller, session_id)
+    async def wait_until_committed(self, caller: str, session_id: str, within_s: float) -> SessionPlace:
+        """Waits until a session is committed or `within_s` seconds are over, and returns its place."""
+        self._find_own(caller, session_id)
         with suppress(TimeoutError):
             async with asyncio.timeout(min(within_s, LONGEST_WAIT_S)):
                 while session_id in self._open:
                     await self._commits.setdefault(session_id, asyncio.Event()).wait()
         return await self.place(caller, session_id)
 
-    def _own(self, caller: str, session_id: str) -> SessionRecord:
+    def _find_own(self, caller: str, session_id: str) -> SessionRecord:
         """Finds a session of this caller by its id.
 
         Errors: Refused if there is none, also if it is another caller's.
@@ -176,6 +190,7 @@ class Sessions:
         return known
 
     def counts(self) -> dict[str, float]:
+        """Returns the number of open sessions, under the name `sessions.open`."""
         return {"sessions.open": len(self._open)}
 
     async def recover(self) -> None:
@@ -191,14 +206,15 @@ class Sessions:
         await asyncio.gather(*(run.close() for run in self._runs.values()))
 
     async def _run_for(self, offer: Offer) -> SessionRun:
+        """Returns the run of an offer, which is started if it is not up. Errors: Refused."""
         async with self._locked_run(offer) as run:
             return run
 
     @asynccontextmanager
     async def _locked_run(self, offer: Offer) -> AsyncIterator[SessionRun]:
-        """Yields the run of an environment, which no other call starts meanwhile.
+        """Yields the run of an offer, which no other call starts meanwhile. Errors: Refused.
 
-        It is started with its first session, and again if its workers could not be kept up.
+        The run is started with the first session, and again if its driver has ended.
         """
         async with self._locks.setdefault(f"run {offer.name}", asyncio.Lock()):
             run = self._runs.get(offer.name)
@@ -207,6 +223,7 @@ class Sessions:
             yield run
 
     async def _start_run(self, offer: Offer) -> SessionRun:
+        """Starts the run of an offer with all its open sessions. Errors: Refused."""
         if (ended := self._runs.pop(offer.name, None)) is not None:
             await ended.close()
         try:
@@ -222,6 +239,7 @@ class Sessions:
         return run
 
     def _plan(self, offer: Offer) -> Plan:
+        """Makes the plan of an offer's run. Errors: UserError."""
         service = self._config.service
         config = offer.config(
             self._config,
@@ -238,6 +256,7 @@ class Sessions:
         return Plan.of(config, offer.name, engines=self._engines.__getitem__)
 
     async def _note_committed(self, ids: Sequence[str], file: str | None) -> None:
+        """Notes that sessions are committed in a file (None: not known which), and wakes the calls that wait."""
         for session_id in ids:
             registered = self._open.pop(session_id, None)
             if registered is not None:
@@ -271,5 +290,5 @@ def _spec(session_id: str, request: SessionRequest, environment: Environment[Any
 
 
 def _unknown_spec(session_id: str) -> EpisodeSpec:
-    """Returns a spec without a task, for a session that takes its place while it is being made."""
+    """Returns a spec without a task, for a session that counts as open while it is being opened."""
     return EpisodeSpec(session_id, session_id, "", 0, 0, "")

@@ -1,4 +1,4 @@
-"""Makes the answers to the callers of a session, which show a participant only what it sees."""
+"""Makes the answers to the callers of a session. They show a participant only the messages and tools that it sees."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from ray_gym.service.api import (
 from ray_gym.stop import Stop
 
 DRIVEN = "policy"
-"""Name of the participant whose view callers are given.
+"""Name of the participant whose view callers get.
 
-The others are simulated here, and callers don't see their views.
+The service simulates the others, and callers don't see their views.
 """
 
 
 def info(session_id: str, environment: str, session: CommandSession) -> SessionInfo:
+    """Describes the state of a session. `environment`: name of its offer."""
     episode = session.episode
     return SessionInfo(
         id=session_id,
@@ -43,7 +44,7 @@ def info(session_id: str, environment: str, session: CommandSession) -> SessionI
     )
 
 
-def of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInfo:
+def info_of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInfo:
     """Describes a session whose episode is committed, from its row of the table."""
     return SessionInfo(
         id=session_id,
@@ -56,16 +57,17 @@ def of_row(session_id: str, environment: str, row: dict[str, Any]) -> SessionInf
 
 
 def stop_info(stop: Stop | None) -> StopInfo | None:
+    """Describes why an episode is over. None means that it is not over."""
     return StopInfo(reason=stop.reason.value, text=utf8(stop.text)) if stop is not None else None
 
 
-def why(stop: Stop | StopInfo | None) -> str:
-    """Formats the reason of a stop in parentheses, for the end of a message; an empty string without a stop."""
+def format_stop(stop: Stop | StopInfo | None) -> str:
+    """Formats the reason of a stop in parentheses, for the end of a message; an empty string for None."""
     return f" ({stop.reason}{': ' if stop.text else ''}{stop.text[:200]})" if stop else ""
 
 
 def tool_answer(done: Done, session: CommandSession) -> ToolCallAnswer:
-    """Makes the answer to a tool call. It has no result if the tool's failure, or a limit, has ended the episode."""
+    """Makes the answer to a tool call. It has no content if the tool's failure, or a limit, has ended the episode."""
     result = next((event for event in done.events if event.kind in ("tool_result", "tool_call")), None)
     if result is None:
         why = utf8(done.stop.text) if done.stop else ""
@@ -75,17 +77,20 @@ def tool_answer(done: Done, session: CommandSession) -> ToolCallAnswer:
 
 
 def message_answer(done: Done, participant: str, session: CommandSession) -> MessageAnswer:
+    """Makes the answer to a message, with the messages that the participant hears in reply."""
     heard = [_to_seen(Message("user", event.content)) for event in done.events if _is_heard(event, participant)]
     return MessageAnswer(messages=heard, stop=stop_info(session.episode.stop))
 
 
 def arguments_text(arguments: dict[str, Any] | str) -> str:
+    """Returns the arguments of a tool call as JSON text."""
     return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
 
 
 def _is_heard(event: Event, participant: str) -> bool:
-    """Says whether an event is a message of another that the participant was told, unchanged or reworded by its
-    environment.
+    """Says whether an event is another participant's message that this participant heard.
+
+    The environment may have reworded the message.
     """
     if event.kind == "relay":
         return event.thread == participant and event.role == "user"
@@ -107,6 +112,7 @@ def _seen_messages(events: list[dict[str, Any]]) -> list[SeenMessage]:
 
 
 def _view(session: CommandSession) -> View:
+    """Returns the policy's messages and tools. A session that has ended has no tools."""
     episode = session.episode
     tools = (
         () if session.played is not None or episode.state is None else episode.tools_of(episode.participants[DRIVEN])[1]
@@ -116,6 +122,7 @@ def _view(session: CommandSession) -> View:
 
 
 def _to_seen(message: Message) -> SeenMessage:
+    """Returns a message for callers, with text that UTF-8 can encode."""
     message = message.encodable()
     calls = [ToolCallPart(id=call.id, name=call.name, arguments=call.arguments) for call in message.tool_calls]
     return SeenMessage(
